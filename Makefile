@@ -1,0 +1,44 @@
+# Two commands set everything up: `make demo` runs the main job on real data, `make test` passes the tests.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO ?= demo
+
+.PHONY: demo test test-slow lint types format bench clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "distmom needs Python 3.11 or newer; set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+# one stamp per extra, so that the demo does not install what only the tests need
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python -m pipelines.flights $(DEMO)
+	$(BIN)/distmom mean $(DEMO)/clean -c arr_delay --by carrier
+	$(BIN)/distmom mean $(DEMO)/damaged -c arr_delay --by carrier
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-lint
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m tests.benchmarks.mean $(BENCH)
+
+clean:
+	rm -rf $(VENV) $(DEMO) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Robust means from Parquet lakes."""

@@ -1,0 +1,35 @@
+"""Units of work, and the runner that takes them through threads or a Dask cluster.
+
+The only room that imports Dask, and only once a cluster is asked for: importing this package loads none
+of it.
+"""
+
+from distmom.cluster.connect import connect
+from distmom.cluster.memory import check_memory, parse_bytes
+from distmom.cluster.merge import UnitMerger
+from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
+from distmom.cluster.plan import Unit, plan_units
+from distmom.cluster.progress import make_progress
+from distmom.cluster.runner import Progress, RunResult, run_units
+from distmom.cluster.stop import check_stopped
+from distmom.cluster.threads import ThreadExecutor
+
+__all__ = [
+    "Executor",
+    "Finished",
+    "Progress",
+    "RunResult",
+    "Tasks",
+    "ThreadExecutor",
+    "Unit",
+    "UnitMerger",
+    "UnitOutcome",
+    "Work",
+    "check_memory",
+    "check_stopped",
+    "connect",
+    "make_progress",
+    "parse_bytes",
+    "plan_units",
+    "run_units",
+]

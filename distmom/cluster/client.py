@@ -1,0 +1,185 @@
+"""Units on a Dask cluster, through a ``distributed.Client``."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster.failures import one_line
+from distmom.cluster.machine import memory_bytes
+from distmom.cluster.outcome import Finished, UnitOutcome, Work
+from distmom.cluster.plan import Unit
+from distmom.cluster.stop import stoppable
+from distmom.cluster.threads import FutureTasks
+from distmom.errors import ConfigError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+SCATTER_BYTES = 64_000  # work above this size is sent to the workers once, not with every task
+PROBE = 5.0  # seconds the scheduler has to answer a question about itself
+FRESH = 5.0  # seconds for which the number of threads is taken as known
+
+
+class ClientTasks(FutureTasks):
+    """Units of one run on a cluster."""
+
+    def __init__(self, executor: ClientExecutor, work: Work) -> None:
+        from distributed.protocol.pickle import dumps
+
+        super().__init__()
+        self._executor = executor
+        self._client = executor.client
+        self._loop = executor.client.loop.asyncio_loop
+        # Keys number runs and units: a path in a key could carry credentials to a dashboard.
+        self._name = f"distmom-{uuid.uuid4().hex[:12]}"
+        self._remote: dict[int, Any] = {}
+        self._work = work
+        try:
+            self._scattered = len(dumps(work)) > SCATTER_BYTES
+        except Exception as error:
+            raise ConfigError(
+                f"the work cannot be sent to workers ({one_line(error)}); "
+                "define its functions where they can be pickled, or run on threads"
+            ) from error
+        self._held: Any = None
+
+    def ready(self) -> bool:
+        """Whether the client has its scheduler."""
+        return bool(self._client.status == "running")
+
+    def submit(self, unit: Unit, attempt: int) -> None:
+        """Send ``unit`` to the scheduler."""
+        collected: Future[Finished]
+        try:
+            key = f"{self._name}-{unit.number}-{attempt}"
+            remote = self._client.submit(_call, self._sent_work(), unit, key=key, pure=False)
+        except OSError as error:  # closed or lost in this very moment, or nobody to scatter to
+            collected = Future()
+            collected.set_result(Finished(unit, "lost", error=error))
+        else:
+            self._remote[unit.number] = remote
+            collected = asyncio.run_coroutine_threadsafe(self._collect(remote, unit), self._loop)
+        self._under_way[collected] = unit
+
+    def _sent_work(self) -> Any:
+        if not self._scattered:
+            return self._work
+        if self._held is None or self._held.status not in ("finished", "pending"):  # gone with its workers
+            self._held = self._client.scatter(self._work, broadcast=True, hash=False)
+        return self._held
+
+    async def _collect(self, remote: Any, unit: Unit) -> Finished:
+        """Fetch a result on the client's own event loop, while the caller's thread merges others."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            [outcome] = await self._client.gather([remote], asynchronous=True)
+        except KilledWorker as error:
+            return Finished(unit, "killed", error=error)
+        except CancelledError as error:  # Dask's word for: given up together with a worker or scheduler
+            return Finished(unit, "lost", error=error)
+        except Exception as error:
+            # Only a future in error carries an exception of the work; others come from the connection.
+            return Finished(unit, "failed" if remote.status == "error" else "lost", error=error)
+        finally:
+            self._remote.pop(unit.number, None)
+        return Finished(unit, "done", outcome)
+
+    def trouble(self) -> str | None:
+        """Why nothing can finish at present."""
+        if not self.ready():
+            return "the connection to its scheduler is lost"
+        info = self._executor.ask()
+        if info is None:
+            return "its scheduler does not answer"
+        return None if info["n_workers"] else "it has no workers"
+
+    def cancel(self) -> None:
+        """Cancel what is queued; running units end at their next `check_stopped`."""
+        remote = list(self._remote.values())
+        self._under_way.clear()
+        self._held = None
+        if not remote or not self.ready():
+            return
+
+        async def give_up() -> None:
+            await self._client.cancel(remote, asynchronous=True)
+
+        with suppress(Exception):  # the error or interrupt that brought us here matters more
+            asyncio.run_coroutine_threadsafe(give_up(), self._loop).result(PROBE)
+
+
+class ClientExecutor:
+    """The workers of a ``distributed.Client``.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Synchronous and connected.
+    on_close : callable, optional
+        Ends what was started for this executor; a client given by the caller is left open.
+    """
+
+    def __init__(self, client: Client, on_close: Callable[[], None] | None = None) -> None:
+        self.client = client
+        self._on_close = on_close
+        self._asked = float("-inf")
+        self._threads = 1
+        workers = ((self.ask(n_workers=-1) or {}).get("workers") or {}).values()
+        limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
+        self.memory: int = min(limits, default=memory_bytes())
+        self.threads_per_process: int = max((worker["nthreads"] for worker in workers), default=1)
+
+    @property
+    def threads(self) -> int:
+        """Threads of all workers; asked anew every few seconds, since clusters grow and shrink."""
+        if monotonic() - self._asked > FRESH and self.client.status == "running":
+            self.ask()
+        return self._threads
+
+    def ask(self, n_workers: int = 0) -> dict[str, Any] | None:
+        """What the scheduler says about the cluster; ``None`` if it does not answer within seconds."""
+        self._asked = monotonic()
+        try:
+            identity = self.client.scheduler.identity
+            info: dict[str, Any] = self.client.sync(identity, n_workers=n_workers, callback_timeout=PROBE)
+        except (OSError, AttributeError):  # a closed client has no scheduler
+            return None
+        self._threads = info["total_threads"]
+        return info
+
+    def begin(self, work: Work) -> ClientTasks:
+        """Start a run of ``work``."""
+        return ClientTasks(self, work)
+
+    def close(self) -> None:
+        """End the cluster and client, if they were started for this executor."""
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            on_close()
+
+
+def _call(work: Work, unit: Unit) -> UnitOutcome:
+    """Run on a worker."""
+    with stoppable(_Revoked()):
+        return work(unit)
+
+
+class _Revoked:
+    """Tells a running task that it was cancelled: Dask cannot stop its thread, but forgets the task."""
+
+    def __init__(self) -> None:
+        from distributed import get_worker
+
+        self._worker = get_worker()
+        self._key = self._worker.get_current_task()
+
+    def is_set(self) -> bool:
+        task = self._worker.state.tasks.get(self._key)
+        return task is None or task.state == "cancelled"

@@ -1,0 +1,171 @@
+"""From the caller's words (a client, an address, a number of workers, nothing) to an executor."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster.failures import one_line
+from distmom.cluster.memory import parse_bytes
+from distmom.cluster.outcome import Executor
+from distmom.cluster.threads import ThreadExecutor
+from distmom.errors import ConfigError, ResourceError
+
+if TYPE_CHECKING:
+    from distmom.cluster.client import ClientExecutor
+
+CONNECT_SECONDS = 10.0
+
+
+@contextmanager
+def connect(
+    client: Any = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    threads: int | None = None,
+    memory_limit: str | int | None = None,
+    *,
+    timeout: float = CONNECT_SECONDS,
+) -> Iterator[Executor]:
+    """Give an executor, and end at the end what was started for it.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        Use this client; it stays open.
+    workers : int, optional
+        Start this many worker processes of one thread on this machine, and end them again. Needs no
+        ``if __name__ == "__main__"`` guard.
+    scheduler : str, optional
+        Address of a running scheduler, such as ``"tcp://10.0.0.1:8786"``.
+    threads : int, optional
+        Use this many threads of this process.
+    memory_limit : int or str, optional
+        Bytes for each process (``"400MB"``): enforced for ``workers``, projected for threads.
+    timeout : float
+        Seconds to wait for a connection.
+
+    Yields
+    ------
+    Executor
+        With none of the first four: the active Dask client if there is one, else threads; inside a task of a
+        Dask worker, that worker's share of threads.
+
+    Raises
+    ------
+    ConfigError
+        More than one of the four, a number below 1, an asynchronous client, or a malformed address.
+    ResourceError
+        The scheduler cannot be reached, or worker processes cannot be started.
+    """
+    given = {"client": client, "workers": workers, "scheduler": scheduler, "threads": threads}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ConfigError(f"{' and '.join(named)} exclude each other; give one of them")
+    for name in ("workers", "threads"):
+        if given[name] is not None and (not isinstance(given[name], int) or given[name] < 1):
+            raise ConfigError(f"{name}: must be a whole number of at least 1, not {given[name]!r}")
+    limit = parse_bytes(memory_limit)
+    executor = _open(client, workers, scheduler, threads, limit, timeout)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def _open(
+    client: Any,
+    workers: int | None,
+    scheduler: str | None,
+    threads: int | None,
+    limit: int | None,
+    timeout: float,
+) -> Executor:
+    if client is not None:
+        return _checked(client)
+    if scheduler is not None:
+        return _remote(scheduler, timeout)
+    if workers is not None:
+        _refuse_while_importing_main()
+        from distmom.cluster.local import local_executor  # with asyncio: 50 ms
+
+        return local_executor(workers, limit)
+    if threads is not None:
+        return ThreadExecutor(threads, limit)
+    share = _share_of_worker()
+    if share is not None:
+        return ThreadExecutor(share, limit)
+    active = _active_client()
+    return ThreadExecutor(None, limit) if active is None else _checked(active)
+
+
+def _active_client() -> Any:
+    """The current Dask client. Who has one has imported distributed; importing it here would cost 0.6 s."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or not hasattr(distributed, "Client"):
+        return None
+    try:
+        return distributed.Client.current()
+    except ValueError:
+        return None
+
+
+def _share_of_worker() -> int | None:
+    """Threads for each of the tasks that this Dask worker runs now; ``None`` outside of a task."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or not hasattr(distributed, "get_worker"):
+        return None
+    try:
+        state = distributed.get_worker().state
+    except ValueError:
+        return None
+    return max(1, int(state.nthreads) // max(1, len(state.executing)))
+
+
+def _checked(client: Any) -> ClientExecutor:
+    from distributed import Client
+
+    from distmom.cluster.client import ClientExecutor
+
+    if not isinstance(client, Client):
+        raise ConfigError(
+            f"client: expected a distributed.Client, not {type(client).__name__}; "
+            "for an address use scheduler="
+        )
+    if client.asynchronous:
+        raise ConfigError("client: must be synchronous; make it without asynchronous=True")
+    if client.status != "running":
+        raise ResourceError(f"client: its connection to the scheduler is {client.status}; make a new client")
+    return ClientExecutor(client)
+
+
+def _remote(address: str, timeout: float) -> ClientExecutor:
+    from distributed import Client
+
+    from distmom.cluster.client import ClientExecutor
+
+    try:
+        client = Client(address, timeout=timeout, set_as_default=False)
+    except OSError as error:
+        raise ResourceError(
+            f"scheduler: nobody answered at {address} within {timeout:g} seconds; "
+            "check the address, and that its scheduler runs"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(
+            f"scheduler: expected an address such as 'tcp://10.0.0.1:8786', "
+            f"not {address!r} ({one_line(error)})"
+        ) from error
+    return ClientExecutor(client, client.close)
+
+
+def _refuse_while_importing_main() -> None:
+    """Stop a script that a child process of somebody else's making runs a second time."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ConfigError(
+            "workers: a process that is just starting cannot start workers; the script that is imported here "
+            "needs a guard around its calls:  if __name__ == '__main__': main()"
+        )

@@ -1,0 +1,76 @@
+"""Memory: limits given in words, and the projection that is checked before anything is read."""
+
+from __future__ import annotations
+
+import re
+
+from distmom.errors import ConfigError, ResourceError
+
+PROCESS_BYTES = 240_000_000  # a worker with NumPy, PyArrow, Numba and Dask loaded, before any data
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_bytes(text: str | int | None, parameter: str = "memory_limit") -> int | None:
+    """Bytes of ``400_000_000``, ``"400MB"``, ``"1.5 GiB"``; ``None`` stays ``None``.
+
+    Raises
+    ------
+    ConfigError
+        Not a positive number of bytes.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", str(text).lower())
+    factor = {**_UNITS, **_BINARY}.get(match[2]) if match else None
+    try:
+        n_bytes = int(float(match[1]) * factor) if match and factor else 0
+    except ValueError:  # "1.2.3"
+        n_bytes = 0
+    if n_bytes <= 0:
+        raise ConfigError(f"{parameter}: expected bytes such as 400000000, '400MB' or '2GiB', not {text!r}")
+    return n_bytes
+
+
+def in_words(n_bytes: float) -> str:
+    """``1.2 GB``: three digits and a decimal unit."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(n_bytes) < 999.5:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+def check_memory(
+    per_unit_bytes: float, threads: int, limit: int, worst: str, *, base_bytes: int = PROCESS_BYTES
+) -> None:
+    """Refuse a run whose units do not fit into a process, before anything is read.
+
+    Parameters
+    ----------
+    per_unit_bytes : float
+        Projected bytes of the largest unit while it runs: its batches and its state.
+    threads : int
+        Units that run at the same time in one process (``Executor.threads_per_process``).
+    limit : int
+        Bytes a process may use (``Executor.memory``).
+    worst : str
+        Name of the largest unit (``Unit.name``).
+    base_bytes : int
+        What a process needs before any data.
+
+    Raises
+    ------
+    ResourceError
+        ``base_bytes + threads * per_unit_bytes`` exceeds ``limit``; says how many threads would fit.
+    """
+    needed = base_bytes + threads * per_unit_bytes
+    if needed <= limit:
+        return
+    fitting = int((limit - base_bytes) // per_unit_bytes) if per_unit_bytes > 0 else 0
+    remedy = f"use {fitting} threads per process" if fitting > 0 else "use fewer columns or blocks"
+    raise ResourceError(
+        f"{worst}: projected memory {in_words(needed)} per process ({threads} x {in_words(per_unit_bytes)} "
+        f"and {in_words(base_bytes)} for the program) exceeds the limit of {in_words(limit)}; "
+        f"{remedy}, or allow at least {in_words(needed)}"
+    )

@@ -1,0 +1,94 @@
+"""What travels between the runner and its executors: small, picklable, without any statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from distmom.cluster.plan import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOutcome:
+    """What one unit of work gives back.
+
+    Attributes
+    ----------
+    state : object
+        The reduction's state of this unit; ``None`` if nothing was read.
+    n_rows, n_bytes : int
+        Rows and bytes read, for progress alone.
+    skipped : tuple
+        One small picklable record per bad file left out.
+    """
+
+    state: Any
+    n_rows: int = 0
+    n_bytes: int = 0
+    skipped: tuple[Any, ...] = ()
+
+
+Work = Callable[[Unit], UnitOutcome]
+
+Fate = Literal["done", "failed", "lost", "killed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A unit that came back.
+
+    ``done`` with its ``outcome``; ``failed`` with the ``error`` that the work raised; ``lost`` when its
+    worker or its scheduler went away; ``killed`` when its workers died again and again.
+    """
+
+    unit: Unit
+    fate: Fate
+    outcome: UnitOutcome | None = None
+    error: BaseException | None = None
+
+
+class Tasks(Protocol):
+    """Units of one run that are under way on an executor."""
+
+    def ready(self) -> bool:
+        """Whether `submit` would be heard at this moment; answers at once."""
+
+    def submit(self, unit: Unit, attempt: int) -> None:
+        """Start ``unit``; ``attempt`` counts from 1."""
+
+    def wait(self, timeout: float) -> list[Finished]:
+        """Units that finished, in plan order; waits up to ``timeout`` seconds for the first of them."""
+
+    def trouble(self) -> str | None:
+        """Why nothing can finish at present ("no workers"), or ``None``. Answers within seconds."""
+
+    def cancel(self) -> None:
+        """Give up everything in flight; returns within seconds."""
+
+
+class Executor(Protocol):
+    """Where units run: threads of this process, or a Dask cluster.
+
+    Attributes
+    ----------
+    threads : int
+        Units that run at the same time.
+    threads_per_process : int
+        How many of them share one process.
+    memory : int
+        Bytes available to the smallest process.
+    """
+
+    @property
+    def threads(self) -> int: ...  # noqa: D102
+    @property
+    def threads_per_process(self) -> int: ...  # noqa: D102
+    @property
+    def memory(self) -> int: ...  # noqa: D102
+
+    def begin(self, work: Work) -> Tasks:
+        """Start a run of ``work``; several runs may follow each other on one executor."""
+
+    def close(self) -> None:
+        """End what this executor started itself. Idempotent."""

@@ -1,0 +1,178 @@
+"""Cutting a listing into units of work.
+
+A unit is a node of the dyadic tree over file numbers (or, for a part of one large file, over that file's
+leaves), so its state is a node of the one canonical merge: where the cuts fall never changes a result. Units
+carry paths and numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distmom.lake.source import FileRef
+
+MB = 1_000_000
+UNIT_BYTES = 32 * MB  # 0.1 to 0.3 s of decoding: a task costs a cluster about 2 ms
+LEAST_UNIT_BYTES = 4 * MB  # below this, a unit is not worth sending to another thread
+MOST_FILES = 500  # opening a file costs about 0.1 ms, however small it is
+LEAST_FILES = 32
+UNITS_PER_THREAD = 4  # so that threads finish at about the same time
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One task: an aligned range of files, or an aligned range of leaves of one file.
+
+    Attributes
+    ----------
+    number : int
+        Position in the plan, in listing order.
+    level, index : int
+        The unit covers the file numbers ``[index << level, min((index + 1) << level, n_files))``.
+    files : tuple of FileRef
+        Those files.
+    rows : (int, int) or None
+        For a part of a single file (then ``level`` is 0): its rows ``[start, stop)``; ``start`` is a multiple
+        of ``LEAF_ROWS << leaf_level``.
+    leaf_level, leaf_index : int
+        The part's node in the tree over the file's leaves.
+    n_leaves : int
+        Leaves of the whole file; 0 unless ``rows`` is given.
+    n_bytes : int
+        Estimated bytes read.
+    window : object
+        Extras of the reduction for this unit (small, picklable).
+    """
+
+    number: int
+    level: int
+    index: int
+    files: tuple[FileRef, ...]
+    rows: tuple[int, int] | None = None
+    leaf_level: int = 0
+    leaf_index: int = 0
+    n_leaves: int = 0
+    n_bytes: int = 0
+    window: Any = None
+
+    @property
+    def first_file(self) -> int:
+        """Number of the unit's first file in the listing."""
+        return self.index << self.level
+
+    @property
+    def name(self) -> str:
+        """How messages call the unit: ``t/5.parquet and 3 more``."""
+        first = (self.files[0].path or "the data in memory") if self.files else "no file"
+        if self.rows is not None:
+            return f"{first} (rows {self.rows[0]} to {self.rows[1]})"
+        return first if len(self.files) < 2 else f"{first} and {len(self.files) - 1} more"
+
+
+def plan_units(
+    files: Sequence[FileRef],
+    row_counts: Sequence[int] | None = None,
+    *,
+    column_share: float = 1.0,
+    threads: int = 1,
+    unit_bytes: int | None = None,
+    max_files: int | None = None,
+    leaf_rows: int | None = None,
+) -> tuple[Unit, ...]:
+    """Cut ``files`` (in listing order) into units of at most ``unit_bytes`` bytes and ``max_files`` files.
+
+    Parameters
+    ----------
+    files : sequence of FileRef
+        The listing; a file's number is its position here.
+    row_counts : sequence of int, optional
+        Rows of each file, negative where unknown. Only a file with a known count can be cut.
+    column_share : float
+        Share of a file's bytes that is read (columns asked for over all columns).
+    threads : int
+        Threads that will work. Only the default sizes depend on it: small lakes are cut finer, so that every
+        thread has something to do.
+    unit_bytes, max_files : int, optional
+        Largest unit. Default: 32 MB and 500 files, less for small inputs. A single file may be larger:
+        it is cut where its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
+        has to decode the first).
+    leaf_rows : int, optional
+        Rows of a leaf; ``distmom.numerics.leaf.LEAF_ROWS`` unless a test says otherwise.
+
+    Returns
+    -------
+    tuple of Unit
+        In listing order; empty for an empty listing.
+
+    Notes
+    -----
+    Linear in the number of files, in time and memory: a node of the tree over file numbers is halved until it
+    fits, and prefix sums give the bytes of any node.
+    """
+    before = [0, *accumulate(file.size for file in files)]
+    total = before[-1] * column_share
+    share = max(1, UNITS_PER_THREAD * threads)
+    if unit_bytes is None:
+        unit_bytes = int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, total / share)))
+    if max_files is None:
+        max_files = min(MOST_FILES, max(LEAST_FILES, -(-len(files) // share)))
+    units: list[Unit] = []
+    for level, index in _nodes(before, unit_bytes / column_share, max_files):
+        start, stop = index << level, min((index + 1) << level, len(files))
+        n_bytes = int((before[stop] - before[start]) * column_share)
+        rows = -1 if row_counts is None or level else int(row_counts[index])
+        whole = Unit(len(units), level, index, tuple(files[start:stop]), n_bytes=n_bytes)
+        if level == 0 and rows > 0 and n_bytes > 2 * unit_bytes:
+            units.extend(_parts(whole, rows, unit_bytes, leaf_rows or _leaf_rows()))
+        else:
+            units.append(whole)
+    return tuple(units)
+
+
+def _nodes(before: list[int], most_bytes: float, most_files: int) -> Iterator[tuple[int, int]]:
+    """Largest nodes over the files that fit, from left to right (or single files that do not)."""
+    n_files = len(before) - 1
+    stack = [((n_files - 1).bit_length(), 0)] if n_files else []
+    while stack:
+        level, index = stack.pop()
+        start, stop = index << level, min((index + 1) << level, n_files)
+        fits = stop - start <= most_files and before[stop] - before[start] <= most_bytes
+        if level == 0 or fits:
+            yield level, index
+            continue
+        right = 2 * index + 1
+        if right << (level - 1) < n_files:
+            stack.append((level - 1, right))
+        stack.append((level - 1, right - 1))
+
+
+def _parts(whole: Unit, n_rows: int, unit_bytes: int, leaf_rows: int) -> Iterator[Unit]:
+    """Aligned ranges of leaves of one file, all of the largest level that fits ``unit_bytes``."""
+    n_leaves = -(-n_rows // leaf_rows)
+    level = (n_leaves - 1).bit_length()
+    while level and whole.n_bytes / n_rows * (leaf_rows << level) > unit_bytes:
+        level -= 1
+    step = leaf_rows << level
+    for index, start in enumerate(range(0, n_rows, step)):
+        stop = min(start + step, n_rows)
+        yield Unit(
+            number=whole.number + index,
+            level=0,
+            index=whole.index,
+            files=whole.files,
+            rows=(start, stop),
+            leaf_level=level,
+            leaf_index=index,
+            n_leaves=n_leaves,
+            n_bytes=whole.n_bytes * (stop - start) // n_rows,
+        )
+
+
+def _leaf_rows() -> int:
+    from distmom.numerics.leaf import LEAF_ROWS
+
+    return LEAF_ROWS

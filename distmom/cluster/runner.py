@@ -1,0 +1,242 @@
+"""The runner: units in, one merged state out. It knows no statistics and no cluster."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any, Protocol
+
+from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
+from distmom.cluster.merge import UnitMerger
+from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
+from distmom.cluster.plan import Unit
+from distmom.cluster.queue import UnitQueue
+from distmom.errors import DistmomError
+
+logger = logging.getLogger("distmom")
+
+UNITS_PER_THREAD = 4  # in flight: enough to hide the way to a cluster, few enough to bound memory
+FIRST_PAUSE = 0.2  # seconds before the first further attempt; doubled with each one
+POLL = 1.0  # seconds without a result after which the cluster is asked how it is
+
+
+class Progress(Protocol):
+    """Told how far a run is."""
+
+    def begin(self, n_units: int, n_bytes: int) -> None: ...  # noqa: D102
+    def advance(self, n_rows: int, n_bytes: int) -> None: ...  # noqa: D102
+    def end(self) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What `run_units` gives back.
+
+    Attributes
+    ----------
+    state : object
+        All units' states, merged in the canonical order; ``None`` if nothing was read.
+    skipped : tuple
+        Records of bad files left out, in listing order, each once.
+    n_rows, n_bytes : int
+        Rows and bytes read.
+    n_retries : int
+        Attempts beyond the first.
+    """
+
+    state: Any
+    skipped: tuple[Any, ...] = ()
+    n_rows: int = 0
+    n_bytes: int = 0
+    n_retries: int = 0
+
+
+def run_units(
+    work: Work,
+    units: Sequence[Unit],
+    merge: Callable[[Any, Any], Any],
+    executor: Executor,
+    *,
+    retries: int = 3,
+    window: int | None = None,
+    patience: float = 60.0,
+    progress: Progress | None = None,
+    on_outcome: Callable[[Unit, UnitOutcome], None] | None = None,
+    pause: float = FIRST_PAUSE,
+) -> RunResult:
+    """Run ``work`` on every unit and merge the states in the canonical order.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(unit) -> UnitOutcome``; picklable. Called again for a unit whose worker was lost or whose
+        reading failed, so it must depend on its argument alone.
+    units : sequence of Unit
+        All units of a listing, as `plan_units` gives them.
+    merge : callable
+        ``merge(left, right) -> state``.
+    executor : Executor
+        Where the units run.
+    retries : int
+        Further attempts a unit gets after an OSError (a wrong path or permission excepted) or a lost worker,
+        after pauses of ``pause`` seconds, doubled each time, with jitter.
+    window : int, optional
+        Units in flight; default 4 for each of the executor's threads.
+    patience : float
+        Seconds to wait for a cluster without workers or without a scheduler.
+    progress : Progress, optional
+        Told about every unit that is done.
+    on_outcome : callable, optional
+        ``on_outcome(unit, outcome)`` in order of arrival, in this thread: what a checkpoint saves.
+
+    Returns
+    -------
+    RunResult
+        The same bits for every executor, window, cut into units and order of arrival.
+
+    Raises
+    ------
+    DistmomError
+        As raised by ``work``.
+    ResourceError
+        A unit kills its workers also when it runs alone, is lost or cannot be read after all retries; or the
+        cluster gave no sign of life for ``patience`` seconds. Names the unit's files.
+
+    Notes
+    -----
+    The first error cancels all units in flight, and so does KeyboardInterrupt. A unit whose workers died too
+    often is run once more with nothing beside it, since a scheduler also blames its innocent neighbours.
+    """
+    options = _Options(retries, window, patience, progress, on_outcome, pause)
+    run = _Run(units, merge, executor, options)
+    tasks = executor.begin(work)
+    if progress is not None:
+        progress.begin(len(units), sum(unit.n_bytes for unit in units))
+    try:
+        return run.drive(tasks)
+    except BaseException:
+        tasks.cancel()
+        raise
+    finally:
+        if progress is not None:
+            progress.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    retries: int
+    window: int | None
+    patience: float
+    progress: Progress | None
+    on_outcome: Callable[[Unit, UnitOutcome], None] | None
+    pause: float
+
+
+class _Run:
+    """State of one call of `run_units`."""
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        merge: Callable[[Any, Any], Any],
+        executor: Executor,
+        options: _Options,
+    ) -> None:
+        n_files = max((unit.first_file + len(unit.files) for unit in units), default=0)
+        self.merger: UnitMerger[Any] = UnitMerger(n_files, merge)
+        self.queue = UnitQueue(units, options.pause)
+        self.executor = executor
+        self.options = options
+        self.n_units, self.n_done, self.n_in_flight = len(units), 0, 0
+        self.skipped: dict[int, tuple[Any, ...]] = {}
+        self.n_rows = self.n_bytes = 0
+        self.poll = min(POLL, max(0.01, options.patience / 4))
+        self.asked = monotonic()
+        self.troubled_since: float | None = None
+
+    def drive(self, tasks: Tasks) -> RunResult:
+        """Submit, wait, settle until every unit is done."""
+        while self.n_done < self.n_units:
+            self.submit(tasks)
+            timeout = min(self.poll, self.queue.until_due(monotonic()))
+            if self.n_in_flight:
+                finished = tasks.wait(timeout)
+            else:  # everything left pauses before its next attempt, or the cluster is away
+                sleep(max(timeout, 0.001))
+                finished = []
+            for one in finished:
+                self.settle(one)
+            self.look_after(tasks, finished)
+        records = (record for number in sorted(self.skipped) for record in self.skipped[number])
+        n_retries = self.queue.attempts.total() - self.n_units
+        return RunResult(
+            self.merger.result(), tuple(dict.fromkeys(records)), self.n_rows, self.n_bytes, n_retries
+        )
+
+    def submit(self, tasks: Tasks) -> None:
+        """Fill the window."""
+        window = self.options.window or UNITS_PER_THREAD * max(1, self.executor.threads)
+        while tasks.ready():
+            unit = self.queue.take(monotonic(), self.n_in_flight, window)
+            if unit is None:
+                return
+            self.n_in_flight += 1
+            tasks.submit(unit, self.queue.attempts[unit.number])
+
+    def settle(self, one: Finished) -> None:
+        """Keep a result, or decide between another attempt and an error."""
+        self.n_in_flight -= 1
+        unit, tries = one.unit, self.queue.attempts[one.unit.number]
+        if one.outcome is not None:
+            self.queue.release(unit)
+            self.keep(unit, one.outcome)
+        elif one.fate == "killed":
+            if self.queue.alone is unit:
+                raise killed(unit) from one.error
+            self.queue.suspect(unit)
+        elif one.fate == "lost" or (one.error is not None and is_transient(one.error)):
+            if tries <= self.options.retries:
+                logger.info("%s: attempt %d of %d failed", unit.name, tries, self.options.retries + 1)
+                self.queue.retry(unit, monotonic())
+            elif one.error is None or one.fate == "lost":
+                raise lost(unit, tries) from one.error
+            else:
+                raise explain(one.error, unit, tries) from one.error
+        else:
+            error = one.error or RuntimeError("the work gave nothing back")
+            if isinstance(error, DistmomError):
+                raise error
+            raise explain(error, unit, tries) from error
+
+    def keep(self, unit: Unit, outcome: UnitOutcome) -> None:
+        """Merge an outcome and tell everybody about it."""
+        self.n_done += 1
+        self.merger.push(unit, outcome.state, skipped=bool(outcome.skipped))
+        self.n_rows += outcome.n_rows
+        self.n_bytes += outcome.n_bytes
+        if outcome.skipped:
+            self.skipped[unit.number] = outcome.skipped
+        if self.options.on_outcome is not None:
+            self.options.on_outcome(unit, outcome)
+        if self.options.progress is not None:
+            self.options.progress.advance(outcome.n_rows, unit.n_bytes)
+
+    def look_after(self, tasks: Tasks, finished: list[Finished]) -> None:
+        """Ask the cluster how it is when nothing comes back, and give up once it was away too long."""
+        now = monotonic()
+        if any(one.fate in ("done", "failed") for one in finished):
+            self.asked, self.troubled_since = now, None
+        elif now - self.asked >= self.poll:
+            trouble = tasks.trouble()
+            self.asked = now = monotonic()
+            if self.options.progress is not None:
+                self.options.progress.advance(0, 0)
+            if trouble is None:
+                self.troubled_since = None
+            elif self.troubled_since is None:
+                logger.warning("waiting for the cluster: %s", trouble)
+                self.troubled_since = now
+            elif now - self.troubled_since >= self.options.patience:
+                raise stuck(trouble, self.options.patience)

@@ -1,0 +1,92 @@
+"""The work of one unit: read its files, hand the rows to a reduction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from distmom.cluster.outcome import UnitOutcome
+from distmom.cluster.plan import Unit
+from distmom.cluster.stop import check_stopped
+from distmom.errors import BadFileError
+from distmom.lake.keys import KeyEncoder
+from distmom.reductions.leaves import Rows
+
+if TYPE_CHECKING:
+    from distmom.lake import Batch, BatchReader, FileRef
+    from distmom.reductions import Accumulator, Reduction
+
+BadFilePolicy = Literal["error", "skip"]
+
+
+@dataclass(frozen=True)
+class ReadAndReduce:
+    """Callable on a `Unit`, on any thread or worker; picklable.
+
+    Attributes
+    ----------
+    reader : BatchReader
+    reduction : Reduction
+    grouped : bool
+        Whether the reader delivers `by` columns.
+    on_bad_file : {"error", "skip"}
+    """
+
+    reader: BatchReader
+    reduction: Reduction
+    grouped: bool = False
+    on_bad_file: BadFilePolicy = "error"
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """Read the unit's files and return the state of its rows."""
+        bad: dict[int, str] = {}
+        while True:
+            try:
+                return self._attempt(unit, bad)
+            except _BadFile as failure:
+                # rows of the bad file are already in the sums: begin the unit again without it
+                if self.on_bad_file != "skip":
+                    raise failure.error from failure.error.__cause__
+                bad[failure.number] = str(failure.error)
+
+    def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome:
+        accumulator = self.reduction.begin(len(unit.files), unit.window)
+        encoder = KeyEncoder() if self.grouped else None
+        n_rows = n_bytes = 0
+        for number, file in enumerate(unit.files):
+            accumulator.start_file(number, file.path)
+            if number not in bad:
+                try:
+                    rows, size = self._read(file, unit, accumulator, encoder)
+                except BadFileError as error:
+                    raise _BadFile(number, error) from error
+                n_rows, n_bytes = n_rows + rows, n_bytes + size
+            accumulator.end_file()
+        keys = encoder.keys if encoder is not None else [()]
+        skipped = tuple({"file": unit.files[i].path, "reason": reason} for i, reason in bad.items())
+        return UnitOutcome(accumulator.result(keys), n_rows, n_bytes, skipped)
+
+    def _read(
+        self, file: FileRef, unit: Unit, accumulator: Accumulator, encoder: KeyEncoder | None
+    ) -> tuple[int, int]:
+        start, stop = unit.rows or (0, None)
+        n_rows = n_bytes = 0
+        for batch in self.reader.batches(file, start, stop):
+            check_stopped()
+            codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
+            accumulator.add(_rows(batch, codes), 1 if encoder is None else len(encoder.keys))
+            n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
+        return n_rows, n_bytes
+
+
+class _BadFile(Exception):
+    """Carries the number, within its unit, of a file that cannot be read."""
+
+    def __init__(self, number: int, error: BadFileError) -> None:
+        super().__init__(number)
+        self.number = number
+        self.error = error
+
+
+def _rows(batch: Batch, codes: Any) -> Rows:
+    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes)

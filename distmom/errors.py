@@ -1,0 +1,37 @@
+"""Expected failures: one line that says parameter or file, rule, value received, remedy."""
+
+from __future__ import annotations
+
+
+class DistmomError(Exception):
+    """An expected failure; the command line prints its one line and ends with ``exit_code``."""
+
+    exit_code = 1
+
+
+class ConfigError(DistmomError, ValueError):
+    """A parameter, an option or a configuration file is wrong (exit code 2)."""
+
+    exit_code = 2
+
+
+class DataError(DistmomError, ValueError):
+    """The data is refused: a file, its schema, a type, or a file that changed (exit code 3)."""
+
+    exit_code = 3
+
+
+class NoAnswerError(DistmomError, ValueError):
+    """There is no finite answer, or there are too few rows or blocks (exit code 5)."""
+
+    exit_code = 5
+
+
+class ResourceError(DistmomError, RuntimeError):
+    """Memory, disk or the cluster does not suffice, or was lost (exit code 6)."""
+
+    exit_code = 6
+
+
+class BadFileError(DataError):
+    """A file cannot be read or does not fit the others; ``on_bad_file="skip"`` goes on without it."""

@@ -1,0 +1,130 @@
+"""How many blocks to keep: fine blocks that later merge to any level of the ladder, cells for files, samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.options import MeanOptions
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.theory import fine_blocks, mom_blocks, morm_blocks
+
+FINE = {"standard": 945, "many": 10_395}
+FINE_OF_GROUP = 105
+CAP = {"standard": 1_023, "many": 10_395}
+SAMPLE, SAMPLE_OF_GROUP = 1_024, 128
+LEAST_FILES = 10
+"""With fewer files, cells of whole files say nothing."""
+
+PLENTY = 10**15
+"""Stands for the number of rows where it is not known yet and does not matter."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What the state holds.
+
+    Attributes
+    ----------
+    layout : Layout
+    n_cells : int
+        Cells of whole files.
+    sample_size : int
+        Rows of the sample, of each group and column.
+    n_blocks : int or None
+        Number of blocks of the answer where it is fixed; None for the automatic rule.
+    block_size : int or None
+        Rows of each sampled block, as drawn.
+    """
+
+    layout: Layout
+    n_cells: int
+    sample_size: int
+    n_blocks: int | None = None
+    block_size: int | None = None
+
+
+def choose_blocks(
+    options: MeanOptions,
+    *,
+    seed: int,
+    n_files: int,
+    grouped: bool,
+    n_rows: int | None,
+    n_valid: int | None = None,
+) -> Blocks:
+    """The blocks to keep for these options.
+
+    `n_rows` is the number of rows of the lake where it has been counted, `n_valid` that of the rows which
+    pass the filter.
+    """
+    if options.scheme == "swor":
+        if n_rows is None:
+            raise AssertionError("sampling needs the number of rows")
+        return _sampled(options, seed, n_rows, n_rows if n_valid is None else n_valid)
+    n_blocks = _fixed_number(options, n_rows)
+    n_fine, width = _fine(options.fine, n_blocks, grouped)
+    n_kept = n_fine // width
+    sample = SAMPLE_OF_GROUP if grouped else SAMPLE
+    if options.block_by == "file":
+        return Blocks(NoRowBlocks(), n_kept, sample, n_blocks)
+    cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
+    if options.order == "stored":
+        if n_rows is None:
+            raise AssertionError("stored order needs the number of rows")
+        return Blocks(StoredBlocks(n_rows, n_kept), cells, sample, n_blocks)
+    return Blocks(RandomBlocks(seed, n_fine, width), cells, sample, n_blocks)
+
+
+def needs_row_counts(options: MeanOptions) -> bool:
+    """Whether the rows must be counted before the main pass."""
+    return options.scheme == "swor" or options.order == "stored" or options.block_size is not None
+
+
+def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
+    if options.block_size is not None:
+        if n_rows is None:
+            raise AssertionError("a block size needs the number of rows")
+        if options.block_size > n_rows:
+            raise NoAnswerError(
+                f"block_size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
+            )
+        k = n_rows // options.block_size
+        return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
+    if options.n_blocks == "paper":
+        return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]
+    return options.n_blocks if isinstance(options.n_blocks, int) else None
+
+
+def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
+    """Fine blocks, and how many of them are kept together where there are groups."""
+    n_fine = FINE[fine] if n_blocks is None else fine_blocks(n_blocks, CAP[fine])
+    if not grouped:
+        return n_fine, 1
+    if n_blocks is None:
+        return n_fine, n_fine // FINE_OF_GROUP
+    factor = n_fine // n_blocks
+    small = max(d for d in range(1, factor + 1) if factor % d == 0 and (d == 1 or n_blocks * d <= FINE_OF_GROUP))
+    return n_fine, factor // small
+
+
+def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:
+    """Numbers of the randomized median of means, given or from the proposition."""
+    given = options.n_blocks if isinstance(options.n_blocks, int) else None
+    k, size = given, options.block_size
+    if k is None or size is None:
+        tau = 0.45 if options.tau is None else options.tau
+        prescribed = morm_blocks(options.confidence_level, tau, n_valid)
+        k = prescribed[0] if k is None else k
+        size = prescribed[1] if size is None else size
+    elif options.tau is not None:
+        raise ConfigError("tau: n_blocks and block_size say all; drop tau")
+    if size > n_valid:
+        of = "rows" if n_valid == n_rows else "rows that pass the filter"
+        raise NoAnswerError(
+            f"block_size: {size} rows without replacement from {n_valid} {of} cannot be drawn; "
+            f"use at most {n_valid}"
+        )
+    # drawn among all rows, those that the filter drops afterwards included: so in proportion more
+    drawn = min(n_rows, round(size * n_rows / n_valid)) if n_valid else size
+    return Blocks(SworBlocks(seed, k, drawn), 1, 0, k, drawn)

@@ -1,0 +1,208 @@
+"""Merging fine blocks to the levels of a ladder: by block number and counts of rows, never by values.
+
+One pass over the data fills many fine blocks per group; every coarser partition is made from them afterwards.
+Which fine blocks go together depends on their numbers and counts alone, so a coarse partition of exchangeable
+rows is as random as the fine one, and its blocks differ by about one fine block however small the files and
+however many rows a filter or nulls took away.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Merger:
+    """Fine blocks of many groups, ready to be merged to any number of blocks.
+
+    Parameters
+    ----------
+    blocks : Moments
+        Fine blocks, shape (n_groups, n_fine), in the order of their numbers; a block without rows has count
+        0.
+
+    Notes
+    -----
+    With n rows in the group, fine block i with n_i rows and c_i rows before it goes to the coarse block
+    floor(K (c_i + n_i/2) / n), in exact integers; for equal blocks that is i // (n_fine/K). Means are merged
+    about one centre per group, the lower median of the fine means: nothing is lost to a wild block far away,
+    constants stay constants, and a power of two as a common factor passes through without rounding.
+    Infinite means propagate like a plain sum: infinite, or NaN once both signs have been met.
+    """
+
+    def __init__(self, blocks: Moments) -> None:
+        self.count = blocks.count
+        self.filled: Flags = blocks.count > 0
+        self.mean: Floats = np.where(self.filled, blocks.mean, np.nan)
+        self.m2 = blocks.m2
+        self.n: Counts = blocks.count.sum(axis=1)
+
+    @cached_property
+    def n_filled(self) -> Counts:
+        """Number of blocks that have rows, per group."""
+        return np.asarray(np.count_nonzero(self.filled, axis=1))
+
+    @cached_property
+    def _middle(self) -> Counts:
+        """Twice the rows before the middle of each fine block."""
+        return np.asarray(2 * np.cumsum(self.count, axis=1) - self.count)
+
+    @cached_property
+    def _half_centre(self) -> Floats:
+        finite = np.where(np.isfinite(self.mean), self.mean, np.nan)
+        centre = lower_median(finite)
+        return np.asarray(0.5 * np.where(np.isnan(centre), 0.0, centre))[:, None]
+
+    @cached_property
+    def _pull(self) -> Floats:
+        """Half the distance to the centre, weighted by the share of the rows: no sum of these overflows."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            share = self.count / np.maximum(self.n, 1)[:, None]
+            return np.where(self.filled, (0.5 * self.mean - self._half_centre) * share, 0.0)
+
+    def index(self, n_blocks: int | Counts) -> Counts:
+        """Coarse block of every fine block, shape (n_groups, n_fine)."""
+        return self._index(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))[:, 0]
+
+    def _index(self, k: Counts) -> Counts:
+        """Coarse blocks for K of shape (n_groups or 1, n_levels, 1): shape (n_groups, n_levels, n_fine)."""
+        twice = 2 * np.maximum(self.n, 1)[:, None, None]
+        # empty fine blocks after the last row would point behind the last coarse block
+        return np.asarray(np.minimum(k * self._middle[:, None, :] // twice, np.maximum(k - 1, 0)))
+
+    def at(self, n_blocks: int | Counts) -> tuple[Counts, Floats]:
+        """Rows and means of the blocks of one level, the same for all groups or one per group.
+
+        Parameters
+        ----------
+        n_blocks : int or ndarray of int64, shape (n_groups,)
+            Number of blocks K.
+
+        Returns
+        -------
+        count : ndarray of int64, shape (n_groups, max K)
+        mean : ndarray of float64, shape (n_groups, max K)
+            NaN where a block has no rows (and where it is ruined).
+        """
+        count, mean = self._merge(*self._flat(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1)))
+        return count[:, 0], mean[:, 0]
+
+    def at_levels(self, levels: Counts) -> tuple[Counts, Floats]:
+        """As `at` for several levels at once: shape (n_groups, n_levels, max K)."""
+        return self._merge(*self._flat(levels.reshape(1, -1, 1)))
+
+    def moments_at(self, n_blocks: int | Counts) -> Moments:
+        """As `at`, with the second moments: mean NaN where empty, m2 NaN where the mean is not finite."""
+        flat, width = self._flat(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))
+        count, mean = self._merge(flat, width)
+        count, mean = count[:, 0], mean[:, 0]
+        with np.errstate(invalid="ignore", over="ignore"):
+            away = self.mean - mean.reshape(-1)[flat[:, 0]]
+            own = np.where(self.filled, self.m2 + self.count * away * away, 0.0)
+        m2 = np.bincount(flat.ravel(), own.ravel(), minlength=mean.size).reshape(mean.shape)
+        return Moments(count, mean, np.where(np.isfinite(mean), m2, np.where(count > 0, np.nan, 0.0)))
+
+    def _flat(self, k: Counts) -> tuple[Counts, int]:
+        """`_index` as places in one long row of blocks of all groups and levels; and the blocks per level."""
+        width = max(1, int(k.max(initial=1)))
+        index = self._index(k)
+        places = np.arange(0, index.shape[0] * index.shape[1] * width, width)
+        return index + places.reshape(*index.shape[:2], 1), width
+
+    def _merge(self, flat: Counts, width: int) -> tuple[Counts, Floats]:
+        shape = (*flat.shape[:2], width)
+        size = shape[0] * shape[1] * width
+        where = flat.ravel()
+        count, pull = (np.broadcast_to(array[:, None, :], flat.shape) for array in (self.count, self._pull))
+        # counts as float64 are exact below 2**53 rows
+        rows = np.bincount(where, count.ravel(), minlength=size).reshape(shape)
+        moved = np.bincount(where, pull.ravel(), minlength=size).reshape(shape)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            share = rows / np.maximum(self.n, 1)[:, None, None]
+            mean = np.where(rows > 0, 2.0 * (self._half_centre[:, :, None] + moved / share), np.nan)
+        return rows.astype(np.int64), mean
+
+    def plain_mean(self) -> Floats:
+        """Mean of all rows of each group; NaN for a group without rows."""
+        return self.at(1)[1][:, 0]
+
+    def subset(self, groups: NDArray[np.int64]) -> Merger:
+        """The same for some of the groups."""
+        return Merger(portion_of(Moments(self.count, self.mean, self.m2), groups))
+
+    def without(self, aside: Flags) -> Merger:
+        """The same with some blocks set aside, as if they had no rows."""
+        return Merger(Moments(np.where(aside, 0, self.count), self.mean, self.m2))
+
+
+def portion_of(blocks: Moments, groups: slice | NDArray[np.int64]) -> Moments:
+    """Blocks of some of the groups."""
+    return Moments(blocks.count[groups], blocks.mean[groups], blocks.m2[groups])
+
+
+def median_or_nan(values: Floats) -> Floats:
+    """Ordinary median, the mean of the two middle values, along the last axis; NaN dropped."""
+    ordered = np.sort(values, axis=-1)
+    left = np.sum(~np.isnan(values), axis=-1, keepdims=True)
+    if ordered.shape[-1] == 0:
+        return np.full(values.shape[:-1], np.nan)
+    low = np.take_along_axis(ordered, np.maximum((left - 1) // 2, 0), -1)
+    high = np.take_along_axis(ordered, np.minimum(left // 2, ordered.shape[-1] - 1), -1)
+    with np.errstate(invalid="ignore", under="ignore"):
+        middle = np.where(low == high, low, 0.5 * low + 0.5 * high)
+    return np.asarray(np.where(left > 0, middle, np.nan))[..., 0]
+
+
+def scaled_mad(values: Floats) -> Floats:
+    """1.4826 times the median distance from the median, along the last axis: a robust standard deviation."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        away = np.abs(values - median_or_nan(values)[..., None])
+        # an infinite value is infinitely far from everything, also from an infinite median
+        away = np.where(np.isinf(values), np.inf, away)
+        mad = 1.4826 * median_or_nan(away)
+    return np.where(np.isnan(mad), 0.0, mad)
+
+
+def row_bound(levels: NDArray[np.int64], n: Counts, n_sample: Counts, n_most: Counts) -> Flags:
+    """Whether each level has blocks of enough rows for a scale: shape (n_groups, n_levels).
+
+    Notes
+    -----
+    n/K >= max(8, 5/(1 - q)), with q the share of the most frequent value in the row sample. Where one value
+    dominates, small blocks that consist of it alone would make the typical block look constant, and every
+    other block wild; with 5/(1 - q) rows only e^-5 of the blocks are of that kind. In integers, so that no
+    rounding decides: n (v - c) >= 5 v K, with the value c times among v sampled rows.
+    """
+    k = levels[None, :]
+    enough = n[:, None] >= 8 * k
+    seen = np.maximum(n_sample, 1)
+    others = np.where(n_sample > 0, n_sample - n_most, 1)
+    return np.asarray(enough & ((n * others)[:, None] >= 5 * seen[:, None] * k))
+
+
+def most_frequent(sample: Floats, n_sample: Counts) -> Counts:
+    """How often the most frequent value occurs in each group's row sample.
+
+    Exact where it exceeds 3/8 of the sample; below, where it changes nothing, 0 may be returned.
+    """
+    if sample.shape[1] < 2:
+        return np.minimum(n_sample, 1)
+    ordered = np.sort(sample, axis=1)
+    ties = ordered[:, 1:] == ordered[:, :-1]
+    # a run of c equal values has c - 1 ties: without many ties there is no long run
+    busy = np.flatnonzero(8 * (np.count_nonzero(ties, axis=1) + 1) > 3 * n_sample)
+    most = np.zeros(n_sample.size, np.int64)
+    if busy.size:
+        place = np.arange(sample.shape[1] - 1)
+        broken = np.maximum.accumulate(np.where(ties[busy], -1, place), axis=1)
+        most[busy] = np.minimum(1 + (place - broken).max(axis=1), n_sample[busy])
+    return most

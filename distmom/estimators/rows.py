@@ -1,0 +1,88 @@
+"""Counting rows before the main pass, where block sizes or places in the lake depend on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.cluster import UnitOutcome, plan_units, run_units
+from distmom.cluster.work import ReadAndReduce
+from distmom.errors import BadFileError
+from distmom.reductions.row_count import RowCount
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Unit
+    from distmom.cluster.runner import Progress
+    from distmom.lake import BatchReader, FileRef, Source
+
+ON_CLIENT = 64
+"""Up to this many footers are read here: sending them to workers would take longer."""
+
+
+@dataclass(frozen=True)
+class Census:
+    """Rows of each file, and the files whose footer cannot be read."""
+
+    rows: NDArray[np.int64]
+    bad: tuple[dict[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """Work of one unit: rows of each of its files, -1 for a bad one under ``on_bad_file="skip"``."""
+
+    source: Source
+    on_bad_file: str
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """Read the unit's footers."""
+        rows: list[int] = []
+        bad: list[dict[str, str]] = []
+        for file in unit.files:
+            try:
+                rows.append(int(self.source.row_counts((file,))[0]))
+            except BadFileError as error:
+                if self.on_bad_file != "skip":
+                    raise
+                rows.append(-1)
+                bad.append({"file": file.path, "reason": str(error)})
+        return UnitOutcome(np.array(rows, np.int64), skipped=tuple(bad))
+
+
+def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
+    """Rows of each file, from the footers: here if they are few, else on the executor, 500 files a task."""
+    files = source.files
+    if files and hasattr(source, "root"):
+        work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
+        if len(files) > ON_CLIENT:
+            # footers are small whatever the files hold: cut by number of files alone
+            units = plan_units(files, unit_bytes=1 << 62, threads=executor.threads)
+            found = run_units(work, units, _joined, executor)
+            return Census(found.state, found.skipped)
+        one = plan_units(files, unit_bytes=1 << 62, max_files=ON_CLIENT)
+        outcomes = [work(unit) for unit in one]
+        return Census(
+            np.concatenate([o.state for o in outcomes]), tuple(b for o in outcomes for b in o.skipped)
+        )
+    return Census(source.row_counts())
+
+
+def _joined(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([left, right])
+
+
+def count_valid(
+    reader: BatchReader,
+    files: tuple[FileRef, ...],
+    executor: Executor,
+    on_bad_file: Any,
+    progress: Progress | None,
+) -> int:
+    """Rows that pass the reader's filter."""
+    units = plan_units(files, threads=executor.threads)
+    work = ReadAndReduce(reader, RowCount(), on_bad_file=on_bad_file)
+    found = run_units(work, units, RowCount().merge, executor, progress=progress)
+    return int(found.state or 0)

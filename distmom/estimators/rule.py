@@ -1,0 +1,263 @@
+"""How many blocks, and can the answer be believed: from block moments to an answer per group.
+
+Medians of many blocks survive many wild rows, medians of few blocks are efficient for skewed laws; the rule
+takes few blocks for the answer and many for the evidence. From one pass it has fine blocks of random rows,
+cells of whole files and a uniform sample of rows. It measures one scale on the finest usable level, asks
+whether the medians of all coarser levels agree within what that scale allows, sets wild blocks aside if
+they do not, and answers on the rest. Cells of files are tested the same way and reveal what random blocks
+hide: files that are bad as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+import numpy as np
+
+from distmom.estimators.ladder import Counts, Flags, Floats, Merger, most_frequent, portion_of, row_bound
+from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, join
+from distmom.estimators.rule_compare import hear_files
+from distmom.estimators.rule_files import file_set
+from distmom.estimators.rule_intervals import exact_interval, exact_interval_given, order_interval
+from distmom.estimators.rule_rows import RowSet, automatic_rows, given_rows
+from distmom.estimators.rule_set import kept_se
+from distmom.estimators.rule_status import NoInterval, Status
+from distmom.numerics.moments import Moments
+from distmom.theory import ladder_levels
+
+BlockSource = Literal["rows", "units", "stored"]
+CELLS_AT_ONCE = 1 << 20
+"""Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
+
+
+def answer_rule(
+    rows: Moments,
+    sample: Floats | None,
+    n_sample: Counts | None,
+    confidence_level: float,
+    *,
+    files: Moments | None = None,
+    n_blocks: int | Literal["auto"] = "auto",
+    block_source: BlockSource = "rows",
+    intervals: Collection[str] = ("order", "exact"),
+) -> RuleAnswer:
+    """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
+
+    Parameters
+    ----------
+    rows : Moments
+        Fine blocks, shape (n_groups, n_fine), in the order of block numbers; count 0 where a block has no
+        rows, means not finite where it is ruined. ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
+        ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
+    sample : ndarray of float64, shape (n_groups, size), or None
+        Uniform sample of each group's used rows, padded with NaN; all used rows where they are fewer.
+    n_sample : ndarray of int64, shape (n_groups,), or None
+        Number of sampled values of each group.
+    confidence_level : float
+        Of the intervals, in (0, 1). The tests have a level of their own.
+    files : Moments, optional
+        Cells by hash of the file's path, shape (n_groups, n_cells), holding the same rows.
+    n_blocks : int or "auto"
+        A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
+        Where a group has fewer rows, its number is lowered to them.
+    block_source : {"rows", "units", "stored"}
+        What a fine block holds: random rows; whole units (then cells of files are ignored, and a level
+        needs at least as many non-empty cells as blocks); contiguous rows. For the last two the exact
+        interval takes the spread between block means where that is larger.
+    intervals : collection of {"order", "exact"}
+        Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
+
+    Returns
+    -------
+    RuleAnswer
+        Never raises for what the data holds: no rows, no finite answer and exhausted capacity are statuses.
+
+    Notes
+    -----
+    With n used rows, F non-empty blocks at the finest level f that has enough rows a block (`row_bound`)
+    and its robust variance V_f of a block mean (`finest_rows`): V_K = V_f K/F, h_K = sqrt(V_K (1/p* - 1))
+    at failure probability 0.001/(number of levels). K_hat is the coarsest level whose interval median_K +-
+    h_K has a point in common with those of all finer levels; wild blocks lie more than max(8, sqrt(F)/2)
+    standard deviations from the median of level f. Contradicted: K_hat is not the coarsest level, or the
+    wild blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
+    interval and that of a finer level are disjoint, or the wild blocks move the mean by more than h_K.
+
+    The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks. The breakdown point is a
+    number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
+    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer.
+
+    Each group's answer depends on its own numbers alone. Cost: a few dozen passes over the fine blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distmom.numerics.moments import Moments
+    >>> x = np.random.default_rng(0).normal(size=(105, 20))
+    >>> x[0, 0] = 1e9
+    >>> blocks = Moments(np.full((1, 105), 20), x.mean(1)[None], (x.var(1) * 20)[None])
+    >>> found = answer_rule(blocks, x[:, :9].reshape(1, -1), np.array([945]), 0.99)
+    >>> int(found.n_set_aside[0]), bool(abs(found.estimate[0]) < 0.1), int(found.plain_estimate[0])
+    (1, True, 476190)
+    """
+    _check(rows, files, n_blocks, block_source, intervals, confidence_level)
+    n_groups, n_fine = rows.count.shape
+    if sample is None or n_sample is None:
+        sample, n_sample = np.empty((n_groups, 0)), np.zeros(n_groups, np.int64)
+    if block_source == "units":
+        files = None
+    widest = max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
+    portion = max(1, CELLS_AT_ONCE // widest)
+    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals))
+    parts = []
+    for start in range(0, max(n_groups, 1), portion):
+        part = slice(start, start + portion)
+        some = None if files is None else portion_of(files, part)
+        one = portion_of(rows, part)
+        parts.append(_answer_groups(one, sample[part], n_sample[part], some, *options))
+    return join(parts)
+
+
+def _answer_groups(
+    rows: Moments,
+    sample: Floats,
+    n_sample: Counts,
+    files: Moments | None,
+    delta: float,
+    n_blocks: int | Literal["auto"],
+    block_source: BlockSource,
+    wanted: frozenset[str],
+) -> RuleAnswer:
+    """Answer a portion of the groups."""
+    fine = Merger(rows)
+    n_most = most_frequent(sample, n_sample)
+    if n_blocks == "auto":
+        levels = np.asarray(ladder_levels(rows.count.shape[1]), dtype=np.int64)
+        usable = row_bound(levels, fine.n, n_sample, n_most)
+        if block_source == "units":  # with fewer cells than blocks a level only repeats the next coarser one
+            usable &= levels[None, :] <= fine.n_filled[:, None]
+        own = automatic_rows(fine, levels, usable)
+    else:
+        levels = np.asarray(ladder_levels(rows.count.shape[1], n_blocks), dtype=np.int64)
+        own = given_rows(fine, levels, row_bound(levels, fine.n, n_sample, n_most))
+    between = block_source != "rows"
+    result = _from_rows(own, files, delta, wanted, between)
+    if files is not None:
+        ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
+        found = file_set(files, ladders, n_sample, n_most)
+        if found is not None:
+            result = hear_files(result, own, found, delta, wanted)
+    _few_rows(result, sample, n_sample)
+    return result
+
+
+def _from_rows(
+    own: RowSet, files: Moments | None, delta: float, wanted: frozenset[str], between: bool
+) -> RuleAnswer:
+    """Result of the row blocks alone."""
+    n_groups = own.plain.size
+    status = np.where(own.fine.n == 0, int(Status.NO_ROWS), 0)
+    status |= np.where((own.fine.n > 0) & ~own.finite, int(Status.NO_FINITE_ANSWER), 0)
+    status |= np.where(own.contradicted & own.finite, int(Status.CONTAMINATED), 0)
+    status |= np.where(own.beyond & own.finite, int(Status.BEYOND_CAPACITY), 0)
+    status |= np.where(own.plain, int(Status.PLAIN_MEAN), 0)
+    estimate = np.where(own.finite, own.answer.estimate, np.nan)
+    count, mean = compact(own.answer.count, own.answer.mean)
+    set_aside = own.contradicted if own.given is None else np.zeros(n_groups, np.bool_)
+    ruined = np.where(set_aside, own.finest.n_ruined, own.answer.n_ruined)
+    return RuleAnswer(
+        estimate=estimate,
+        status=status,
+        n_used=own.fine.n,
+        n_blocks=np.count_nonzero(count, axis=1),
+        lowered=own.lowered,
+        block_estimates=mean,
+        block_rows=count,
+        block_size=block_sizes(count),
+        n_ruined=ruined,
+        n_set_aside=np.where(set_aside, own.seen.n_far, 0),
+        plain_estimate=own.fine.plain_mean(),
+        levels=own.ladder.levels,
+        path_estimate=own.ladder.median,
+        path_halfwidth=own.ladder.halfwidth,
+        k_hat=own.seen.k_hat,
+        contradicted=own.contradicted,
+        row_estimate=estimate.copy(),
+        row_halfwidth=np.full(n_groups, np.nan),
+        file_halfwidth=np.full(n_groups, np.nan),
+        file_estimate=np.full(n_groups, np.nan),
+        files_first=np.zeros(n_groups, np.bool_),
+        suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
+        intervals=_row_intervals(own, set_aside, delta, wanted, between),
+    )
+
+
+def _row_intervals(
+    own: RowSet, set_aside: Flags, delta: float, wanted: frozenset[str], between: bool
+) -> Intervals:
+    """Intervals of the row blocks' answer, or the reasons for having none."""
+    out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
+    se = own.finest.se
+    reason = np.select(
+        [~own.finite, own.plain, own.lowered, se == 0.0, ~np.isfinite(se)],
+        [
+            NoInterval.NO_ANSWER,
+            NoInterval.PLAIN_MEAN,
+            NoInterval.FEWER_ROWS_THAN_BLOCKS,
+            NoInterval.CONSTANT_BLOCKS,
+            NoInterval.OVERFLOW,
+        ],
+        NoInterval.GIVEN,
+    )
+    good = reason == 0
+    if "order" in wanted:
+        out.order_reason[:] = reason
+        order_interval(out, good, own.answer, delta, count_ruined=own.given is not None)
+    if "exact" in wanted:
+        out.exact_reason[:] = reason
+        if own.given is None:
+            unit_se = kept_se(own.finest, own.answer)
+            ladder = own.ladder
+            exact_interval(
+                out,
+                good,
+                own.fine,
+                own.answer,
+                set_aside,
+                ladder.levels,
+                ladder.usable,
+                unit_se,
+                delta,
+                between,
+            )
+        else:
+            exact_interval_given(out, good, own.answer, se, delta, between)
+    return out
+
+
+def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Counts) -> None:
+    """Flag answers with more than 90 % of the sampled rows strictly on one side."""
+    answer_of = result.estimate[:, None]
+    below = np.count_nonzero(sample < answer_of, axis=1)
+    above = np.count_nonzero(sample > answer_of, axis=1)
+    carried = 10 * np.maximum(below, above) > 9 * n_sample
+    result.status[carried & (n_sample > 0)] |= int(Status.CARRIED_BY_FEW_ROWS)
+
+
+def _check(
+    rows: Moments,
+    files: Moments | None,
+    n_blocks: int | Literal["auto"],
+    block_source: str,
+    intervals: Collection[str],
+    confidence_level: float,
+) -> None:
+    """Refuse arguments that no caller of this room may pass."""
+    if rows.count.ndim != 2 or (files is not None and files.count.shape[0] != rows.count.shape[0]):
+        raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
+    if n_blocks != "auto" and rows.count.shape[1] % n_blocks:
+        raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[1]} fine blocks")
+    if block_source not in ("rows", "units", "stored") or not set(intervals) <= {"order", "exact"}:
+        raise ValueError(f"unknown block_source={block_source!r} or intervals={intervals!r}")
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"confidence_level must lie strictly between 0 and 1, got {confidence_level!r}")

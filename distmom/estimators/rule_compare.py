@@ -1,0 +1,91 @@
+"""The answers of rows and of files side by side: whether they agree, and which is shown first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, padded
+from distmom.estimators.rule_files import FileSet, common_level, halfwidth_at, largest_level
+from distmom.estimators.rule_intervals import exact_interval, order_interval
+from distmom.estimators.rule_rows import RowSet
+from distmom.estimators.rule_set import Answer
+from distmom.estimators.rule_status import NoInterval, Status
+
+
+def hear_files(
+    result: RuleAnswer, own: RowSet, found: FileSet, delta: float, wanted: frozenset[str]
+) -> RuleAnswer:
+    """Compare the answers of rows and files; where they differ, the one of smaller spread comes first."""
+    groups = found.groups
+    if own.given is None:
+        level = row_level = common_level(own.ladder, found)
+    else:
+        level = largest_level(found)
+        row_level = np.full_like(level, own.given)
+    row_width = halfwidth_at(own.ladder, row_level, groups)
+    file_width = halfwidth_at(found.ladder, level, np.arange(groups.size))
+    finite = own.finite[groups]
+    row_se = np.where(finite, own.finest.se[groups], np.inf)
+    # without a scale for the rows there is nothing to compare with; ruined rows differ from any finite answer
+    comparable = (row_se > 0.0) & (np.isfinite(row_se) | ~finite)
+    active = found.active & (level > 0) & ~own.lowered[groups] & comparable
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(result.row_estimate[groups] - found.answer.estimate)
+        same = (apart <= row_width + file_width) & finite
+    sharper = found.finest.se < row_se
+    disagree = active & ~same & sharper
+    result.file_estimate[groups] = np.where(active, found.answer.estimate, np.nan)
+    result.row_halfwidth[groups] = np.where(active & finite, row_width, np.nan)
+    result.file_halfwidth[groups] = np.where(active, file_width, np.nan)
+    accused = active & found.contradicted & (same | sharper)
+    result.suspect_cells[groups] = found.wild_cells & accused[:, None]
+    result.status[groups] |= np.where(disagree, int(Status.FILES_DISAGREE), 0)
+    if own.given is not None or not disagree.any():
+        return result
+    return _files_first(result, found, np.flatnonzero(disagree), delta, wanted)
+
+
+def _files_first(
+    result: RuleAnswer, found: FileSet, first: NDArray[np.int64], delta: float, wanted: frozenset[str]
+) -> RuleAnswer:
+    """Show the answer of the files first, with its blocks, findings and intervals."""
+    groups = found.groups[first]
+    wrong, beyond = found.contradicted[first], found.beyond[first]
+    status = int(Status.FILES_DISAGREE) + np.where(wrong, int(Status.CONTAMINATED), 0)
+    given = found.answer.subset(first)
+    count, mean = compact(given.count, given.mean)
+    width = max(count.shape[1], result.block_rows.shape[1])
+    result = replace(
+        result,
+        block_rows=padded(result.block_rows, width),
+        block_estimates=padded(result.block_estimates, width),
+    )
+    result.block_rows[groups] = padded(count, width)
+    result.block_estimates[groups] = padded(mean, width)
+    result.status[groups] = status + np.where(beyond, int(Status.BEYOND_CAPACITY), 0)
+    result.estimate[groups] = given.estimate
+    result.files_first[groups] = True
+    result.n_blocks[groups] = np.count_nonzero(count, axis=1)
+    result.block_size[groups] = block_sizes(count)
+    result.n_ruined[groups] = np.where(wrong, found.finest.n_ruined[first], given.n_ruined)
+    result.n_set_aside[groups] = np.where(wrong, found.seen.n_far[first], 0)
+    result.intervals.put(groups, _file_intervals(found, first, given, delta, wanted))
+    return result
+
+
+def _file_intervals(
+    found: FileSet, first: NDArray[np.int64], given: Answer, delta: float, wanted: frozenset[str]
+) -> Intervals:
+    """Intervals of the files' answer for some of their groups."""
+    out = Intervals.missing(first.size, NoInterval.NOT_WANTED)
+    everyone = np.ones(first.size, np.bool_)
+    if "order" in wanted:
+        order_interval(out, everyone, given, delta, count_ruined=False)
+    if "exact" in wanted:
+        fine, aside = found.finest.blocks.subset(first), found.contradicted[first]
+        unit_se, usable = found.kept_se[first], found.ladder.usable[first]
+        exact_interval(out, everyone, fine, given, aside, found.ladder.levels, usable, unit_se, delta, False)
+    return out

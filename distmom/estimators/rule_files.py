@@ -1,0 +1,175 @@
+"""The second opinion: the same rows in cells of whole files.
+
+Rows are dealt to blocks at random, so one bad file spoils a bit of every block and no number of row blocks
+can see it. Cells keyed by the file's path keep a bad file together: there it is a few wild cells among
+many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.estimators.ladder import Counts, Flags, Floats, Merger, row_bound, scaled_mad
+from distmom.estimators.rule_set import (
+    Answer,
+    Finest,
+    Ladder,
+    Screen,
+    answer,
+    answer_level,
+    beyond_capacity,
+    climb,
+    contradicted,
+    kept_se,
+    median_ranks,
+    screen,
+)
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+from distmom.theory import ladder_levels
+
+LEAST_CELLS = 10
+"""Fewer cells than this cannot outvote a bad file."""
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """The rule's steps on the cells of whole files, for the groups that have enough of them.
+
+    ``groups`` are the numbers of those groups; all other arrays have one row for each of them. ``active``
+    marks those whose cells gave a scale and a finite answer. ``wild_cells`` are the cells, as they came,
+    that lie in a wild cell after the merging of small ones.
+    """
+
+    groups: NDArray[np.int64]
+    active: Flags
+    finest: Finest
+    ladder: Ladder
+    seen: Screen
+    contradicted: Flags
+    beyond: Flags
+    answer: Answer
+    wild_cells: Flags
+
+    @property
+    def kept_se(self) -> Floats:
+        """Standard error of the mean of the kept cells' rows."""
+        return kept_se(self.finest, self.answer)
+
+
+def file_set(files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts) -> FileSet | None:
+    """Test the cells of files; None where no group has enough of them.
+
+    Parameters
+    ----------
+    files : Moments
+        Cells by hash of the path, shape (n_groups, n_cells).
+    wanted : ndarray of bool, shape (n_groups,)
+        Groups that shall be looked at.
+    n_sample, n_most : ndarray of int64, shape (n_groups,)
+        Sampled rows, and how many of them have the most frequent value.
+    """
+    groups = np.flatnonzero(wanted & (np.count_nonzero(files.count, axis=1) >= LEAST_CELLS))
+    cells = Merger(files).subset(groups)
+    n_sample, n_most = n_sample[groups], n_most[groups]
+    merged, cell_of = _merge_small_cells(cells, n_sample, n_most)
+    enough = np.flatnonzero(merged.n_filled >= LEAST_CELLS)
+    if not enough.size:
+        return None
+    if enough.size < groups.size:
+        groups, cells, merged, cell_of = (
+            groups[enough],
+            cells.subset(enough),
+            merged.subset(enough),
+            cell_of[enough],
+        )
+        n_sample, n_most = n_sample[enough], n_most[enough]
+    finest = _finest_cells(merged)
+    levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
+    usable = row_bound(levels, cells.n, n_sample, n_most)
+    usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
+    ladder = climb(merged, levels, usable, finest.se)
+    seen = screen(finest, ladder)
+    wrong = contradicted(finest, ladder, seen)
+    given = answer(merged, finest, seen, wrong, levels, answer_level(levels, usable, cells.n))
+    return FileSet(
+        groups=groups,
+        active=finest.testable & usable.any(axis=1) & given.finite,
+        finest=finest,
+        ladder=ladder,
+        seen=seen,
+        contradicted=wrong,
+        beyond=wrong & beyond_capacity(finest, ladder, seen),
+        answer=given,
+        wild_cells=np.take_along_axis(seen.far, cell_of, 1) & cells.filled,
+    )
+
+
+def _merge_small_cells(cells: Merger, n_sample: Counts, n_most: Counts) -> tuple[Merger, Counts]:
+    """Merge neighbours, by counts of rows, until the average cell has enough rows; and who went where."""
+    seen = np.maximum(n_sample, 1)
+    others = np.where(n_sample > 0, n_sample - n_most, 1)
+    target = np.minimum(cells.n // 8, cells.n * others // (5 * seen))
+    width = cells.count.shape[1]
+    small = np.flatnonzero(target < cells.n_filled)
+    cell_of = np.broadcast_to(np.arange(width), cells.count.shape).copy()
+    if not small.size:
+        return cells, cell_of
+    some = cells.subset(small)
+    moments = Moments(cells.count.copy(), cells.mean.copy(), cells.m2.copy())
+    part = some.moments_at(target[small])
+    for whole, piece, nothing in zip(moments, part, (0, np.nan, 0.0), strict=True):
+        whole[small] = nothing
+        whole[small, : piece.shape[1]] = piece
+    cell_of[small] = some.index(target[small])
+    return Merger(moments), cell_of
+
+
+def _finest_cells(cells: Merger) -> Finest:
+    """Spread of cells of very different sizes: deviations are compared after multiplication by sqrt(rows)."""
+    centre = lower_median(cells.mean)
+    rows = np.maximum(cells.count, 1).astype(np.float64)
+    root = np.sqrt(rows)
+    inside = (cells.count >= 2) & np.isfinite(cells.m2) & np.isfinite(cells.mean)
+    with np.errstate(invalid="ignore", over="ignore"):
+        within = lower_median(np.where(inside, cells.m2 / np.maximum(rows - 1.0, 1.0), np.nan))
+        z = (cells.mean - centre[:, None]) * root
+        deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), scaled_mad(z))
+    n_ruined = np.count_nonzero(cells.filled & ~np.isfinite(cells.mean), axis=1)
+    n = np.maximum(cells.n, 1).astype(np.float64)
+    return Finest(
+        blocks=cells,
+        centre=centre,
+        se=deviation / np.sqrt(n),
+        spread=deviation[:, None] / root,
+        share=cells.count / n[:, None],
+        n_ruined=n_ruined,
+        answerable=n_ruined < median_ranks(cells.n_filled),
+    )
+
+
+def common_level(rows: Ladder, files: FileSet) -> Counts:
+    """Level at which the two sets are compared: 27 (9 with few cells), or the largest smaller one both have.
+
+    0 where they have none in common.
+    """
+    aim = np.where(files.finest.blocks.n_filled < 54, 9, 27)[:, None]
+    both, in_rows, in_files = np.intersect1d(rows.levels, files.ladder.levels, return_indices=True)
+    good = rows.usable[files.groups][:, in_rows] & files.ladder.usable[:, in_files] & (both[None, :] <= aim)
+    return np.asarray(np.where(good, both[None, :], 0).max(axis=1, initial=0))
+
+
+def largest_level(files: FileSet) -> Counts:
+    """As `common_level`, for rows whose number of blocks was given: only the files' ladder counts."""
+    aim = np.where(files.finest.blocks.n_filled < 54, 9, 27)[:, None]
+    levels = files.ladder.levels[None, :]
+    return np.asarray(np.where(files.ladder.usable & (levels <= aim), levels, 0).max(axis=1, initial=0))
+
+
+def halfwidth_at(ladder: Ladder, level: Counts, groups: NDArray[np.int64]) -> Floats:
+    """Half-width of some groups, each at its level; NaN where that level is 0."""
+    column = np.minimum(np.searchsorted(ladder.levels, level), ladder.levels.size - 1)
+    return np.where(level > 0, ladder.halfwidth[groups, column], np.nan)

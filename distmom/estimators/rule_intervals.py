@@ -1,0 +1,182 @@
+"""Intervals for the answers of the rule: order statistics, and the exact bound with plug-in scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.estimators.ladder import Counts, Flags, Floats, Merger, scaled_mad
+from distmom.estimators.rule_answer import Intervals
+from distmom.estimators.rule_set import Answer, at_kept, factors
+from distmom.estimators.rule_status import NoInterval
+from distmom.numerics.median import lower_median
+from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
+from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
+
+
+def order_interval(out: Intervals, groups: Flags, answer: Answer, delta: float, count_ruined: bool) -> None:
+    """Fill in the order statistics of the answer's blocks, for some groups.
+
+    Parameters
+    ----------
+    out : Intervals
+        Changed in place.
+    groups : ndarray of bool, shape (n_groups,)
+        Groups to fill in.
+    answer : Answer
+        Blocks of all groups.
+    delta : float
+        1 - confidence level.
+    count_ruined : bool
+        Ruined blocks count as blocks of arbitrary value. A NaN among them is taken at the far end of either
+        side, where it can hide neither a small nor a large block.
+    """
+    n_blocks = np.count_nonzero(answer.count, axis=1)
+    outlying = answer.n_ruined if count_ruined else np.zeros_like(n_blocks)
+    ordered = np.sort(answer.mean, axis=1)
+    n_numbers = np.count_nonzero(~np.isnan(ordered), axis=1)
+    place, kinds = _kinds(n_blocks[groups], outlying[groups])
+    ranks = [order_rank(k, delta, o) if k > o else None for k, o in kinds]
+    achieved = [
+        np.nan if rank is None else order_level(k, rank, o) for rank, (k, o) in zip(ranks, kinds, strict=True)
+    ]
+    rank = np.asarray([rank or 0 for rank in ranks], np.int64)[place]
+    level = np.asarray(achieved, np.float64)[place]
+    chosen = np.flatnonzero(groups)
+    ends = np.stack([rank - 1, n_numbers[chosen] - rank], axis=1)
+    values = np.take_along_axis(ordered[chosen], np.clip(ends, 0, ordered.shape[1] - 1), 1)
+    reached = (ends[:, 0] < n_numbers[chosen]) & (ends[:, 1] >= 0) & np.isfinite(values).all(axis=1)
+    why = np.where(rank == 0, NoInterval.TOO_FEW_BLOCKS, np.where(reached, 0, NoInterval.RUINED_ENDS))
+    given = why == 0
+    out.order_reason[chosen] = why
+    out.order_rank[chosen] = np.where(given, rank, 0)
+    out.order_level[chosen] = np.where(given, level, np.nan)
+    out.order_low[chosen] = np.where(given, values[:, 0], np.nan)
+    out.order_high[chosen] = np.where(given, values[:, 1], np.nan)
+
+
+def exact_interval(
+    out: Intervals,
+    groups: Flags,
+    fine: Merger,
+    answer: Answer,
+    set_aside: Flags,
+    levels: NDArray[np.int64],
+    usable: Flags,
+    unit_se: Floats,
+    delta: float,
+    between: bool,
+) -> None:
+    """Fill in the exact bound at its own best level K_e, for some groups of the automatic rule.
+
+    Parameters
+    ----------
+    out : Intervals
+        Changed in place.
+    groups : ndarray of bool, shape (n_groups,)
+        Groups to fill in.
+    fine, answer, set_aside
+        All blocks, those kept, and the groups in which some were set aside.
+    levels, usable
+        The ladder and each group's part of it, (n_levels,) and (n_groups, n_levels).
+    unit_se : ndarray of float64, shape (n_groups,)
+        Standard error of the mean of all rows that were kept.
+    delta : float
+        1 - confidence level.
+    between : bool
+        Take the spread between the K_e block means where it is larger: blocks may be dependent inside.
+    """
+    score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
+    possible = usable & (levels[None, :] <= answer.n_kept[:, None])
+    masked = np.where(possible, score[None, :], np.inf)
+    best = levels[np.argmin(masked, axis=1)]
+    some = groups & np.isfinite(masked).any(axis=1)
+    count, mean = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
+    n_blocks = np.count_nonzero(count, axis=1)
+    centre = lower_median(mean)
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = unit_se * np.sqrt(n_blocks)
+        if between:
+            spread = np.maximum(spread, scaled_mad(mean))
+        halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
+    why = np.where(some, 0, NoInterval.TOO_FEW_BLOCKS)
+    _fill_exact(out, np.flatnonzero(groups), why, centre, halfwidth, n_blocks)
+
+
+def exact_interval_given(
+    out: Intervals, groups: Flags, answer: Answer, unit_se: Floats, delta: float, between: bool
+) -> None:
+    """As `exact_interval` at a given number of blocks: ruined ones are arbitrary, sizes may differ."""
+    n_blocks = np.count_nonzero(answer.count, axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = unit_se * np.sqrt(n_blocks)
+        if between:
+            spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
+    halfwidth = np.full(n_blocks.shape, np.inf)
+    usable = groups & np.isfinite(spread)
+    chosen = np.flatnonzero(usable)
+    place, kinds = _kinds(n_blocks[chosen], answer.n_ruined[chosen])
+    for number, (k, ruined) in enumerate(kinds):
+        same = chosen[place == number]
+        halfwidth[same] = _sized_halfwidth(answer.count[same], spread[same], k, ruined, delta)
+    why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
+    _fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
+
+
+def _kinds(n_blocks: Counts, n_ruined: Counts) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+    """Distinct pairs (blocks, ruined blocks), and the place of each group's pair among them."""
+    most = int(n_blocks.max(initial=0)) + 1
+    codes = n_blocks * most + n_ruined
+    kinds = np.unique(codes)
+    return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
+
+
+def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
+    """Half-widths of groups with equally many blocks and ruined blocks, whose sizes may differ.
+
+    Nearly equal sizes: all as small as the smallest. Otherwise blocks are exchanged for equal ones of average
+    variance, which only raises the tail if m - o >= (K - o) p* + 1 (Hoeffding 1956, theorem 4; p/(1+p) is
+    concave); with the ruined ones worst placed, among the largest. Else the Poisson-binomial tail is solved.
+    """
+    factor = width_factor(n_blocks, delta, ruined)
+    if not np.isfinite(factor):
+        return np.full(spread.shape, np.inf)
+    size = np.sort(np.where(count > 0, count, np.iinfo(np.int64).max), axis=1)[:, :n_blocks].astype(
+        np.float64
+    )
+    average = size.mean(axis=1)
+    smallest = average / size[:, 0]
+    equal = size[:, -1] <= NEARLY_EQUAL * size[:, 0]
+    need = median_rank(n_blocks) - ruined
+    typical = (average[:, None] / size[:, : n_blocks - ruined]).mean(axis=1)
+    variance = np.where(equal, smallest, typical)
+    with np.errstate(over="ignore"):
+        out = np.asarray(spread * np.sqrt(variance) * factor)
+    if need < (n_blocks - ruined) * binomial_p(n_blocks, delta, ruined) + 1:
+        for group in np.flatnonzero(~equal):
+            one = partition_halfwidth(1.0, n_blocks, delta, ruined, size[group])
+            out[group] = spread[group] * one
+    elif not cantelli_allowed(n_blocks, delta, ruined):
+        # without Cantelli p_k = V_k / eps^2 must stay below 1 for the exchange; the smallest block bounds it
+        out = np.maximum(out, spread * np.sqrt(smallest))
+    return out
+
+
+def _fill_exact(
+    out: Intervals,
+    chosen: NDArray[np.int64],
+    why: NDArray[np.int64],
+    centre: Floats,
+    halfwidth: Floats,
+    n_blocks: Counts,
+) -> None:
+    """Write the interval centre +- halfwidth of the chosen groups where nothing speaks against it."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        low, high = centre - halfwidth, centre + halfwidth
+    why = np.where((why == 0) & ~np.isfinite(halfwidth), NoInterval.VACUOUS, why)
+    why = np.where((why == 0) & ~(np.isfinite(low) & np.isfinite(high)), NoInterval.OVERFLOW, why)
+    given = why == 0
+    for array, values in ((out.exact_low, low), (out.exact_high, high), (out.exact_centre, centre)):
+        array[chosen] = np.where(given, values, np.nan)[chosen]
+    out.exact_blocks[chosen] = np.where(given, n_blocks, 0)[chosen]
+    out.exact_reason[chosen] = why[chosen]

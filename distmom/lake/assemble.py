@@ -1,0 +1,173 @@
+"""Put together one batch: stored columns, constants from folder names, missing columns, the filter's mask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from distmom.errors import DataError
+from distmom.lake.convert import Valid, Values, converter, to_float64
+from distmom.lake.scalars import one_value
+from distmom.lake.schema import kind_of, partition_arrow_type
+from distmom.lake.source import Batch, PartitionType, ReadOptions
+
+if TYPE_CHECKING:
+    from distmom.lake.filters import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where the values of an asked column come from in one file.
+
+    Attributes
+    ----------
+    name : str
+    position : int, optional
+        Physical position in the file; None if it is not stored.
+    constant : pyarrow.Array, optional
+        The one value that the folder's name gives (an array of length one).
+    text : str, optional
+        The folder's value as it is written, for messages.
+    null : bool
+        Whether the file lacks the column and its rows count as null.
+    file : str
+        The file, for messages.
+    """
+
+    name: str
+    position: int | None = None
+    constant: pa.Array | None = None
+    text: str | None = None
+    null: bool = False
+    file: str = ""
+
+
+def constant_column(
+    name: str, value: int | str | None, kind: PartitionType, position: int | None, file: str
+) -> Column:
+    """A column that the folder's name gives; a stored one of the same name is read to be compared."""
+    constant = one_value(value, partition_arrow_type(kind))
+    return Column(name, position, constant, None if value is None else str(value), file=file)
+
+
+class Assembler:
+    """Builds the batches of one file; what can be settled once a file is settled here.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The asked columns; the stored ones among them are those that are read, in this order.
+    types : mapping of str to pyarrow.DataType
+        Types of the stored columns.
+    options : ReadOptions
+    """
+
+    def __init__(
+        self, columns: Sequence[Column], types: Mapping[str, pa.DataType], options: ReadOptions
+    ) -> None:
+        stored = [column for column in columns if column.position is not None]
+        self.positions = [column.position for column in stored if column.position is not None]
+        self._columns = {column.name: column for column in columns}
+        self._order = {column.name: i for i, column in enumerate(stored)}
+        self._disputed = [(column, i) for i, column in enumerate(stored) if column.constant is not None]
+        self._options = options
+        self._converters = [
+            (self._order[name], converter(types[name])) if self._is_read(name) else (name, None)
+            for name in options.columns
+        ]
+
+    def _is_read(self, name: str) -> bool:
+        column = self._columns[name]
+        return column.position is not None and column.constant is None
+
+    def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
+        """Build a batch from the stored arrays of its rows.
+
+        Raises
+        ------
+        DataError
+            If a stored column disagrees with the folder's value.
+        """
+        for column, i in self._disputed:
+            _check_agreement(column, arrays[i])
+        pairs = [
+            convert(arrays[where]) if convert is not None else self._constant_values(where, n_rows)
+            for where, convert in self._converters
+        ]
+        options = self._options
+        return Batch(
+            start,
+            n_rows,
+            tuple([values for values, _ in pairs]),
+            tuple([valid for _, valid in pairs]),
+            None if options.where is None else self._mask(options.where, arrays, n_rows),
+            tuple([self._key(name, arrays, n_rows) for name in options.by]),
+            n_bytes,
+        )
+
+    def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> NDArray[np.bool_]:
+        operands: dict[str, pa.Array] = {}
+        for name in where.columns:
+            column = self._columns[name]
+            if column.null:
+                operands[name] = pa.nulls(1)
+            elif column.constant is not None:
+                operands[name] = column.constant
+            else:
+                operands[name] = arrays[self._order[name]]
+        return where.mask(operands, n_rows)
+
+    def _constant_values(self, name: str, n_rows: int) -> tuple[Values, Valid]:
+        constant = self._columns[name].constant
+        if constant is None or constant.null_count:
+            return np.zeros(n_rows), np.zeros(n_rows, np.bool_)
+        return np.full(n_rows, to_float64(constant)[0][0]), None
+
+    def _key(self, name: str, arrays: Sequence[pa.Array], n_rows: int) -> pa.Array:
+        column = self._columns[name]
+        if column.null:
+            return pa.nulls(n_rows)
+        if column.constant is None:
+            return arrays[self._order[name]]
+        if column.constant.null_count:
+            return pa.nulls(n_rows, column.constant.type)
+        type_ = pa.dictionary(pa.int8(), column.constant.type)
+        return pa.DictionaryArray.from_buffers(type_, n_rows, [None, _zero_bytes(n_rows)], column.constant)
+
+
+@lru_cache(maxsize=4)
+def _zero_bytes(n_rows: int) -> pa.Buffer:
+    return pa.py_buffer(bytes(n_rows))
+
+
+def _check_agreement(column: Column, array: pa.Array) -> None:
+    """Compare a stored column with the folder's value, row by row.
+
+    A stored number is compared as a number if the folder's value is an integer, anything else by its text.
+    """
+    import pyarrow.compute as pc
+
+    constant = column.constant
+    assert constant is not None
+    if constant.null_count:
+        differs = pc.call_function("is_valid", [array])
+    else:
+        plain = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+        if kind_of(constant.type) == "number" and kind_of(plain.type) == "number":
+            other = constant[0]
+        else:
+            plain, other = plain.cast(pa.string()), one_value(column.text, pa.string())[0]
+        same = pc.call_function("equal", [plain, other])
+        differs = pc.call_function("invert", [pc.call_function("coalesce", [same, one_value(False, pa.bool_())[0]])])
+    row = pc.call_function("index", [differs], pc.IndexOptions(one_value(True, pa.bool_())[0])).as_py()
+    if row >= 0:
+        raise DataError(
+            f"file {column.file}: its folder says {column.name}={column.text if column.text is not None else 'null'} "
+            f"but its stored column {column.name!r} holds {array[row].as_py()!r}; rename the folder or drop the column"
+        )

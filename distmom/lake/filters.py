@@ -1,0 +1,244 @@
+"""Conditions that rows must meet: in the small safe language, or as an Arrow expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.convert import bit_values, valid_rows
+from distmom.lake.messages import first_line
+from distmom.lake.where.check import check
+from distmom.lake.where.nodes import Node, columns_of
+from distmom.lake.where.parse import parse
+from distmom.lake.where.possible import possible
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+    from distmom.lake.source import Source
+
+
+class Filter(Protocol):
+    """A condition that rows must meet; frozen and picklable."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it reads."""
+        ...
+
+    def check(self, kinds: Mapping[str, str]) -> None:
+        """Raise ConfigError if it does not fit the kinds of the columns."""
+        ...
+
+    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> NDArray[np.bool_]:
+        """Rows for which it is true; an operand of length one is the same in all rows."""
+        ...
+
+    def excludes(self, values: Mapping[str, int | str | None]) -> bool:
+        """Whether it cannot be true where some columns have these values, whatever the others are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextFilter:
+    """A condition of the small language.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    node : Node
+        As it was understood.
+    columns : tuple of str
+    """
+
+    text: str
+    node: Node = field(repr=False)
+    columns: tuple[str, ...]
+
+    def check(self, kinds: Mapping[str, str]) -> None:
+        """Check each comparison against the kinds of the columns (see `distmom.lake.schema.kind_of`).
+
+        Raises
+        ------
+        ConfigError
+            If a column is compared with what it cannot equal, such as a text with a number.
+        """
+        check(self.node, kinds)
+
+    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> NDArray[np.bool_]:
+        """Rows for which the condition is true: neither those where it is false nor where it is null."""
+        from distmom.lake.where.compute import evaluate
+
+        try:
+            outcome = evaluate(self.node, operands)
+        except pa.ArrowException as error:
+            raise DataError(f"where: {self.text!r} cannot be evaluated: {first_line(error)}") from error
+        if isinstance(outcome, pa.Scalar):
+            return np.full(n_rows, outcome.as_py() is True)
+        return true_rows(outcome)
+
+    def excludes(self, values: Mapping[str, int | str | None]) -> bool:
+        """Whether the condition cannot be true where some columns have these values."""
+        return True not in possible(self.node, values)
+
+
+@dataclass(frozen=True)
+class ExpressionFilter:
+    """A condition given as an Arrow expression.
+
+    Attributes
+    ----------
+    expression : pyarrow.compute.Expression
+    schema : pyarrow.Schema
+        The columns that it reads, with their types in the first file.
+    """
+
+    expression: pc.Expression
+    schema: pa.Schema
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the expression reads."""
+        return tuple(self.schema.names)
+
+    def check(self, kinds: Mapping[str, str]) -> None:
+        """Nothing is left to check: Arrow has bound the expression to the columns' types."""
+
+    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> NDArray[np.bool_]:
+        """Rows that the expression keeps: the batch is filtered with its row numbers beside it."""
+        arrays = [self._operand(field_, operands[field_.name], n_rows) for field_ in self.schema]
+        numbers = np.arange(n_rows, dtype=np.int64)
+        arrays.append(pa.Array.from_buffers(pa.int64(), n_rows, [None, pa.py_buffer(numbers)]))
+        names = [*self.schema.names, _free_name(self.schema.names)]
+        try:
+            kept = pa.Table.from_arrays(arrays, names=names).filter(self.expression).column(names[-1])
+        except (pa.ArrowException, TypeError) as error:
+            raise DataError(f"where: the expression cannot be evaluated: {first_line(error)}") from error
+        mask = np.zeros(n_rows, np.bool_)
+        for chunk in kept.chunks:
+            mask[np.from_dlpack(chunk)] = True
+        return mask
+
+    def excludes(self, values: Mapping[str, int | str | None]) -> bool:
+        """False: an expression is not taken apart."""
+        return False
+
+    @staticmethod
+    def _operand(field_: pa.Field, array: pa.Array, n_rows: int) -> pa.Array:
+        if isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        if pa.types.is_null(array.type):
+            return pa.nulls(n_rows, field_.type)
+        return array if len(array) == n_rows else pa.repeat(array[0], n_rows)
+
+
+def true_rows(outcome: pa.BooleanArray) -> NDArray[np.bool_]:
+    """True where a boolean array is true, False where it is false or null."""
+    values, valid = bit_values(outcome), valid_rows(outcome)
+    return values if valid is None else values & valid
+
+
+def parse_filter(text: str) -> TextFilter:
+    """Parse a condition of the small language.
+
+    Parameters
+    ----------
+    text : str
+        Comparisons (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) of columns with values or columns,
+        ``in (…)``, ``between … and …``, ``is null``, joined by ``and``, ``or``, ``not`` and parentheses.
+        Texts, dates and times stand in single quotes; column names stand bare, or in double quotes or
+        backticks if they hold blanks, dots or signs.
+
+    Returns
+    -------
+    TextFilter
+
+    Raises
+    ------
+    ConfigError
+        If the text is no condition; it shows the place.
+
+    Notes
+    -----
+    Conditions follow SQL: a comparison with null is null, and rows are kept where the condition is true.
+    NaN equals nothing, not even itself, so of the comparisons only ``!=`` is true of it. Integers,
+    decimals, dates and times are compared exactly, floats as float64.
+
+    Examples
+    --------
+    >>> parse_filter("status == 'paid' and amount between 1 and 1e6").columns
+    ('status', 'amount')
+    """
+    node = parse(text)
+    return TextFilter(text, node, tuple(dict.fromkeys(column.name for column in columns_of(node))))
+
+
+def as_filter(where: str | Filter | pc.Expression | None, source: Source) -> Filter | None:
+    """A filter from what a user gives, with its column names looked up in the source.
+
+    Raises
+    ------
+    ConfigError
+        If it is no condition, or names a column that the source does not have.
+    """
+    if where is None:
+        return None
+    if isinstance(where, str):
+        parsed = parse_filter(where)
+        _hint_at_quotes(parsed, source)
+        return parsed
+    if type(where).__name__ == "Expression" and type(where).__module__.startswith("pyarrow"):
+        return _expression_filter(where, source.schema())
+    if isinstance(where, (TextFilter, ExpressionFilter)):
+        return where
+    raise ConfigError(f"where must be a text or an Arrow expression, not {type(where).__name__}")
+
+
+def _hint_at_quotes(parsed: TextFilter, source: Source) -> None:
+    """Double quotes name a column: say so where a text was meant."""
+    quoted = {column.name for column in columns_of(parsed.node) if column.quoted}
+    wrong = sorted(quoted - set(source.schema().names)) if quoted else []
+    if wrong:
+        name = wrong[0]
+        text = name.replace("'", "''")
+        raise ConfigError(f"where: no column {name!r}; double quotes name a column, a text is written '{text}'")
+
+
+def _expression_filter(expression: Any, schema: pa.Schema) -> ExpressionFilter:
+    """Find the columns that an expression reads: those without which it cannot be bound."""
+    shown = str(expression)
+    plain = pa.schema([_decoded(schema.field(i)) for i in range(len(schema))])
+    table = plain.empty_table()
+    try:
+        table.filter(expression)
+    except (pa.ArrowException, TypeError) as error:
+        raise ConfigError(f"where: the expression does not fit the columns: {first_line(error)}") from error
+    read: list[pa.Field] = []
+    for field_ in plain:
+        if field_.name not in shown:
+            continue
+        try:
+            table.drop_columns([field_.name]).filter(expression)
+        except (pa.ArrowException, TypeError):
+            read.append(field_)
+    return ExpressionFilter(expression, pa.schema(read))
+
+
+def _decoded(field_: pa.Field) -> pa.Field:
+    if pa.types.is_dictionary(field_.type):
+        return pa.field(field_.name, field_.type.value_type)
+    return pa.field(field_.name, field_.type)
+
+
+def _free_name(names: list[str]) -> str:
+    name = "row"
+    while name in names:
+        name += "_"
+    return name

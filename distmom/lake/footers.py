@@ -1,0 +1,153 @@
+"""Open Parquet files: footers, physical columns, and errors that name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from distmom.errors import DataError, DistmomError
+from distmom.lake.messages import first_line
+from distmom.lake.source import FileRef
+
+BUFFER_BYTES = 262_144  # a buffered stream is what bounds memory: without it a whole column chunk is loaded
+
+
+def location(root: str, file: FileRef) -> str:
+    """Path to open."""
+    return file.location or f"{root.rstrip('/')}/{file.path}"
+
+
+@contextmanager
+def open_parquet(
+    filesystem: pafs.FileSystem, root: str, file: FileRef, dictionaries: Sequence[str] = ()
+) -> Iterator[pq.ParquetFile]:
+    """Open a file for streaming; errors inside become one-line errors that name it.
+
+    Parameters
+    ----------
+    dictionaries : sequence of str
+        Text columns to be read as dictionaries; those that the file lacks are passed over.
+
+    Raises
+    ------
+    DataError
+        If the file changed since it was listed, before or while it was read, or is damaged.
+    """
+    with _named_errors(filesystem, root, file):
+        check_unchanged(filesystem, root, file)
+        with filesystem.open_input_file(location(root, file)) as stream:
+            yield _parquet_file(stream, dictionaries)
+        check_unchanged(filesystem, root, file)
+
+
+def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> None:
+    """Compare size and modification time with those of the listing.
+
+    Raises
+    ------
+    DataError
+        If they differ, or the file is gone.
+    """
+    info = filesystem.get_file_info(location(root, file))
+    if info.type == pafs.FileType.NotFound:
+        raise DataError(f"file changed since planning: {file.path} (it is gone); run again")
+    if info.size != file.size:
+        raise DataError(
+            f"file changed since planning: {file.path} (size {file.size} -> {info.size} bytes); run again"
+        )
+    if info.mtime_ns != file.mtime_ns:
+        raise DataError(f"file changed since planning: {file.path} (rewritten, same size); run again")
+
+
+def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
+    """Physical positions of the top-level columns that are no struct or list, by exact name.
+
+    PyArrow's own selection by name takes ``a.b`` for the field ``b`` of a struct ``a`` as well as for a
+    column of that name; a flat column is one whose path is its name. A name that occurs twice is -1.
+    """
+    positions: dict[str, int] = {}
+    schema = parquet.schema
+    for position in range(len(schema)):
+        column = schema.column(position)
+        name = column.path
+        if name == column.name:
+            positions[name] = -1 if name in positions else position
+    return positions
+
+
+def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
+    """Check that the compression of every column chunk to be read is available.
+
+    Returns
+    -------
+    int
+        Compressed bytes of these chunks.
+
+    Raises
+    ------
+    DataError
+        Otherwise; it names codec, file and PyArrow's version.
+    """
+    n_bytes = 0
+    for group in groups:
+        metadata = parquet.metadata.row_group(group)
+        for position in positions:
+            chunk = metadata.column(position)
+            n_bytes += chunk.total_compressed_size
+            codec = chunk.compression
+            if not _codec_available(codec):
+                raise DataError(
+                    f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
+                    "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
+                )
+    return n_bytes
+
+
+@lru_cache(maxsize=32)
+def _codec_available(codec: str) -> bool:
+    if codec == "UNCOMPRESSED":
+        return True
+    try:
+        return bool(pa.Codec.is_available({"LZ4_RAW": "lz4_raw"}.get(codec, codec.lower())))
+    except (ValueError, pa.ArrowException):
+        return False
+
+
+def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str]) -> pq.ParquetFile:
+    options = {"buffer_size": BUFFER_BYTES, "pre_buffer": False, "memory_map": False}
+    try:
+        return pq.ParquetFile(stream, read_dictionary=list(dictionaries) or None, **options)
+    except KeyError:  # PyArrow wants every column named there to exist
+        stream.seek(0)
+        plain = pq.ParquetFile(stream, **options)
+        known = column_positions(plain)
+        stream.seek(0)
+        return pq.ParquetFile(
+            stream, read_dictionary=[name for name in dictionaries if name in known] or None, **options
+        )
+
+
+@contextmanager
+def _named_errors(filesystem: pafs.FileSystem, root: str, file: FileRef) -> Iterator[None]:
+    """Turn PyArrow's errors into one line that names the file.
+
+    Errors of the operating system (a disk or a network that fails) stay ``OSError``, with the file's name,
+    since trying again may help; PyArrow reports damaged data as ``OSError`` without an error number.
+    """
+    try:
+        yield
+    except DistmomError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        check_unchanged(filesystem, root, file)
+        if isinstance(error, PermissionError):
+            raise DataError(f"file {file.path}: permission denied; allow reading it") from error
+        number = getattr(error, "errno", None)
+        if isinstance(error, OSError) and number is not None:
+            raise type(error)(number, f"file {file.path}: {first_line(error)}") from error
+        raise DataError(f"file {file.path} is damaged or no Parquet file: {first_line(error)}") from error

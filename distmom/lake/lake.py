@@ -1,0 +1,123 @@
+"""A listing of Parquet files, and what can be asked of it before reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+from numpy.typing import NDArray
+
+from distmom.errors import DataError
+from distmom.lake import footers
+from distmom.lake.reader import Reader
+from distmom.lake.references import check_role, find_references
+from distmom.lake.schema import Role, partition_arrow_type
+from distmom.lake.source import FileRef, PartitionType, ReadOptions
+
+
+@dataclass(frozen=True)
+class Lake:
+    """Parquet files, sorted by their path below ``root``.
+
+    Attributes
+    ----------
+    root : str
+        Absolute path of the folder that the files' paths start from.
+    files : tuple of FileRef
+    partition_names : tuple of str
+        Keys of the ``key=value`` folders.
+    partition_types : tuple of {"int", "text"}
+    n_bytes : int
+        Bytes of all files.
+    n_ignored : int
+        Names passed over because they start with ``_`` or ``.``.
+    filesystem : pyarrow.fs.FileSystem
+    """
+
+    root: str
+    files: tuple[FileRef, ...]
+    partition_names: tuple[str, ...]
+    partition_types: tuple[PartitionType, ...]
+    n_bytes: int
+    n_ignored: int
+    filesystem: pafs.FileSystem = field(default_factory=pafs.LocalFileSystem, repr=False, compare=False)
+
+    def schema(self) -> pa.Schema:
+        """Columns of the first readable file, with the partition columns in place of or after them.
+
+        Raises
+        ------
+        DataError
+            If no file is readable; the first file's error.
+        """
+        _, schema = next(self._schemas())
+        return schema
+
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+        """Rows of each file, from the footers (one opening a file, about 60 µs each).
+
+        Raises
+        ------
+        DataError
+            If a file is damaged or changed since it was listed.
+        """
+        chosen = self.files if files is None else files
+        counts = np.empty(len(chosen), np.int64)
+        for i, file in enumerate(chosen):
+            with footers.open_parquet(self.filesystem, self.root, file) as parquet:
+                counts[i] = parquet.metadata.num_rows
+        return counts
+
+    def reader(self, options: ReadOptions) -> Reader:
+        """A reader of these columns: frozen, picklable, without the list of files.
+
+        One footer is read, more only where a column is null throughout in the first files.
+
+        Raises
+        ------
+        ConfigError
+            If no file has a column of that name, or the condition does not fit the columns' types.
+        DataError
+            If a column's type cannot be read, or some files lack it.
+        """
+        roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
+        roles += [(name, "key") for name in options.by]
+        roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
+        names = tuple(dict.fromkeys(name for name, _ in roles))
+        references = find_references(names, self.partition_names, self._schemas, options.missing, self.root)
+        for name, role in roles:
+            check_role(name, role, references.get(name), self._schemas)
+        if options.where is not None:
+            options.where.check({name: reference.kind for name, reference in references.items()})
+        return Reader(
+            root=self.root,
+            filesystem=self.filesystem,
+            options=options,
+            partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
+            references=tuple(references.values()),
+        )
+
+    def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
+        """Schemas of the readable files, in order; if none is, the first file's error."""
+        failure: Exception | None = None
+        found = False
+        for file in self.files:
+            try:
+                with footers.open_parquet(self.filesystem, self.root, file) as parquet:
+                    schema = parquet.schema_arrow
+            except (DataError, OSError) as error:
+                failure = failure or error
+                continue
+            found = True
+            yield file, self._with_partitions(schema)
+        if not found and failure is not None:
+            raise failure
+
+    def _with_partitions(self, schema: pa.Schema) -> pa.Schema:
+        fields = {name: schema.field(i) for i, name in enumerate(schema.names)}
+        for name, kind in zip(self.partition_names, self.partition_types, strict=True):
+            fields[name] = pa.field(name, partition_arrow_type(kind))
+        return pa.schema(list(fields.values()))

@@ -1,0 +1,242 @@
+"""From what a user names (a file, a folder, a pattern, a list of them) to a sorted listing of files."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.fs as pafs
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake import partitions, patterns, tables
+from distmom.lake.lake import Lake
+from distmom.lake.messages import first_line
+from distmom.lake.source import FileRef, PartitionType, Source
+
+_OBJECT_STORES = {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "adl", "wasb", "wasbs", "hdfs", "http", "https"}
+
+
+def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = None) -> Source:
+    """List the files that ``data`` names, or wrap data that is already in memory.
+
+    Parameters
+    ----------
+    data : str, os.PathLike, list of those, or data in memory
+        A Parquet file, a folder (read recursively), a pattern with ``*``, ``?``, ``[…]`` or ``**``,
+        ``"@list.txt"`` (one of these a line; blank lines and lines that start with ``#`` are ignored), a
+        list of these, or an Arrow table or batch, a NumPy array, a dict of columns, or any object with the
+        Arrow PyCapsule interface (pandas, Polars, DuckDB).
+    partition_types : mapping of str to {"int", "text"}, optional
+        Types of columns that come from ``key=value`` folders; by default text, unless all values of a key
+        are canonical integers.
+
+    Returns
+    -------
+    Lake or MemoryLake
+
+    Raises
+    ------
+    ConfigError
+        If ``data`` is of a kind that is not read, such as an object store.
+    DataError
+        If a path does not exist, no file is found, a file is given twice, the folder belongs to a table
+        format, or the partition keys of two files differ.
+
+    Notes
+    -----
+    Names below the given folder that start with ``_`` or ``.`` are passed over and counted. Relative
+    paths, the keys of every random label, are taken from the folder given; for a pattern, from the folder
+    before its first wildcard; for a list, from the common parent of its items.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pyarrow as pa, pyarrow.parquet as pq
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "day=3"
+    >>> folder.mkdir()
+    >>> pq.write_table(pa.table({"x": [1.0, 2.0]}), folder / "part-0.parquet")
+    >>> lake = open_lake(folder.parent)
+    >>> [file.path for file in lake.files], lake.partition_names
+    (['day=3/part-0.parquet'], ('day',))
+    """
+    names = _path_list(data)
+    if names is not None:
+        return _open_files(names, partition_types)
+    if partition_types:
+        raise ConfigError("partition_types: data in memory has no partition columns")
+    from distmom.lake.memory import open_memory
+
+    return open_memory(data)
+
+
+def _path_list(data: Any) -> list[str] | None:
+    """The paths that ``data`` names; None where it is no path at all."""
+    if isinstance(data, (str, os.PathLike)):
+        return [_path_text(data)]
+    if isinstance(data, (list, tuple)):
+        if not data:
+            raise ConfigError("data: the list of paths is empty")
+        if all(isinstance(item, (str, os.PathLike)) for item in data):
+            return [_path_text(item) for item in data]
+    if type(data).__module__ == "pyarrow._dataset" and hasattr(data, "files"):
+        return list(data.files)
+    return None
+
+
+def _path_text(item: str | os.PathLike[str]) -> str:
+    text = os.fspath(item)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ConfigError(f"data: a path must be a text that is not empty, not {text!r}")
+    return text
+
+
+def _open_files(names: list[str], partition_types: Mapping[str, PartitionType] | None) -> Lake:
+    filesystem = pafs.LocalFileSystem()
+    try:
+        items = [_list_item(filesystem, item) for name in names for item in _read_list_file(name)]
+    except OSError as error:
+        raise DataError(f"cannot list {', '.join(names[:3])}: {first_line(error)}") from error
+    root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _, _ in items])
+    infos = [info for _, found, _ in items for info in found]
+    if not infos:
+        raise DataError(f"no Parquet file under {', '.join(names[:3])}{' …' if len(names) > 3 else ''}")
+    return _build(filesystem, root, infos, sum(ignored for _, _, ignored in items), partition_types)
+
+
+def _read_list_file(name: str) -> list[str]:
+    """Items of ``@list.txt``; any other name is its own only item."""
+    if not name.startswith("@"):
+        return [name]
+    try:
+        text = Path(name[1:]).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read the list of files {name[1:]}: {first_line(error)}") from error
+    items = [line.strip() for line in text.splitlines()]
+    items = [item for item in items if item and not item.startswith("#")]
+    if not items:
+        raise DataError(f"the list of files {name[1:]} names no file")
+    if any(item.startswith("@") for item in items):
+        raise ConfigError(f"the list of files {name[1:]} names another list; write its lines out instead")
+    return items
+
+
+def _local_path(name: str) -> str:
+    """Absolute local path of a name or ``file://`` URL."""
+    scheme, separator, _ = name.partition("://")
+    if separator and scheme.lower() in _OBJECT_STORES:
+        raise ConfigError(f"object stores are not supported yet; copy {name} to a local or shared disk, or mount it")
+    if separator and scheme.lower() == "file":
+        parts = urlsplit(name)
+        if parts.netloc not in ("", "localhost"):
+            raise ConfigError(f"{name}: a file:// URL must be local (file:///folder/…)")
+        name = unquote(parts.path)
+    return os.path.abspath(os.path.expanduser(name)).replace(os.sep, "/")  # noqa: PTH100, PTH111 (keeps symlinks)
+
+
+def _list_item(filesystem: pafs.FileSystem, name: str) -> tuple[str, list[pafs.FileInfo], int]:
+    """Root, files and number of names passed over of one item of the list."""
+    path = _local_path(name)
+    info = filesystem.get_file_info(path)
+    if info.type == pafs.FileType.File:
+        return path.rpartition("/")[0] or "/", [info], 0
+    if info.type == pafs.FileType.Directory:
+        tables.refuse_tables_above(filesystem, [path])
+        listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
+        return path, *_select(path, listed)
+    if not patterns.has_wildcard(path):
+        raise DataError(f"no such file or folder: {name}")
+    root, rest = patterns.split_pattern(path)
+    if filesystem.get_file_info(root).type != pafs.FileType.Directory:
+        raise DataError(f"no such folder: {root} (from the pattern {name})")
+    return root, *_expand_pattern(filesystem, root, rest)
+
+
+def _expand_pattern(
+    filesystem: pafs.FileSystem, root: str, rest: list[str]
+) -> tuple[list[pafs.FileInfo], int]:
+    """Files that a pattern matches, and those below the folders that it matches."""
+    matched = patterns.expand(filesystem, root, rest)
+    folders = [info.path for info in matched if info.type == pafs.FileType.Directory]
+    if rest[-1] != "**":  # which has listed everything already
+        below = [filesystem.get_file_info(pafs.FileSelector(path, recursive=True)) for path in folders]
+        matched = list({info.path: info for infos in [matched, *below] for info in infos}.values())
+    found, ignored = _select(root, matched)
+    tables.refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
+    return found, ignored
+
+
+def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileInfo], int]:
+    """The files of a listing that count, and the number of names passed over.
+
+    A folder that is passed over counts once, whatever lies in it.
+    """
+    prefix = len(root.rstrip("/"))
+    files: list[pafs.FileInfo] = []
+    seen: list[pafs.FileInfo] = []
+    ignored: set[str] = set()
+    for info in listed:
+        relative = info.path[prefix:]
+        if "/_" in relative or "/." in relative:
+            parts = relative[1:].split("/")
+            first = next(i for i, part in enumerate(parts) if part[:1] in ("_", "."))
+            ignored.add("/".join(parts[: first + 1]))
+            if first == len(parts) - 1:
+                seen.append(info)
+        elif info.type == pafs.FileType.File:
+            files.append(info)
+            if relative.endswith(".metadata.json"):
+                seen.append(info)
+        elif info.type != pafs.FileType.Directory:
+            raise DataError(f"{info.path} is neither a file nor a folder (a broken link, a pipe or a device)")
+    tables.refuse_listed_tables(seen)
+    return files, len(ignored)
+
+
+def _build(
+    filesystem: pafs.FileSystem,
+    root: str,
+    infos: list[pafs.FileInfo],
+    n_ignored: int,
+    partition_types: Mapping[str, PartitionType] | None,
+) -> Lake:
+    """Names, partition values and order of the files found."""
+    prefix = len(root.rstrip("/")) + 1
+    listed: dict[str, tuple[str, pafs.FileInfo]] = {}
+    for info in infos:
+        raw = info.path[prefix:]
+        label = raw
+        if "%" in raw or not raw.isascii():
+            label = unicodedata.normalize("NFC", unquote(raw))
+        if label in listed:
+            other = listed[label][1].path
+            if other == info.path:
+                raise DataError(f"file {label} is given twice; name it once, alone or by its folder")
+            raise DataError(f"two files are called {label} once decoded: {other} and {info.path}; rename one")
+        listed[label] = (raw, info)
+    labels = sorted(listed)
+    folders: dict[str, partitions.Pairs] = {}
+    pairs: list[tuple[str, partitions.Pairs]] = []
+    for label in labels:
+        folder = listed[label][0].rpartition("/")[0]
+        if folder not in folders:
+            folders[folder] = partitions.parse_folders(folder.split("/"), label)
+        pairs.append((label, folders[folder]))
+    names, rows = partitions.align(pairs)
+    types = partitions.infer_types(names, rows, labels, partition_types)
+    files: list[FileRef] = []
+    for label, row in zip(labels, rows, strict=True):
+        raw, info = listed[label]
+        files.append(FileRef(label, info.size, info.mtime_ns, row, None if raw == label else info.path))
+    return Lake(
+        root=root,
+        files=tuple(files),
+        partition_names=names,
+        partition_types=types,
+        n_bytes=sum(file.size for file in files),
+        n_ignored=n_ignored,
+        filesystem=filesystem,
+    )
+

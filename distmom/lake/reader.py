@@ -1,0 +1,215 @@
+"""Read the asked columns of one Parquet file as batches, in memory bounded by the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from distmom.errors import DataError
+from distmom.lake import footers
+from distmom.lake.assemble import Assembler, Column, constant_column
+from distmom.lake.messages import first_line
+from distmom.lake.partitions import typed_value
+from distmom.lake.schema import Reference, Role, check_type
+from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads files of one lake; frozen and small, so that it can go to workers.
+
+    Attributes
+    ----------
+    root : str
+        Folder that the files' paths start from.
+    filesystem : pyarrow.fs.FileSystem
+    options : ReadOptions
+    partitions : tuple of (name, type)
+        Columns that come from the folders' names.
+    references : tuple of Reference
+        Types that the asked columns have elsewhere in the lake.
+    """
+
+    root: str
+    filesystem: pafs.FileSystem
+    options: ReadOptions
+    partitions: tuple[tuple[str, PartitionType], ...]
+    references: tuple[Reference, ...]
+
+    def excludes(self, file: FileRef) -> bool:
+        """Whether the filter drops every row of the file, as its partition values tell."""
+        where = self.options.where
+        return where is not None and bool(self.partitions) and where.excludes(self.partition_values(file))
+
+    def partition_values(self, file: FileRef) -> dict[str, int | str | None]:
+        """Values of the partition columns of a file."""
+        pairs = zip(self.partitions, file.partition, strict=True)
+        return {name: typed_value(text, kind) for (name, kind), text in pairs}
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """Batches of the rows ``[start, stop)`` of a file, in order.
+
+        Batches hold ``options.batch_rows`` rows or fewer: PyArrow cuts them at row groups where it reads
+        dictionaries, and counts them from the first row group read. A file that the filter excludes by its
+        partition values gives none.
+
+        Raises
+        ------
+        DataError
+            If the file changed since it was listed (before or while it is read), is damaged, lacks a
+            column, has one of a type that does not fit, or disagrees with its folder's name.
+        """
+        if self.excludes(file):
+            return
+        with footers.open_parquet(self.filesystem, self.root, file, self._dictionaries()) as parquet:
+            assembler = self._assembler(parquet, file)
+            yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
+
+    def _dictionaries(self) -> list[str]:
+        """Text columns that are compared or grouped: their dictionary codes are all that is needed."""
+        where = self.options.where
+        asked = {*self.options.by, *(where.columns if where is not None else ())}
+        return [item.column for item in self.references if item.column in asked and item.kind == "text"]
+
+    def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
+        """How each asked column is found in this file, after a check of its type."""
+        schema = parquet.schema_arrow
+        positions = footers.column_positions(parquet)
+        constants = self.partition_values(file)
+        kinds = dict(self.partitions)
+        references = {reference.column: reference for reference in self.references}
+        columns: dict[str, Column] = {}
+        types: dict[str, pa.DataType] = {}
+        for name, role in _roles(self.options):
+            fields = schema.get_all_field_indices(name)
+            if len(fields) > 1:
+                raise DataError(f"file {file.path} has {len(fields)} columns called {name!r}; rename them")
+            if name in constants:
+                columns[name] = constant_column(
+                    name, constants[name], kinds[name], positions.get(name), file.path
+                )
+            elif fields:
+                types[name] = schema.field(fields[0]).type
+                check_type(role, name, types[name], file.path, references.get(name))
+                columns[name] = Column(name, position=positions[name])
+            elif self.options.missing == "null":
+                columns[name] = Column(name, null=True)
+            else:
+                raise DataError(
+                    f"column {name!r} is not in {file.path}"
+                    f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
+                )
+        return Assembler(list(columns.values()), types, self.options)
+
+
+def _roles(options: ReadOptions) -> list[tuple[str, Role]]:
+    roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
+    roles += [(name, "key") for name in options.by]
+    roles += [(name, "condition") for name in (options.where.columns if options.where is not None else ())]
+    return roles
+
+
+def _elsewhere(reference: Reference | None) -> str:
+    return f", only elsewhere ({reference.type} in {reference.file})" if reference is not None else ""
+
+
+class _Rows(NamedTuple):
+    """The row groups that hold the asked rows."""
+
+    groups: list[int]
+    first: int  # row number in the file of the first row of the first group
+    n_rows: int
+
+
+def _row_groups(parquet: pq.ParquetFile, start: int, stop: int | None) -> _Rows:
+    metadata = parquet.metadata
+    groups: list[int] = []
+    first = end = 0
+    for group in range(metadata.num_row_groups):
+        begin, end = end, end + metadata.row_group(group).num_rows
+        if begin == end or end <= start or (stop is not None and begin >= stop):
+            continue
+        if not groups:
+            first = begin
+        groups.append(group)
+        last = end
+    return _Rows(groups, first, last - first if groups else 0)
+
+
+def _read(
+    parquet: pq.ParquetFile,
+    assembler: Assembler,
+    batch_rows: int,
+    file: FileRef,
+    start: int,
+    stop: int | None,
+) -> Iterator[Batch]:
+    rows = _row_groups(parquet, start, stop)
+    if not rows.groups:
+        return
+    total = footers.check_codecs(parquet, rows.groups, assembler.positions, file.path)
+    end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
+    position = rows.first
+    for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
+        begin, position = position, position + size
+        low, high = max(begin, start), min(position, end)
+        if low < high:
+            if high - low < size:
+                arrays = [array.slice(low - begin, high - low) for array in arrays]
+            done, doing = begin - rows.first, position - rows.first
+            n_bytes = total * doing // rows.n_rows - total * done // rows.n_rows
+            yield assembler.batch(arrays, low, high - low, n_bytes)
+        if position >= end:
+            return
+
+
+def _arrays(
+    parquet: pq.ParquetFile, rows: _Rows, positions: list[int], batch_rows: int, file: FileRef
+) -> Iterator[tuple[int, list[pa.Array]]]:
+    """Sizes and arrays of consecutive batches; sizes alone where nothing stored is asked for."""
+    if not positions:
+        for begin in range(0, rows.n_rows, batch_rows):
+            yield min(batch_rows, rows.n_rows - begin), []
+        return
+    # by physical position: selection by name would take "a.b" for a field of a struct as well
+    batches = parquet.reader.iter_batches(
+        batch_rows, row_groups=rows.groups, column_indices=positions, use_threads=False
+    )
+    done = 0
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowException, OSError) as error:
+            if getattr(error, "errno", None) is not None:
+                raise
+            raise DataError(_locate(parquet, rows, positions, done, file, error)) from error
+        if batch is None:
+            return
+        done += batch.num_rows
+        yield batch.num_rows, batch.columns
+
+
+def _locate(
+    parquet: pq.ParquetFile, rows: _Rows, positions: list[int], done: int, file: FileRef, error: Exception
+) -> str:
+    """Say which row group and column is damaged: read on, one column and row group at a time."""
+    seen = 0
+    for group in rows.groups:
+        seen += parquet.metadata.row_group(group).num_rows
+        if seen <= done:
+            continue
+        for position in positions:
+            try:
+                for _ in parquet.reader.iter_batches(
+                    65_536, row_groups=[group], column_indices=[position], use_threads=False
+                ):
+                    pass
+            except (pa.ArrowException, OSError) as cause:
+                name = parquet.schema.column(position).path
+                return f"file {file.path} is damaged: row group {group}, column {name!r}: {first_line(cause)}"
+    return f"file {file.path} is damaged after row {rows.first + done}: {first_line(error)}"

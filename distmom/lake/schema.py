@@ -1,0 +1,144 @@
+"""Which Arrow types are read as values, as keys and in conditions, and what to say of the others."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+from pyarrow import types as patypes
+
+from distmom.errors import DataError
+from distmom.lake.source import PartitionType
+
+Kind = Literal[
+    "number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null", "struct", "list",
+    "other",
+]  # fmt: skip
+Role = Literal["value", "key", "condition"]
+
+_KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
+    "value": frozenset({"number", "bool", "null"}),
+    "key": frozenset(
+        {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
+    ),
+    "condition": frozenset({"number", "bool", "text", "date", "timestamp", "zoned", "time", "null"}),
+}
+
+_WORDS = {
+    "number": "a number",
+    "bool": "true or false",
+    "text": "text",
+    "binary": "binary",
+    "date": "a date",
+    "timestamp": "a timestamp",
+    "zoned": "a timestamp with a time zone",
+    "time": "a time of day",
+    "duration": "a duration",
+    "null": "all null",
+    "struct": "a struct",
+    "list": "a list",
+    "other": "of an unknown type",
+}
+
+_REMEDIES = {
+    "text": "cast it to a number when writing, or choose another column",
+    "date": "store it as a number of a stated unit, such as days since a date",
+    "timestamp": "store it as a number of a stated unit, such as seconds since a date",
+    "zoned": "store it as a number of a stated unit, such as seconds since a date",
+    "time": "store it as a number of a stated unit, such as seconds of the day",
+    "duration": "store it as a number of a stated unit, such as seconds",
+    "struct": "store the field wanted as a column of its own",
+    "list": "store each element as a column of its own",
+}
+
+_ACTIONS: dict[Role, str] = {
+    "value": "only numbers can be averaged",
+    "key": "it cannot be a key of groups",
+    "condition": "it cannot stand in a condition",
+}
+
+
+class Reference(NamedTuple):
+    """Type of a column in the first file of the listing where it is not null throughout."""
+
+    column: str
+    file: str
+    type: str
+    kind: Kind
+
+
+def kind_of(type_: pa.DataType) -> Kind:
+    """Family of a type; a dictionary counts as what its values are."""
+    if patypes.is_dictionary(type_):
+        return kind_of(type_.value_type)
+    if patypes.is_integer(type_) or patypes.is_floating(type_) or patypes.is_decimal(type_):
+        return "number"
+    if patypes.is_boolean(type_):
+        return "bool"
+    if patypes.is_null(type_):
+        return "null"
+    if patypes.is_string(type_) or patypes.is_large_string(type_) or patypes.is_string_view(type_):
+        return "text"
+    if patypes.is_timestamp(type_):
+        return "timestamp" if type_.tz is None else "zoned"
+    if patypes.is_date(type_):
+        return "date"
+    return _rare_kind(type_)
+
+
+def _rare_kind(type_: pa.DataType) -> Kind:
+    if (
+        patypes.is_binary(type_)
+        or patypes.is_large_binary(type_)
+        or patypes.is_binary_view(type_)
+        or patypes.is_fixed_size_binary(type_)
+    ):
+        return "binary"
+    if patypes.is_time(type_):
+        return "time"
+    if patypes.is_duration(type_):
+        return "duration"
+    if patypes.is_struct(type_):
+        return "struct"
+    if patypes.is_nested(type_):
+        return "list"
+    return "other"
+
+
+def partition_arrow_type(kind: PartitionType) -> pa.DataType:
+    """Arrow type of a partition column."""
+    return pa.int64() if kind == "int" else pa.string()
+
+
+def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference: Reference | None) -> None:
+    """Check that a column of a file can be read in its role, beside the same column of other files.
+
+    Numbers of any width mix, also with booleans when they are values; null goes with anything.
+
+    Raises
+    ------
+    DataError
+        Otherwise. It names the column and, where two files differ, both types and a file of each.
+    """
+    kind = kind_of(type_)
+    fits_role = kind in _KINDS_OF_ROLE[role]
+    if kind == "null" or (fits_role and (role == "value" or reference is None)):
+        return
+    if reference is not None and reference.kind != kind:
+        raise DataError(
+            f"column {column!r} is {reference.type} in {reference.file} but {type_} in {file}: "
+            f"{_WORDS[reference.kind]} and {_WORDS[kind]} do not mix; give the files of one type only, "
+            "or rewrite the others"
+        )
+    if not fits_role:
+        remedy = _REMEDIES.get(kind, "choose another column")
+        raise DataError(f"column {column!r} is {type_} in {_name(file)}: {_ACTIONS[role]}; {remedy}")
+
+
+def fits(role: Role, kind: Kind) -> bool:
+    """Whether a column of this kind can be read in a role."""
+    return kind in _KINDS_OF_ROLE[role]
+
+
+def _name(file: str) -> str:
+    return file or "the data"

@@ -1,0 +1,158 @@
+"""What every source of rows offers: its files, and a reader that turns a file into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from distmom.lake.filters import Filter
+
+BATCH_ROWS = 131_072
+
+PartitionType = Literal["int", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """One file of a listing: what labels, messages and tasks need to know about it.
+
+    Parameters
+    ----------
+    path : str
+        Path below the root of the listing, with ``/`` between the parts, NFC, percent-decoded: the key of
+        the rows' labels and the name in messages; ``""`` for data in memory.
+    size : int
+        Bytes when listed.
+    mtime_ns : int
+        Modification time when listed, nanoseconds since 1970.
+    partition : tuple of str or None
+        Values of the ``key=value`` folders, in the order of the listing's ``partition_names``; None for
+        ``__HIVE_DEFAULT_PARTITION__``.
+    location : str, optional
+        The path to open, only where it is not ``root + "/" + path``.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    partition: tuple[str | None, ...] = ()
+    location: str | None = None
+
+    def __reduce__(self) -> tuple[type[FileRef], tuple[object, ...]]:
+        return FileRef, (self.path, self.size, self.mtime_ns, self.partition, self.location)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What to read of each file.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Columns whose values are wanted, as float64.
+    by : tuple of str
+        Columns whose values are keys of groups, as Arrow arrays.
+    where : Filter, optional
+        Condition that a row must meet to count.
+    missing : {"error", "null"}
+        What a file without an asked column means: an error, or a column of nulls.
+    batch_rows : int
+        Rows of a batch.
+    """
+
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    where: Filter | None = None
+    missing: Literal["error", "null"] = "error"
+    batch_rows: int = BATCH_ROWS
+
+
+@dataclass(slots=True)
+class Batch:
+    """Consecutive rows of one file.
+
+    Attributes
+    ----------
+    start : int
+        Row number, in the file, of the first row.
+    n_rows : int
+        Number of rows.
+    values : tuple of (n_rows,) float64
+        One array per asked column, C-contiguous; may be a read-only view of Arrow memory. Where a value is
+        missing it holds anything.
+    valid : tuple of (n_rows,) bool, or None
+        Which values are not null; None where none is. NaN is a value, not a null.
+    keep : (n_rows,) bool, optional
+        Rows for which the filter's condition is true; None without a filter.
+    keys : tuple of pyarrow.Array
+        The ``by`` columns.
+    n_bytes : int
+        Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
+    """
+
+    start: int
+    n_rows: int
+    values: tuple[NDArray[np.float64], ...]
+    valid: tuple[NDArray[np.bool_] | None, ...]
+    keep: NDArray[np.bool_] | None
+    keys: tuple[pa.Array, ...]
+    n_bytes: int
+
+
+class BatchReader(Protocol):
+    """Reads files of one source; frozen, small and picklable, so that it can go to workers."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """What is read."""
+        ...
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """Batches of the rows ``[start, stop)`` of a file, in order."""
+        ...
+
+    def excludes(self, file: FileRef) -> bool:
+        """Whether the filter drops every row of the file, as its partition values tell."""
+        ...
+
+
+class Source(Protocol):
+    """Files (or one array in memory) with named columns."""
+
+    @property
+    def files(self) -> tuple[FileRef, ...]:
+        """The files, sorted by path."""
+        ...
+
+    @property
+    def partition_names(self) -> tuple[str, ...]:
+        """Names of the columns that the folders' names give."""
+        ...
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all files."""
+        ...
+
+    @property
+    def n_ignored(self) -> int:
+        """Names that were passed over because they start with ``_`` or ``.``."""
+        ...
+
+    def schema(self) -> pa.Schema:
+        """Columns of the first readable file, and the partition columns."""
+        ...
+
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+        """Rows of each file."""
+        ...
+
+    def reader(self, options: ReadOptions) -> BatchReader:
+        """A reader of these columns, after a check of their names and types."""
+        ...

@@ -1,0 +1,227 @@
+"""Evaluate a condition on Arrow arrays, a batch at a time, in Kleene's three-valued logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types as patypes
+
+from distmom.lake.scalars import one_value, some_values
+from distmom.lake.where.grid import exact_value, grid_of, on_grid
+from distmom.lake.where.nodes import (
+    FLIPPED,
+    And,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Literal,
+    Node,
+    Not,
+    Operator,
+    Or,
+    Truth,
+)
+from distmom.lake.where.possible import COMPARISONS
+
+Operands = Mapping[str, pa.Array]
+Logic = Any  # a boolean array of the batch's length, or a boolean scalar for what is the same in all rows
+
+_FUNCTIONS: dict[str, str] = {
+    "=": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+
+
+def evaluate(node: Node, operands: Operands) -> Logic:
+    """Outcome of a condition in each row.
+
+    Parameters
+    ----------
+    node : Node
+        Checked against the columns' kinds.
+    operands : mapping of str to pyarrow.Array
+        The columns; an array of length one is the same in all rows.
+
+    Returns
+    -------
+    pyarrow.BooleanArray or pyarrow.BooleanScalar
+        With nulls where the condition is neither true nor false.
+    """
+    match node:
+        case Constant(value):
+            return _boolean(value)
+        case Compare(operator, Column() as left, Literal() as right):
+            return _with_literal(operator, left, right, operands)
+        case Compare(operator, Literal() as left, Column() as right):
+            return _with_literal(FLIPPED[operator], right, left, operands)
+        case Compare(operator, Column(left_name), Column(right_name)):
+            return _columns(operator, operands[left_name], operands[right_name])
+        case Compare(operator, Literal(left_value), Literal(right_value)):
+            return _boolean(COMPARISONS[operator](left_value, right_value))
+        case In(column, items):
+            return _leaf(operands[column.name], lambda array: _is_in(array, items, column.name))
+        case IsNull(column):
+            return _leaf(operands[column.name], lambda array: _call("is_null", array))
+        case Truth(column):
+            return _leaf(operands[column.name], lambda array: array.cast(pa.bool_()))
+        case Not(item):
+            return _call("invert", evaluate(item, operands))
+        case And(items):
+            return _fold("and_kleene", [evaluate(item, operands) for item in items])
+        case Or(items):
+            return _fold("or_kleene", [evaluate(item, operands) for item in items])
+    raise AssertionError(node)  # pragma: no cover
+
+
+def _call(function: str, *arguments: Any) -> Any:
+    return pc.call_function(function, list(arguments))
+
+
+def _boolean(value: bool | None) -> pa.BooleanScalar:
+    return one_value(value, pa.bool_())[0]
+
+
+def _fold(function: str, parts: list[Logic]) -> Logic:
+    result = parts[0]
+    for part in parts[1:]:
+        result = _call(function, result, part)
+    return result
+
+
+def _leaf(array: pa.Array, outcome: Callable[[pa.Array], Any]) -> Logic:
+    """Apply to an array; to a dictionary's few values instead of its many rows; scalar for length one."""
+    if isinstance(array, pa.DictionaryArray) and len(array.dictionary) < len(array):
+        if array.dictionary.null_count:
+            array = array.dictionary_decode()
+        else:
+            of_values = outcome(array.dictionary)
+            return _rows_of(of_values, outcome, array.indices)
+    elif isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_decode()
+    result = outcome(array)
+    return result[0] if len(array) == 1 else result
+
+
+def _rows_of(of_values: pa.Array, outcome: Callable[[pa.Array], Any], indices: pa.Array) -> Any:
+    """Outcomes of rows from the outcomes of a dictionary's values; null rows have their own."""
+    result = _call("take", of_values, indices)
+    if indices.null_count:
+        of_null = outcome(pa.nulls(1))[0]
+        if of_null.is_valid:
+            result = _call("coalesce", result, of_null)
+    return result
+
+
+def _same_where_valid(array: pa.Array, value: bool) -> pa.Array:
+    """``value`` where the array is not null, else null."""
+    return _call("if_else", _call("is_valid", array), _boolean(value), _boolean(None))
+
+
+def _with_literal(operator: Operator, column: Column, literal: Literal, operands: Operands) -> Logic:
+    return _leaf(
+        operands[column.name], lambda array: _compare_literal(operator, array, literal, column.name)
+    )
+
+
+def _compare_literal(operator: Operator, array: pa.Array, literal: Literal, column: str) -> pa.Array:
+    type_ = array.type
+    if patypes.is_null(type_):
+        return pa.nulls(len(array), pa.bool_())
+    grid = grid_of(type_)
+    if grid is not None:
+        placed = on_grid(operator, exact_value(literal, type_, column), grid)
+        if isinstance(placed, bool):
+            return _same_where_valid(array, placed)
+        return _call(_FUNCTIONS[placed[0]], array, one_value(placed[1], type_)[0])
+    if patypes.is_floating(type_):
+        wide = array.cast(pa.float64())
+        return _call(_FUNCTIONS[operator], wide, one_value(float(literal.value), pa.float64())[0])
+    if patypes.is_boolean(type_):
+        return _call(_FUNCTIONS[operator], array, _boolean(bool(literal.value)))
+    return _call(_FUNCTIONS[operator], _plain_text(array), _text(str(literal.value), _plain_text_type(type_)))
+
+
+def _is_in(array: pa.Array, items: tuple[Literal, ...], column: str) -> pa.Array:
+    type_ = array.type
+    if patypes.is_null(type_):
+        return pa.nulls(len(array), pa.bool_())
+    grid = grid_of(type_)
+    if grid is not None:
+        placed = [on_grid("=", exact_value(item, type_, column), grid) for item in items]
+        values: list[Any] = [place[1] for place in placed if not isinstance(place, bool)]
+    elif patypes.is_floating(type_):
+        array, type_ = array.cast(pa.float64()), pa.float64()
+        values = [float(item.value) for item in items]
+        if 0.0 in values:
+            values += [0.0, -0.0]  # one number, but two for a hash table
+    elif patypes.is_boolean(type_):
+        values = [bool(item.value) for item in items]
+    else:
+        array, type_ = _plain_text(array), _plain_text_type(type_)
+        chosen = some_values([str(item.value) for item in items], pa.string()).cast(type_)
+        return _known(array, pc.SetLookupOptions(chosen))
+    if not values:
+        return _same_where_valid(array, False)
+    return _known(array, pc.SetLookupOptions(some_values(values, type_)))
+
+
+def _known(array: pa.Array, options: pc.SetLookupOptions) -> pa.Array:
+    """Membership, null where the array is."""
+    found = pc.call_function("is_in", [array], options)
+    if array.null_count == 0:
+        return found
+    return _call("if_else", _call("is_valid", array), found, _boolean(None))
+
+
+def _columns(operator: Operator, left: pa.Array, right: pa.Array) -> Logic:
+    sides = [
+        side.dictionary_decode() if isinstance(side, pa.DictionaryArray) else side for side in (left, right)
+    ]
+    n_rows = max(map(len, sides))
+    if any(patypes.is_null(side.type) for side in sides):
+        return _boolean(None)
+    type_ = _common_type(sides[0].type, sides[1].type)
+    if type_ is not None:
+        sides = [side.cast(type_) for side in sides]
+    result = _call(_FUNCTIONS[operator], *[side[0] if len(side) < n_rows else side for side in sides])
+    return result[0] if n_rows == 1 else result
+
+
+def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Type in which two columns are compared; None where Arrow's own choice loses nothing."""
+    if left == right:
+        return pa.float64() if patypes.is_float16(left) else None
+    if patypes.is_floating(left) or patypes.is_floating(right):
+        return pa.float64()
+    if patypes.is_decimal(left) or patypes.is_decimal(right):
+        scales = [type_.scale for type_ in (left, right) if patypes.is_decimal(type_)]
+        return pa.decimal256(76, max(scales))
+    if patypes.is_uint64(left) or patypes.is_uint64(right):
+        return pa.decimal128(20, 0)
+    if patypes.is_date(left) or patypes.is_date(right):
+        return right if patypes.is_timestamp(right) else left if patypes.is_timestamp(left) else pa.date64()
+    if patypes.is_string_view(left) or patypes.is_string_view(right):
+        return pa.large_string()
+    return None
+
+
+def _plain_text_type(type_: pa.DataType) -> pa.DataType:
+    return pa.large_string() if patypes.is_string_view(type_) else type_
+
+
+def _plain_text(array: pa.Array) -> pa.Array:
+    type_ = _plain_text_type(array.type)
+    return array if type_ == array.type else array.cast(type_)
+
+
+def _text(value: str, type_: pa.DataType) -> pa.Scalar:
+    return one_value(value, pa.string()).cast(type_)[0]

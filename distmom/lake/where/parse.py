@@ -1,0 +1,187 @@
+"""Recursive descent from tokens to nodes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from distmom.errors import ConfigError
+from distmom.lake.where.nodes import (
+    And,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Literal,
+    Node,
+    Not,
+    Operand,
+    Operator,
+    Or,
+    Truth,
+)
+from distmom.lake.where.tokens import Token, number_value, syntax_error, tokenize
+
+MOST_DEPTH = 50  # parentheses and negations inside each other: keeps Python's stack small
+
+_OPERATORS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+
+
+def parse(text: str) -> Node:
+    """Parse a condition.
+
+    Raises
+    ------
+    ConfigError
+        With the position, if the text is no condition.
+    """
+    parser = _Parser(text)
+    node = parser.disjunction(0)
+    parser.expect_end()
+    return node
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokenize(text)
+        self._at = 0
+
+    def disjunction(self, depth: int) -> Node:
+        """``a or b or …``."""
+        items = [self._conjunction(depth)]
+        while self._accept("keyword", "or"):
+            items.append(self._conjunction(depth))
+        return items[0] if len(items) == 1 else Or(tuple(items))
+
+    def _conjunction(self, depth: int) -> Node:
+        items = [self._negation(depth)]
+        while self._accept("keyword", "and"):
+            items.append(self._negation(depth))
+        return items[0] if len(items) == 1 else And(tuple(items))
+
+    def _negation(self, depth: int) -> Node:
+        if depth > MOST_DEPTH:
+            raise self._error(f"more than {MOST_DEPTH} parentheses or negations inside each other")
+        if self._accept("keyword", "not"):
+            return Not(self._negation(depth + 1))
+        if self._accept("symbol", "("):
+            node = self.disjunction(depth + 1)
+            self._demand("symbol", ")", "a closing parenthesis is missing")
+            if self._peek().text in _OPERATORS and self._peek().kind == "symbol":
+                raise self._error("parentheses hold conditions, not values; leave them out")
+            return node
+        return self._predicate()
+
+    def _predicate(self) -> Node:
+        start = self._peek()
+        left = self._operand()
+        if self._peek().kind == "symbol" and self._peek().text in _OPERATORS:
+            operator = cast(Operator, self._next().text)
+            right = self._operand()
+            if self._peek().kind == "symbol" and self._peek().text in _OPERATORS:
+                raise self._error("comparisons do not chain; write 'between', or two of them with 'and'")
+            return Compare(operator, left, right)
+        if self._accept("keyword", "is"):
+            negated = self._accept("keyword", "not")
+            self._demand("keyword", "null", "'is' goes with 'null' or 'not null'")
+            return _negate(IsNull(self._column(left, start)), negated)
+        negated = self._accept("keyword", "not")
+        if self._accept("keyword", "in"):
+            return _negate(In(self._column(left, start), self._items()), negated)
+        if self._accept("keyword", "between"):
+            low = self._operand()
+            self._demand("keyword", "and", "'between' goes with 'and'")
+            high = self._operand()
+            return _negate(And((Compare(">=", left, low), Compare("<=", left, high))), negated)
+        if negated:
+            raise self._error("expected 'in' or 'between' after 'not'")
+        return self._alone(left, start)
+
+    def _alone(self, operand: Operand, start: Token) -> Node:
+        """A value without a comparison: a column of true and false, or ``true`` or ``false``."""
+        if isinstance(operand, Column):
+            if self._peek().kind in ("name", "number", "text", "quoted"):
+                raise self._error("expected an operator such as = or 'in'")
+            return Truth(operand)
+        if isinstance(operand.value, bool):
+            return Constant(operand.value)
+        raise syntax_error(self._text, start.position, f"{operand.written()} alone is no condition")
+
+    def _items(self) -> tuple[Literal, ...]:
+        self._demand("symbol", "(", "'in' goes with a list in parentheses")
+        items = [self._literal()]
+        while self._accept("symbol", ","):
+            items.append(self._literal())
+        self._demand("symbol", ")", "expected a comma or a closing parenthesis")
+        return tuple(items)
+
+    def _literal(self) -> Literal:
+        start = self._peek()
+        operand = self._operand()
+        if isinstance(operand, Column):
+            raise syntax_error(
+                self._text, start.position, "a list holds numbers and texts in single quotes, not columns"
+            )
+        return operand
+
+    def _operand(self) -> Operand:
+        token = self._peek()
+        if token.kind in ("name", "quoted"):
+            self._next()
+            return Column(token.text, token.kind == "quoted")
+        if token.kind == "text":
+            self._next()
+            return Literal(token.text)
+        if token.kind == "number":
+            self._next()
+            return Literal(number_value(token, self._text))
+        if token.kind == "keyword" and token.text in ("true", "false"):
+            self._next()
+            return Literal(token.text == "true")
+        if token.kind == "symbol" and token.text == "-":
+            self._next()
+            if self._peek().kind != "number":
+                raise self._error("a minus sign goes with a number; arithmetic is not supported")
+            return Literal(-number_value(self._next(), self._text))
+        if token.kind == "keyword" and token.text == "null":
+            raise self._error("nothing equals null; write 'is null' or 'is not null'")
+        raise self._error("expected a column or a value")
+
+    def _column(self, operand: Operand, start: Token) -> Column:
+        if isinstance(operand, Column):
+            return operand
+        raise syntax_error(self._text, start.position, "expected a column here, not a value")
+
+    def expect_end(self) -> None:
+        """Demand that nothing follows."""
+        token = self._peek()
+        if token.kind != "end":
+            known = "'like' is not supported" if token.text.lower() == "like" else "expected 'and', 'or' or the end"
+            raise self._error(known)
+
+    def _peek(self) -> Token:
+        return self._tokens[self._at]
+
+    def _next(self) -> Token:
+        token = self._tokens[self._at]
+        self._at += 1
+        return token
+
+    def _accept(self, kind: str, text: str) -> bool:
+        token = self._peek()
+        if token.kind == kind and token.text == text:
+            self._at += 1
+            return True
+        return False
+
+    def _demand(self, kind: str, text: str, problem: str) -> None:
+        if not self._accept(kind, text):
+            raise self._error(problem)
+
+    def _error(self, problem: str) -> ConfigError:
+        return syntax_error(self._text, self._peek().position, problem)
+
+
+def _negate(node: Node, negated: bool) -> Node:
+    return Not(node) if negated else node

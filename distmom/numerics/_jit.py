@@ -1,0 +1,37 @@
+"""The one place that configures Numba.
+
+Kernels live at module level in ``*_compiled.py`` files next to the NumPy twin that gives the same bits;
+only code that works on large inputs imports them, so small jobs never pay for importing Numba.
+No ``fastmath`` and no ``parallel``: both would let the bits depend on the machine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def njit(function: F) -> F:
+    """Compile without the interpreter lock; cache on disk where a cache can be written.
+
+    Numba raises at decoration time when neither the package's folder nor the user's home is writable
+    (a read-only install); compiling anew in each process is then the only way.
+    """
+    try:
+        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+    except RuntimeError:
+        warnings.warn(
+            "numba can write its cache nowhere: kernels are compiled anew in each process; "
+            "set NUMBA_CACHE_DIR to a writable folder",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+inline = numba.njit(inline="always")

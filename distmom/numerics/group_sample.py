@@ -1,0 +1,93 @@
+"""Uniform samples of the rows of many groups at once: the rows with the smallest hashed keys.
+
+As in ``sample.py`` the smallest keys of a union are among the smallest of its parts, so any cutting of the
+work gives the same sample. Rows of different groups lie mixed, hence a key for each row here: a hash of
+(file, row).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.labels import GOLDEN, mix
+from distmom.numerics.sample import RowSample
+
+Floats = NDArray[np.float64]
+
+
+class GroupSampler:
+    """Collects the sample of one column for a growing number of groups."""
+
+    def __init__(self, size: int, *, compiled: bool) -> None:
+        self.size = size
+        self.compiled = compiled
+        self._keys = np.empty((0, 2 * size))
+        self._values = np.empty((0, 2 * size))
+        self._fill = np.empty(0, np.int64)
+        self._below = np.empty(0)
+
+    def offer(
+        self,
+        key: np.uint64,
+        first_row: int,
+        codes: NDArray[np.int64],
+        x: Floats,
+        gone: NDArray[np.bool_] | None,
+        n_groups: int,
+    ) -> None:
+        """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups."""
+        self._grow(n_groups)
+        if self.compiled:
+            from distmom.numerics.group_sample_compiled import offer_rows
+
+            none = gone if gone is not None else np.empty(0, np.bool_)
+            offer_rows(key, first_row, codes, x, none, self._below, self._keys, self._values, self._fill)
+            return
+        with np.errstate(over="ignore"):
+            words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
+        keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        wanted = np.ones(x.size, np.bool_) if gone is None else ~gone
+        wanted[wanted] = keys[wanted] < self._below[codes[wanted]]
+        groups, keys, values = codes[wanted], keys[wanted], x[wanted]
+        order = np.lexsort((keys, groups))
+        groups, keys, values = groups[order], keys[order], values[order]
+        for g, start, stop in _stretches(groups):
+            self._add(g, keys[start : min(stop, start + self.size)], values[start : min(stop, start + self.size)])
+
+    def _add(self, g: int, keys: Floats, values: Floats) -> None:
+        both = np.concatenate([self._keys[g, : self._fill[g]], keys])
+        order = np.argsort(both, kind="stable")[: self.size]
+        joined = np.concatenate([self._values[g, : self._fill[g]], values])
+        n = order.size
+        self._keys[g, :n], self._values[g, :n], self._fill[g] = both[order], joined[order], n
+        if n == self.size:
+            self._below[g] = self._keys[g, n - 1]
+
+    def _grow(self, n_groups: int) -> None:
+        have = self._fill.size
+        if n_groups <= have:
+            return
+        more = max(n_groups, 2 * have) - have
+        self._keys = np.concatenate([self._keys, np.empty((more, 2 * self.size))])
+        self._values = np.concatenate([self._values, np.empty((more, 2 * self.size))])
+        self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
+        self._below = np.concatenate([self._below, np.full(more, np.inf)])
+
+    def result(self, n_groups: int) -> RowSample:
+        """The sample of the first `n_groups` groups."""
+        self._grow(n_groups)
+        filled = np.arange(2 * self.size)[None, :] < self._fill[:n_groups, None]
+        keys = np.where(filled, self._keys[:n_groups], np.inf)
+        order = np.argsort(keys, axis=1, kind="stable")[:, : self.size]
+        values = np.where(filled, self._values[:n_groups], np.nan)
+        return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
+
+
+def _stretches(groups: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """(group, start, stop) of each stretch of equal, sorted group numbers."""
+    if groups.size == 0:
+        return []
+    starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+    stops = np.concatenate([starts[1:], [groups.size]])
+    return list(zip(groups[starts].tolist(), starts.tolist(), stops.tolist(), strict=True))

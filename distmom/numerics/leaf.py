@@ -1,0 +1,181 @@
+"""Block moments of one leaf: at most 2**17 consecutive rows of one file, the unit in which sums are taken.
+
+A leaf is cut by the file alone, so its sums do not depend on batches, threads or units of work; leaves are
+then merged in a fixed order. Within a leaf the sums are taken of ``x - shift``, where the shift is a value
+from the middle of the leaf: then the centred second moment loses no digits, at the cost of a plain sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.labels import LabelTable, labels_of, run_choices
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+
+LEAF_ROWS = 1 << 17
+SHIFT_PROBES = 31
+LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
+
+Floats = NDArray[np.float64]
+
+
+def leaf_moments(
+    x: Floats,
+    gone: NDArray[np.bool_] | None,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
+    *,
+    compiled: bool = False,
+) -> Moments:
+    """Moments of the random blocks in one leaf.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (n,)
+        Values of consecutive rows of a file; anything where `gone`. Not changed.
+    gone : ndarray of bool, shape (n,), or None
+        Rows that do not count (missing, filtered); None where all count.
+    first_row : int
+        Row number, in the file, of ``x[0]``.
+    key : uint64
+        `labels.file_key` of the file.
+    table : LabelTable
+    compiled : bool
+        Use the compiled twin (same bits).
+
+    Returns
+    -------
+    Moments
+        Of shape (n_blocks,). Infinite values ruin their block: mean infinite or NaN, second moment NaN.
+
+    Notes
+    -----
+    One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
+    """
+    rows = np.flatnonzero(gone) if gone is not None else None
+    shift = middle_value(x, gone)
+    moments = _shifted(x, rows, first_row, key, table, shift, compiled)
+    better = _better_shift(moments, shift)
+    if better is not None:
+        moments = _shifted(x, rows, first_row, key, table, better, compiled)
+    return moments
+
+
+def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
+    """A finite value from the middle of the leaf: lower median of 31 values spread over it."""
+    n = x.size
+    places = (np.arange(SHIFT_PROBES) * n) // SHIFT_PROBES if n > SHIFT_PROBES else np.arange(n)
+    probes = x[places]
+    good = np.isfinite(probes)
+    if gone is not None:
+        good &= ~gone[places]
+    probes = np.sort(probes[good])
+    if probes.size:
+        return float(probes[(probes.size - 1) // 2])
+    usable = np.isfinite(x) if gone is None else np.isfinite(x) & ~gone
+    first = int(np.argmax(usable)) if n else 0
+    return float(x[first]) if n and usable[first] else 0.0
+
+
+def _better_shift(moments: Moments, shift: float) -> float | None:
+    """A value amid the block means, if some block has lost its second moment's digits, else None."""
+    count, mean, m2 = moments
+    with np.errstate(over="ignore", invalid="ignore"):
+        raw = count * np.square(mean - shift)
+        lost = (raw > LOST_BITS * m2) & (count > 1)
+    if not lost.any():
+        return None
+    better = float(lower_median(mean[(count > 0) & np.isfinite(mean)]))
+    return better if better != shift else None
+
+
+def _shifted(
+    x: Floats,
+    rows: NDArray[np.int64] | None,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
+    shift: float,
+    compiled: bool,
+) -> Moments:
+    """Moments from sums about `shift`; `rows` are the places in x of the rows that do not count."""
+    k = table.n_blocks
+    s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
+    about = shift
+    if rows is not None:  # a missing value adds exactly nothing, and is counted out of its block below
+        with np.errstate(invalid="ignore", over="ignore"):
+            x, about = x - shift, 0.0
+        x[rows] = 0.0
+    if compiled:
+        from distmom.numerics.leaf_compiled import add_runs
+
+        runs = add_runs(x, first_row, key, table.inverse, about, s1, s2, missing)
+    else:
+        runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
+    if rows is not None and rows.size:
+        missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
+    return from_sums(runs - missing, s1, s2, shift)
+
+
+def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:
+    """Moments from sums of ``x - shift`` and of its square."""
+    n = np.maximum(count, 1).astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = s1 / n
+        m2 = s2 - s1 * mean
+        m2[m2 < 0.0] = 0.0
+        mean += shift
+    m2[~np.isfinite(mean)] = np.nan
+    empty = count == 0
+    mean[empty] = 0.0
+    m2[empty] = 0.0
+    return Moments(count.astype(np.int64, copy=False), mean, m2)
+
+
+def _add_runs(
+    x: Floats,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
+    shift: float,
+    s1: Floats,
+    s2: Floats,
+    missing: NDArray[np.int64],
+) -> int:
+    """NumPy twin of `leaf_compiled.add_runs`: per block the rows are added in the order of the file."""
+    k, n = table.n_blocks, x.size
+    if n == 0:
+        return 0
+    first_run = first_row // k
+    n_runs = (first_row + n - 1) // k - first_run + 1
+    choice, rotation = run_choices(first_run, n_runs, key, k)
+    places = table.inverse[choice[:, None], rotation[:, None] + np.arange(k)].astype(np.int64)
+    places += (np.arange(first_run, first_run + n_runs) * k - first_row)[:, None]
+    whole = slice(int(first_row % k != 0), n_runs - int((first_row + n) % k != 0))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for run in range(n_runs):
+            if run == whole.start and whole.stop > whole.start:
+                d = x[places[whole]] - shift
+                s1[:] = _add_in_order(s1, d)
+                s2[:] = _add_in_order(s2, d * d)
+            if whole.start <= run < whole.stop:
+                continue
+            inside = (places[run] >= 0) & (places[run] < n)  # a run cut by the leaf's edge
+            d = x[places[run][inside]] - shift
+            s1[inside] += d
+            s2[inside] += d * d
+            missing[~inside] += 1
+    return n_runs
+
+
+def _add_in_order(start: Floats, terms: Floats) -> Floats:
+    """Sum over the first axis, one row after the other.
+
+    That is what NumPy does over the first axis of a C-contiguous array, unless the rows have one element:
+    then the array counts as flat, and flat sums are taken pairwise.
+    """
+    rows = np.concatenate([start[None], terms])
+    return rows.sum(axis=0) if start.size > 1 else np.cumsum(rows, axis=0)[-1]

@@ -1,0 +1,131 @@
+"""A uniform sample of rows that merges exactly: the rows with the smallest random keys.
+
+Every row has an independent exponential key; a sample is the `size` rows with the smallest keys. The smallest
+of a union are the smallest of the parts' smallest, so samples merge without further draws and in any order.
+For a leaf the keys are not drawn row by row: the smallest keys of n rows are built upwards from spacings, and
+the rows they belong to are drawn without replacement, which costs nothing for rows that are not taken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.labels import GOLDEN, mix
+
+Floats = NDArray[np.float64]
+
+
+class RowSample(NamedTuple):
+    """Sampled rows of each group: keys ascending, padded with infinite keys (and NaN values).
+
+    Both arrays have shape (n_groups, size).
+    """
+
+    keys: Floats
+    values: Floats
+
+    @classmethod
+    def empty(cls, n_groups: int, size: int) -> RowSample:
+        """A sample of no rows."""
+        return cls(np.full((n_groups, size), np.inf), np.full((n_groups, size), np.nan))
+
+
+def merge_samples(left: RowSample, right: RowSample) -> RowSample:
+    """The sample of the union of two disjoint sets of rows, group by group."""
+    keys = np.concatenate([left.keys, right.keys], axis=1)
+    values = np.concatenate([left.values, right.values], axis=1)
+    order = np.argsort(keys, axis=1, kind="stable")[:, : left.keys.shape[1]]
+    return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
+
+
+def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
+    """Numbers in (0, 1): a pure function of key, stream and index."""
+    with np.errstate(over="ignore"):
+        start = mix(np.array([stream], np.uint64) * GOLDEN + key)
+        words = mix(start + np.arange(first, first + n, dtype=np.uint64) * GOLDEN)
+    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def leaf_sample(
+    key: np.uint64,
+    leaf: int,
+    n_rows: int,
+    gone: NDArray[np.bool_] | None,
+    size: int,
+    below: float,
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Keys and places of the sampled rows of one leaf.
+
+    Parameters
+    ----------
+    key : uint64
+        `labels.file_key` of the file.
+    leaf : int
+        Number of the leaf in its file.
+    n_rows : int
+        Rows of the leaf.
+    gone : ndarray of bool, shape (n_rows,), or None
+        Rows that do not count.
+    size : int
+        Most rows to take.
+    below : float
+        Keys above this bound are not needed (the largest key of a full sample, else infinity). It only saves
+        work: keys below it are the same for any bound.
+
+    Returns
+    -------
+    keys : ndarray of float64
+        Ascending.
+    rows : ndarray of int64
+        Places within the leaf.
+    """
+    n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
+    if n_used <= size:
+        rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
+        keys = -np.log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+        order = np.argsort(keys, kind="stable")
+        keys, rows = keys[order], rows[order]
+        few = int(np.searchsorted(keys, below, side="right"))
+        return keys[:few], rows[:few]
+    keys = _spacings(key, 2 * leaf, n_used, size, below)
+    return keys, _distinct_rows(key, 2 * leaf + 1, n_rows, gone, n_used, keys.size)
+
+
+def _spacings(key: np.uint64, stream: int, n_used: int, size: int, below: float) -> Floats:
+    """The smallest of n_used exponential keys, ascending: at most `size`, none above `below`."""
+    expected = n_used * below  # from above: a key is below the bound with probability 1 - exp(-below)
+    guess = size if not expected < size else min(size, int(expected + 6.0 * np.sqrt(expected)) + 16)
+    for chunk in (guess, size):
+        steps = -np.log(_uniforms(key, stream, 0, chunk)) / (n_used - np.arange(chunk))
+        keys = np.cumsum(steps)
+        few = int(np.searchsorted(keys, below, side="right"))
+        if few < chunk or chunk == size:
+            return keys[:few]
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+def _distinct_rows(
+    key: np.uint64, stream: int, n_rows: int, gone: NDArray[np.bool_] | None, n_used: int, size: int
+) -> NDArray[np.int64]:
+    """`size` distinct used rows in random order: draws with repeats and unused rows rejected."""
+    pool = n_rows
+    used: NDArray[np.int64] | None = None
+    if gone is not None and 2 * n_used < n_rows:  # too many rejections: draw among the used rows instead
+        used, pool = np.flatnonzero(~gone), n_used
+    drawn = 0
+    rows = np.empty(0, np.int64)
+    while rows.size < size:
+        chunk = size - rows.size + 16 + size // 8
+        fresh = (_uniforms(key, stream, drawn, chunk) * pool).astype(np.int64)
+        drawn += chunk
+        if used is not None:
+            fresh = used[fresh]
+        elif gone is not None:
+            fresh = fresh[~gone[fresh]]
+        rows = np.concatenate([rows, fresh])
+        _, first = np.unique(rows, return_index=True)
+        rows = rows[np.sort(first)]
+    return rows[:size]

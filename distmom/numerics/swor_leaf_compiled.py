@@ -1,0 +1,200 @@
+"""Compiled samples of a leaf and their moments; twins and explanations are in ``swor_leaf.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distmom.numerics._jit import njit
+from distmom.numerics.random_compiled import philox
+
+U = np.uint64
+_ONE = U(1)
+_HALF = U(32)
+_LOW = U(0xFFFFFFFF)
+_BIT = U(63)
+_SIX = U(6)
+_RANGE = U(1 << 32)
+
+
+@njit
+def fill_halves(key, index, block, node, count, c0, c1, c2, c3):
+    """The four 32-bit words of `count` counters, each word in its own array: so the loop is vectorised."""
+    for i in range(count):
+        w0, w1, w2, w3 = philox(key, index + U(i), block, node)
+        c0[i], c1[i], c2[i], c3[i] = np.uint32(w0), np.uint32(w1), np.uint32(w2), np.uint32(w3)
+
+
+@njit
+def bounded_rows(key, block, leaf, n, size, halves, out):
+    """Number i of `out` uniform on 0 ... n - size + i (Lemire with rejection), from 32-bit words in order."""
+    index = U(0)
+    step = 0
+    while step < size:
+        count = min(halves.shape[1], (size - step + 3) // 4)
+        fill_halves(key, index, block, leaf, count, halves[0], halves[1], halves[2], halves[3])
+        index += U(count)
+        for i in range(count):
+            for lane in range(4):
+                bound = U(n - size + step + 1)
+                product = U(halves[lane, i]) * bound
+                lower = product & _LOW
+                if lower < bound and lower < (_RANGE - bound) % bound:
+                    continue
+                if step < size:
+                    out[step] = np.int32(product >> _HALF)
+                    step += 1
+
+
+@njit
+def floyd(key, block, leaf, n, size, bitmap, halves, out):
+    """`size` distinct rows of 0 ... n - 1 into `out`, marked in `bitmap` (all zero before)."""
+    bounded_rows(key, block, leaf, n, size, halves, out)
+    for step in range(size):
+        row = U(out[step])
+        if (bitmap[row >> _SIX] >> (row & _BIT)) & _ONE:
+            row = U(n - size + step)
+            out[step] = np.int32(row)
+        bitmap[row >> _SIX] |= _ONE << (row & _BIT)
+
+
+@njit
+def sample_rows(key, block, leaf, n, size, bitmap, halves, out):
+    """Twin of `swor_leaf.leaf_sample`; leaves `bitmap` all zero again."""
+    few = min(size, n - size)
+    floyd(key, block, leaf, n, few, bitmap, halves, out)
+    if few < size:
+        at = 0
+        for row in range(n):
+            if not (bitmap[row >> 6] >> (U(row) & _BIT)) & _ONE:
+                out[at] = row
+                at += 1
+        bitmap[:] = U(0)
+    elif few * 64 > n:
+        bitmap[:] = U(0)
+    else:
+        for i in range(few):
+            bitmap[out[i] >> 6] = U(0)
+
+
+@njit
+def draw(key, block, leaf, n, size) -> Any:
+    """The rows of one block."""
+    out = np.empty(size, dtype=np.int32)
+    sample_rows(key, block, leaf, n, size, np.zeros(n // 64 + 1, dtype=np.uint64), _words(), out)
+    return out.astype(np.int64)
+
+
+@njit
+def _words():
+    return np.empty((4, 256), dtype=np.uint32)
+
+
+@njit
+def finish(shift, s1, s2, used):
+    """Mean and m2 from the sums of deviations from `shift` and of their squares."""
+    if not np.isfinite(shift):
+        return shift, np.nan
+    if not np.isfinite(s2):
+        return shift, np.inf
+    return shift + s1 / used, max(0.0, s2 - s1 * (s1 / used))
+
+
+@njit
+def gather(x, gone, rows, size, values):
+    """Values of the drawn rows that count, their number and their sum."""
+    used = 0
+    total = 0.0
+    if gone.size == 0:
+        for i in range(size):
+            values[i] = x[rows[i]]
+            total += values[i]
+        return size, total
+    for i in range(size):
+        values[used] = x[rows[i]]
+        used += not gone[rows[i]]  # no branch: it would be mispredicted
+    for i in range(used):
+        total += values[i]
+    return used, total
+
+
+@njit
+def block_moments(x, gone, key, leaf, sizes, count, mean, m2) -> None:
+    """Twin of `swor_leaf.swor_leaf_moments` with one group: block k into place k."""
+    n = x.size
+    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
+    halves = _words()
+    rows = np.empty(max(1, sizes.max()), dtype=np.int32)
+    values = np.empty(rows.size)
+    for k in range(sizes.size):
+        sample_rows(key, U(k), leaf, n, sizes[k], bitmap, halves, rows)
+        used, total = gather(x, gone, rows, sizes[k], values)
+        if used == 0:
+            continue
+        shift = total / used
+        if not np.isfinite(shift):
+            shift = 0.0
+            for i in range(used):
+                shift += values[i] / used
+        s1 = s2 = 0.0
+        for i in range(used):
+            d = values[i] - shift
+            s1 += d
+            s2 += d * d
+        count[k] = used
+        mean[k], m2[k] = finish(shift, s1, s2, used)
+
+
+@njit
+def gather_groups(x, gone, codes, rows, size, values, groups, count):
+    """The same with the rows' groups; also counts the rows of each group."""
+    used = 0
+    for i in range(size):
+        row = rows[i]
+        if gone.size == 0 or not gone[row]:
+            values[used], groups[used] = x[row], codes[row]
+            count[groups[used]] += 1
+            used += 1
+    return used
+
+
+@njit
+def group_moments(codes, x, gone, key, leaf, sizes, count, mean, m2) -> None:
+    """Twin of `swor_leaf.swor_leaf_moments` with groups; the results have shape (K, n_groups)."""
+    n, n_groups = x.size, count.shape[1]
+    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
+    halves = _words()
+    rows = np.empty(max(1, sizes.max()), dtype=np.int32)
+    values = np.empty(rows.size)
+    groups = np.empty(rows.size, dtype=np.int64)
+    shift, s1, s2 = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
+    for k in range(sizes.size):
+        if sizes[k] == 0:
+            continue
+        sample_rows(key, U(k), leaf, n, sizes[k], bitmap, halves, rows)
+        used = gather_groups(x, gone, codes, rows, sizes[k], values, groups, count[k])
+        s1[:], s2[:] = 0.0, 0.0
+        for i in range(used):
+            s1[groups[i]] += values[i]
+        wild = False
+        for g in range(n_groups):
+            shift[g] = s1[g] / max(1, count[k, g])
+            wild |= not np.isfinite(shift[g])
+        if wild:
+            s1[:] = 0.0
+            for i in range(used):
+                s1[groups[i]] += values[i] / count[k, groups[i]]
+            for g in range(n_groups):
+                if not np.isfinite(shift[g]):
+                    shift[g] = s1[g]
+        s1[:] = 0.0
+        for i in range(used):
+            d = values[i] - shift[groups[i]]
+            s1[groups[i]] += d
+            s2[groups[i]] += d * d
+        for g in range(n_groups):
+            if count[k, g] > 0:
+                mean[k, g], m2[k, g] = finish(shift[g], s1[g], s2[g], count[k, g])

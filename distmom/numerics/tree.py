@@ -1,0 +1,133 @@
+"""Merging in one fixed order: the aligned dyadic tree.
+
+Floating-point merges are associative only up to rounding. Numbering the leaves 0, 1, 2, ... and merging
+node ``(level, index)`` from its children ``(level - 1, 2 * index)`` and ``(level - 1, 2 * index + 1)``
+fixes the order by the numbers alone, whatever the order of arrival and however the leaves are cut into
+aligned ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+S = TypeVar("S")
+
+
+def _join(merge: Callable[[S, S], S], left: S | None, right: S | None) -> S | None:
+    if left is None:
+        return right
+    return left if right is None else merge(left, right)
+
+
+class DyadicTree(Generic[S]):
+    """Canonical merge of ``n`` leaves, pushed as nodes of any level in any order.
+
+    Node ``(level, index)`` stands for the leaves ``[index << level, min((index + 1) << level, n))``. A
+    missing right child (beyond ``n``) means the left child alone. A state ``None`` is a node without content:
+    its sibling stands for both.
+
+    Parameters
+    ----------
+    n : int
+        Number of leaves, at least 1.
+    merge : callable
+        ``merge(left, right) -> state``; called with the left node first, and only on siblings.
+
+    Notes
+    -----
+    A node is merged as soon as its sibling is there, so pushes that are nearly in order hold O(log n) states.
+
+    Examples
+    --------
+    >>> tree = DyadicTree(3, lambda left, right: f"({left}{right})")
+    >>> for number in (2, 0, 1):
+    ...     tree.push(0, number, "abc"[number])
+    >>> tree.root
+    '((ab)c)'
+    """
+
+    def __init__(self, n: int, merge: Callable[[S, S], S]) -> None:
+        if n < 1:
+            raise ValueError(f"a tree needs at least one leaf, not {n}")
+        self._n = n
+        self._merge = merge
+        self._top = (n - 1).bit_length()
+        self._waiting: dict[tuple[int, int], S | None] = {}
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of states held: nodes whose sibling has not come yet (the finished root counts as one)."""
+        return len(self._waiting)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every leaf has come."""
+        return (self._top, 0) in self._waiting
+
+    @property
+    def root(self) -> S | None:
+        """The merge of all leaves; ``None`` if all were ``None``. ValueError while leaves are missing."""
+        if not self.complete:
+            raise ValueError(f"not all of the {self._n} leaves have been pushed")
+        return self._waiting[self._top, 0]
+
+    def push(self, level: int, index: int, state: S | None) -> None:
+        """Add node ``(level, index)``; ValueError if it lies outside the tree or repeats a waiting node."""
+        if index < 0 or level < 0 or index << level >= self._n:
+            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self._n} leaves")
+        level, index = min(level, self._top), index if level <= self._top else 0
+        while level < self._top:
+            sibling = (level, index ^ 1)
+            if index & 1 or (index + 1) << level < self._n:
+                if sibling not in self._waiting:
+                    break
+                other = self._waiting.pop(sibling)
+                state = _join(self._merge, other, state) if index & 1 else _join(self._merge, state, other)
+            level, index = level + 1, index >> 1
+        if (level, index) in self._waiting:
+            raise ValueError(f"node ({level}, {index}) was pushed twice")
+        self._waiting[level, index] = state
+
+
+class StreamingTree(Generic[S]):
+    """The same merge for leaves that come in order and whose number is not known beforehand.
+
+    Parameters
+    ----------
+    merge : callable
+        ``merge(left, right) -> state``.
+
+    Notes
+    -----
+    Holds at most one state per bit of the number of leaves so far.
+
+    Examples
+    --------
+    >>> tree = StreamingTree(lambda left, right: f"({left}{right})")
+    >>> for leaf in "abcde":
+    ...     tree.push(leaf)
+    >>> tree.close()
+    '(((ab)(cd))e)'
+    """
+
+    def __init__(self, merge: Callable[[S, S], S]) -> None:
+        self._merge = merge
+        self._n = 0
+        self._stack: list[S | None] = []  # one complete node per set bit of n, the largest first
+
+    def push(self, state: S | None) -> None:
+        """Add the next leaf."""
+        number = self._n
+        while number & 1:  # a trailing set bit is a complete left sibling of what we carry
+            state = _join(self._merge, self._stack.pop(), state)
+            number >>= 1
+        self._stack.append(state)
+        self._n += 1
+
+    def close(self) -> S | None:
+        """Fold the ragged right edge, smallest node first; ``None`` if there were no leaves."""
+        carry: S | None = None
+        while self._stack:
+            carry = _join(self._merge, self._stack.pop(), carry)
+        return carry

@@ -1,0 +1,65 @@
+"""Block means of several columns, by groups or not: the reduction behind every robust mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from distmom.reductions import Accumulator
+from distmom.reductions.layouts import Layout
+from distmom.reductions.state import MeanState, merge_states
+
+NanPolicy = Literal["omit", "raise", "keep"]
+
+
+@dataclass(frozen=True)
+class BlockMeans:
+    """Moments of the row blocks and of the file cells of some columns.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the value columns, for errors.
+    layout : Layout
+        How rows form blocks.
+    n_cells : int
+        Cells that hold whole files, each file in the cell its path is hashed to.
+    seed : int
+        128 bits; keys all draws.
+    sample_size : int
+        Rows kept as a uniform sample, of each column and group.
+    grouped : bool
+        Whether rows come with group codes.
+    nan : {"omit", "raise", "keep"}
+        What a NaN does: left out and counted, an error, or a value that ruins its block.
+    compiled : bool
+        Use compiled kernels (same bits).
+    """
+
+    columns: tuple[str, ...]
+    layout: Layout
+    n_cells: int
+    seed: int
+    sample_size: int
+    grouped: bool = False
+    nan: NanPolicy = "omit"
+    compiled: bool = False
+
+    def begin(self, n_files: int, window: Any = None) -> Accumulator:
+        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
+        if not self.grouped or self.layout.by_leaf:
+            from distmom.reductions.leafwise import LeafwiseMeans
+
+            return LeafwiseMeans(self, n_files, window)
+        from distmom.reductions.rowwise import RowwiseMeans
+
+        return RowwiseMeans(self, n_files, window)
+
+    def merge(self, left: MeanState, right: MeanState) -> MeanState:
+        """The state of both; `left` holds the rows that come first in the lake."""
+        return merge_states(left, right, compiled=self.compiled)
+
+    def state_bytes(self, n_groups: int = 1) -> int:
+        """Bytes of the state of `n_groups` groups."""
+        cells = 24 * (self.layout.n_blocks + self.n_cells)
+        return n_groups * (8 + len(self.columns) * (24 + cells + 16 * self.sample_size))

@@ -1,0 +1,117 @@
+"""What both accumulators share: merging the leaves of a file and the files of a unit in the fixed order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import DataError
+from distmom.numerics.labels import file_cell
+from distmom.numerics.moments import Moments, merge
+from distmom.numerics.tree import DyadicTree, StreamingTree
+from distmom.reductions.layouts import Place
+from distmom.reductions.leaves import Rows, Scan, scan
+from distmom.reductions.state import INFS, NANS, NULLS
+
+if TYPE_CHECKING:
+    from distmom.reductions.block_means import BlockMeans
+
+
+class FileTree:
+    """Moments of shape (columns, groups, blocks + cells) over the files of one unit.
+
+    A leaf is pushed with its row blocks alone; the moments of all its rows together travel as one more block
+    and are put into the file's cell when the file ends.
+    """
+
+    def __init__(self, spec: BlockMeans, n_files: int) -> None:
+        self._spec = spec
+        self._files: DyadicTree[Moments] = DyadicTree(n_files, self._merge)
+        self._leaves: StreamingTree[Moments] = StreamingTree(self._merge)
+
+    def _merge(self, left: Moments, right: Moments) -> Moments:
+        groups = right.count.shape[1]
+        if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves know more
+            groups = max(left.count.shape[1], groups)
+            left, right = _widened(left, groups), _widened(right, groups)
+        return merge(left, right, compiled=self._spec.compiled)
+
+    def push_leaf(self, blocks: Moments, whole: Moments) -> None:
+        """Add the next leaf of the file.
+
+        `blocks` are its row blocks, shape (columns, groups, n_blocks); `whole` is all its rows together,
+        shape (columns, groups).
+        """
+        both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
+        self._leaves.push(Moments(*both))
+
+    def end_file(self, number: int, key: np.uint64) -> None:
+        """Put the file's rows into its cell."""
+        leaves = self._leaves.close()
+        if leaves is None:
+            self._files.push(0, number, None)
+            return
+        n_blocks, n_cells = leaves.count.shape[-1] - 1, self._spec.n_cells
+        state = Moments.empty(*leaves.count.shape[:-1], n_blocks + n_cells)
+        cell = n_blocks + file_cell(key, n_cells) if n_cells else None
+        for target, source in zip(state, leaves, strict=True):
+            target[..., :n_blocks] = source[..., :n_blocks]
+            if cell is not None:
+                target[..., cell] = source[..., -1]
+        self._files.push(0, number, state)
+
+    def result(self, n_groups: int) -> Moments | None:
+        """The moments of all files, for `n_groups` groups; None if there was no row."""
+        root = self._files.root
+        return root if root is None or root.count.shape[1] == n_groups else _widened(root, n_groups)
+
+
+def _widened(moments: Moments, n_groups: int) -> Moments:
+    missing = n_groups - moments.count.shape[1]
+    return Moments(*(np.pad(a, ((0, 0), (0, missing), (0, 0))) for a in moments))
+
+
+class Census:
+    """Counts of rows, nulls, NaNs and infinities of the groups of one unit."""
+
+    def __init__(self, spec: BlockMeans) -> None:
+        self._spec = spec
+        self.n_rows = np.zeros(0, np.int64)
+        self.counts = np.zeros((len(spec.columns), 0, 3), np.int64)
+
+    def scan(self, rows: Rows, n_groups: int, place: Place, path: str) -> list[Scan]:
+        """Count, and say for each column which rows do not enter."""
+        if n_groups > self.n_rows.size:
+            more = n_groups - self.n_rows.size
+            self.n_rows = np.pad(self.n_rows, (0, more))
+            self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
+        self._add(self.n_rows, rows, rows.keep, everything=True)
+        found = []
+        for c, (x, valid) in enumerate(zip(rows.values, rows.valid, strict=True)):
+            result = scan(x, valid, rows.keep, self._spec.nan)
+            if result.nan is not None and self._spec.nan == "raise":
+                self._refuse(self._spec.columns[c], result.nan, place, path)
+            for kind, mask in ((NULLS, result.null), (NANS, result.nan), (INFS, result.inf)):
+                if mask is not None:
+                    self._add(self.counts[c, :, kind], rows, mask, everything=False)
+            found.append(result)
+        return found
+
+    def _add(
+        self, target: NDArray[np.int64], rows: Rows, mask: NDArray[np.bool_] | None, *, everything: bool
+    ) -> None:
+        if rows.codes is None:
+            target[0] += rows.n_rows if mask is None and everything else np.count_nonzero(mask)
+            return
+        codes = rows.codes if mask is None else rows.codes[mask]
+        target += np.bincount(codes, minlength=target.size)
+
+    def _refuse(self, column: str, mask: NDArray[np.bool_], place: Place, path: str) -> None:
+        row = place.first_row + int(np.argmax(mask))
+        raise DataError(
+            f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
+            'use nan="omit" to leave NaN out (counted), or clean the file'
+        )
+

@@ -1,0 +1,144 @@
+"""How the rows of a file are laid out in blocks: at random, as stored, or as independent samples.
+
+A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
+labels. All layouts are frozen and picklable; what changes from unit to unit comes with the unit, as `window`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.cells import add_cells
+from distmom.numerics.labels import label_table, labels, stored_edges, stored_labels
+from distmom.numerics.leaf import leaf_moments
+from distmom.numerics.moments import Moments, total
+from distmom.numerics.stored import stored_moments
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where rows lie: the key of their file, the first one's row number in it, the file's number in its unit."""
+
+    key: np.uint64
+    first_row: int
+    file: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRows:
+    """The rows of one leaf in one column: values, which do not count, group codes (None: one group)."""
+
+    x: NDArray[np.float64]
+    gone: NDArray[np.bool_] | None
+    codes: NDArray[np.int64] | None
+    n_groups: int
+    place: Place
+
+
+Blocks = tuple[Moments, Moments]
+"""Moments of the row blocks, shape (groups, n_blocks), and of all rows together, shape (groups,)."""
+
+
+class Layout(Protocol):
+    """A way to form row blocks."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Row blocks in the state."""
+        ...
+
+    @property
+    def by_leaf(self) -> bool:
+        """Whether grouped rows, too, must be taken leaf by leaf, `row_blocks` being undefined."""
+        ...
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:
+        """Moments of one leaf (of one group, unless `by_leaf`)."""
+        ...
+
+    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:
+        """The block of each of the `n_rows` rows that start at `place`."""
+        ...
+
+
+@dataclass(frozen=True)
+class RandomBlocks:
+    """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
+
+    Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
+    are kept together.
+    """
+
+    seed: int
+    n_fine: int
+    width: int = 1
+    by_leaf = False
+
+    @property
+    def n_blocks(self) -> int:  # noqa: D102
+        return self.n_fine // self.width
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+        table = label_table(self.seed, self.n_fine)
+        place = rows.place
+        blocks = leaf_moments(rows.x, rows.gone, place.first_row, place.key, table, compiled=compiled)
+        blocks = _one_group(blocks)
+        return blocks, total(blocks)
+
+    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+        table = label_table(self.seed, self.n_fine)
+        blocks = labels(place.first_row, n_rows, place.key, table)
+        return blocks if self.width == 1 else blocks // self.width
+
+
+@dataclass(frozen=True)
+class StoredBlocks:
+    """Contiguous blocks of the `total_rows` rows of the lake, as they are stored.
+
+    The window of a unit is the number, in the lake, of the first row of each of its files.
+    """
+
+    total_rows: int
+    n_blocks: int
+    by_leaf = False
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+        first = int(window[rows.place.file]) + rows.place.first_row
+        edges = stored_edges(self.total_rows, self.n_blocks)
+        blocks = _one_group(stored_moments(rows.x, rows.gone, first, edges))
+        return blocks, total(blocks)
+
+    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+        first = int(window[place.file]) + place.first_row
+        return stored_labels(first, n_rows, self.total_rows, self.n_blocks)
+
+
+@dataclass(frozen=True)
+class NoRowBlocks:
+    """No row blocks: the cells that hold whole files are all there is."""
+
+    n_blocks: int = 0
+    by_leaf = False
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+        return Moments.empty(1, 0), whole_moments(rows, compiled=compiled)
+
+    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+        raise NotImplementedError("there are no row blocks")
+
+
+def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
+    """Moments of all rows of a leaf together, shape (groups,)."""
+    if rows.codes is None:
+        return stored_moments(rows.x, rows.gone, 0, np.array([0, max(rows.x.size, 1)]))
+    out = Moments.empty(rows.n_groups)
+    add_cells(rows.x, rows.gone, rows.codes, out, compiled=compiled)
+    return out
+
+
+def _one_group(moments: Moments) -> Moments:
+    return Moments(*(a[None] for a in moments))

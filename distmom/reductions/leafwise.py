@@ -1,0 +1,104 @@
+"""Accumulating leaf by leaf: rows without groups, and layouts that need whole leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.numerics.labels import file_key
+from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.moments import Moments
+from distmom.numerics.sample import RowSample, leaf_sample, merge_samples
+from distmom.reductions.files import Census, FileTree
+from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.state import Key, MeanState
+
+if TYPE_CHECKING:
+    from distmom.reductions.block_means import BlockMeans
+
+
+class LeafwiseMeans:
+    """The `Accumulator` for rows that are taken leaf by leaf."""
+
+    def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
+        self._spec = spec
+        self._window = window
+        self._tree = FileTree(spec, n_files)
+        self._census = Census(spec)
+        self._samplers = [LeafSampler(spec.sample_size) for _ in spec.columns] if spec.sample_size else []
+        self._cutter = LeafCutter()
+        self._number, self._path, self._key = 0, "", np.uint64(0)
+        self._n_groups = 1
+
+    def start_file(self, number: int, path: str) -> None:  # noqa: D102
+        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
+
+    def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        self._n_groups = n_groups
+        for leaf in self._cutter.add(rows):
+            self._take(leaf)
+
+    def end_file(self) -> None:  # noqa: D102
+        for leaf in self._cutter.flush():
+            self._take(leaf)
+        self._tree.end_file(self._number, self._key)
+
+    def _take(self, leaf: Rows) -> None:
+        spec = self._spec
+        place = Place(self._key, leaf.first_row, self._number)
+        taken = []
+        for c, found in enumerate(self._census.scan(leaf, self._n_groups, place, self._path)):
+            mine = LeafRows(leaf.values[c], found.gone, leaf.codes, self._n_groups, place)
+            taken.append(spec.layout.leaf(mine, self._window, compiled=spec.compiled))
+            if self._samplers:
+                self._samplers[c].offer(self._key, mine)
+        blocks, whole = zip(*taken, strict=True)
+        self._tree.push_leaf(_stacked(blocks), _stacked(whole))
+
+    def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
+        moments = self._tree.result(len(keys))
+        if moments is None:
+            return None
+        samples = tuple(s.result() for s in self._samplers)
+        return MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+
+
+def _stacked(columns: tuple[Moments, ...]) -> Moments:
+    """One array over the columns."""
+    if len(columns) == 1:
+        return Moments(*(a[None] for a in columns[0]))
+    return Moments(*(np.stack(arrays) for arrays in zip(*columns, strict=True)))
+
+
+class LeafSampler:
+    """Collects the row sample of one column, merging only once enough new rows have come."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._sample = RowSample.empty(1, size)
+        self._fresh: list[RowSample] = []
+        self._n_fresh = 0
+
+    def offer(self, key: np.uint64, leaf: LeafRows) -> None:
+        """Offer the rows of the next leaf of the file with this key."""
+        below = float(self._sample.keys[0, -1])
+        number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
+        keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below)
+        if keys.size:
+            self._fresh.append(RowSample(keys[None, :], leaf.x[rows][None, :]))
+            self._n_fresh += keys.size
+            if self._n_fresh >= self._size // 2:
+                self._settle()
+
+    def _settle(self) -> None:
+        fresh = RowSample(*(np.concatenate(arrays, axis=1) for arrays in zip(*self._fresh, strict=True)))
+        self._sample = merge_samples(self._sample, fresh)
+        self._fresh, self._n_fresh = [], 0
+
+    def result(self) -> RowSample:
+        """The sample of all rows offered."""
+        if self._fresh:
+            self._settle()
+        return self._sample

@@ -1,0 +1,126 @@
+"""Batches of any size in, exact leaves out, and what in a leaf counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.leaf import LEAF_ROWS
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes."""
+
+    first_row: int
+    n_rows: int
+    values: tuple[Floats, ...]
+    valid: tuple[Mask, ...]
+    keep: Mask
+    codes: NDArray[np.int64] | None
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Rows start … stop - 1 of these, as views."""
+        cut = slice(start, stop)
+        return Rows(
+            self.first_row + start,
+            stop - start,
+            tuple(v[cut] for v in self.values),
+            tuple(None if v is None else v[cut] for v in self.valid),
+            None if self.keep is None else self.keep[cut],
+            None if self.codes is None else self.codes[cut],
+        )
+
+
+def join(pieces: list[Rows]) -> Rows:
+    """Consecutive pieces as one; the piece itself where there is only one, so nothing is copied then."""
+    if len(pieces) == 1:
+        return pieces[0]
+    first = pieces[0]
+    columns = range(len(first.values))
+    codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
+    return Rows(
+        first.first_row,
+        sum(p.n_rows for p in pieces),
+        tuple(np.concatenate([p.values[c] for p in pieces]) for c in columns),
+        tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in columns),
+        _join_masks([p.keep for p in pieces], pieces),
+        codes,
+    )
+
+
+def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
+    if all(m is None for m in masks):
+        return None
+    return np.concatenate(
+        [np.ones(p.n_rows, np.bool_) if m is None else m for m, p in zip(masks, pieces, strict=True)]
+    )
+
+
+class LeafCutter:
+    """Cuts the rows of one file into its leaves, whatever batches they come in."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Rows] = []
+        self._held = 0
+
+    def add(self, rows: Rows) -> Iterator[Rows]:
+        """Add the next rows of the file; yield the leaves they complete."""
+        start = 0
+        while start < rows.n_rows:
+            stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
+            whole = start == 0 and stop == rows.n_rows
+            self._pieces.append(rows if whole else rows.part(start, stop))
+            self._held += stop - start
+            start = stop
+            if self._held == LEAF_ROWS:
+                yield from self.flush()
+
+    def flush(self) -> Iterator[Rows]:
+        """Yield the last, incomplete leaf of the file, if there is one."""
+        if self._pieces:
+            leaf = join(self._pieces)
+            self._pieces, self._held = [], 0
+            yield leaf
+
+
+class Scan(NamedTuple):
+    """What counts among some rows of one column: masks, None where nothing is so marked."""
+
+    gone: Mask
+    null: Mask
+    nan: Mask
+    inf: Mask
+
+
+def scan(x: Floats, valid: Mask, keep: Mask, nan: Any) -> Scan:
+    """Sort out nulls, NaNs, infinities and filtered rows.
+
+    ``gone`` are the rows that do not enter: filtered, null, and NaN under ``nan="omit"``. The other three
+    mark rows that passed the filter.
+    """
+    null = None if valid is None else ~valid
+    gone = null
+    if keep is not None:
+        gone = ~keep if null is None else ~keep | null
+        null = None if null is None else null & keep
+    finite = np.isfinite(x)
+    if finite.all():
+        return Scan(gone, null, None, None)
+    strange = ~finite
+    if gone is not None:
+        strange &= ~gone
+    is_nan = np.isnan(x) & strange
+    is_inf = strange & ~is_nan
+    if not is_nan.any():
+        return Scan(gone, null, None, is_inf)
+    if nan != "keep":
+        gone = is_nan if gone is None else gone | is_nan
+    return Scan(gone, null, is_nan, is_inf)

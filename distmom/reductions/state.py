@@ -1,0 +1,95 @@
+"""The state of block means: fixed size for each group and column, mergeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.moments import Moments, merge
+from distmom.numerics.sample import RowSample, merge_samples
+
+Key = tuple[Any, ...]
+"""Sortable key of a group; the empty tuple where there are no groups."""
+
+NULLS, NANS, INFS = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class MeanState:
+    """What one pass over some rows leaves behind; G groups, C columns.
+
+    Attributes
+    ----------
+    keys : tuple of Key, length G
+        Ascending and distinct.
+    n_rows : ndarray of int64, shape (G,)
+        Rows that passed the filter.
+    counts : ndarray of int64, shape (C, G, 3)
+        Nulls, NaNs and infinities among them.
+    moments : Moments of shape (C, G, n_blocks + n_cells)
+        First the row blocks, then the cells that hold whole files.
+    samples : tuple of RowSample, length C
+        Uniform samples of the used rows, shape (G, size); size 0 where none is wanted.
+    """
+
+    keys: tuple[Key, ...]
+    n_rows: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    moments: Moments
+    samples: tuple[RowSample, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        samples = sum(s.keys.nbytes + s.values.nbytes for s in self.samples)
+        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples
+
+
+def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -> MeanState:
+    """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
+    if left.keys != right.keys:
+        keys = tuple(sorted({*left.keys, *right.keys}))
+        left, right = _aligned(left, keys), _aligned(right, keys)
+    return MeanState(
+        left.keys,
+        left.n_rows + right.n_rows,
+        left.counts + right.counts,
+        merge(left.moments, right.moments, compiled=compiled),
+        tuple(merge_samples(a, b) for a, b in zip(left.samples, right.samples, strict=True)),
+    )
+
+
+def _aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
+    """The same state over a larger set of groups, those it has not met being empty."""
+    if state.keys == keys:
+        return state
+    place = {key: i for i, key in enumerate(keys)}
+    where = np.array([place[key] for key in state.keys], np.int64)
+
+    def spread(a: NDArray[Any], axis: int, fill: float = 0) -> NDArray[Any]:
+        shape = (*a.shape[:axis], len(keys), *a.shape[axis + 1 :])
+        out = np.full(shape, fill, a.dtype)
+        out[(slice(None),) * axis + (where,)] = a
+        return out
+
+    return MeanState(
+        keys,
+        spread(state.n_rows, 0),
+        spread(state.counts, 1),
+        Moments(*(spread(a, 1) for a in state.moments)),
+        tuple(RowSample(spread(s.keys, 0, np.inf), spread(s.values, 0, np.nan)) for s in state.samples),
+    )
+
+
+def reordered(state: MeanState, order: NDArray[np.int64]) -> MeanState:
+    """The same state with its groups in another order."""
+    return MeanState(
+        tuple(state.keys[i] for i in order),
+        state.n_rows[order],
+        state.counts[:, order],
+        Moments(*(a[:, order] for a in state.moments)),
+        tuple(RowSample(s.keys[order], s.values[order]) for s in state.samples),
+    )

@@ -1,0 +1,7 @@
+"""Results, and results as text, JSON, Arrow and files."""
+
+from distmom.report.mean_result import MeanResult
+from distmom.report.results import Results
+from distmom.report.write import check_output, write_results
+
+__all__ = ["MeanResult", "Results", "check_output", "write_results"]

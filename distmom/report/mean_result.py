@@ -1,0 +1,150 @@
+"""The result of a robust mean: one column, one group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Interval = tuple[float, float]
+
+_SHOWN = (
+    "column",
+    "group",
+    "estimate",
+    "interval",
+    "interval_kind",
+    "confidence_level",
+    "status",
+    "n_rows",
+    "n_used",
+    "n_null",
+    "n_nan",
+    "n_inf",
+    "n_blocks",
+    "block_size",
+    "n_ruined_blocks",
+    "plain_estimate",
+    "scheme",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanResult:
+    """A robust mean, its interval, and what it was computed from.
+
+    Attributes
+    ----------
+    column : str
+    group : dict or None
+        The values of the `by` columns; None where there are no groups.
+    estimate : float
+        Lower median of the block means; NaN where there is no finite answer.
+    interval : (float, float) or None
+        Confidence interval, None with a `interval_reason` where there is none.
+    interval_kind : {"order", "exact", "paper", "none"}
+    interval_reason : str or None
+        Why there is no interval, or how far it can be trusted.
+    confidence_level : float
+        The level asked for.
+    achieved_level : float or None
+        The level the order statistics really have.
+    status : tuple of str
+        ``("ok",)``, or what is wrong, the most serious first.
+    n_rows, n_used, n_null, n_nan, n_inf : int
+        Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
+    n_blocks : int
+    block_size : (int, int)
+        Used rows of the smallest and of the largest block.
+    n_ruined_blocks : int
+        Blocks whose mean is not finite.
+    n_set_aside : int
+        Fine blocks whose means lay far outside and were left out.
+    plain_estimate : float
+        The ordinary mean of the used rows.
+    scheme : str
+        ``partition`` or ``swor``.
+    block_estimates : ndarray of float64
+        The block means whose lower median is the estimate.
+    path : tuple of (n_blocks, estimate, half_width)
+        Estimate at every number of blocks tried.
+    accused_files : tuple of str
+        Files in whose cells the difference between rows and files lies.
+    other_estimate : float or None
+        The answer not shown first, where blocks of rows and blocks of files disagree.
+    notes : tuple of str
+        Notices, such as a lowered number of blocks.
+    """
+
+    column: str
+    group: dict[str, Any] | None
+    estimate: float
+    interval: Interval | None
+    interval_kind: str
+    confidence_level: float
+    status: tuple[str, ...]
+    n_rows: int
+    n_used: int
+    n_null: int
+    n_nan: int
+    n_inf: int
+    n_blocks: int
+    block_size: tuple[int, int]
+    n_ruined_blocks: int
+    plain_estimate: float
+    scheme: str
+    interval_reason: str | None = None
+    achieved_level: float | None = None
+    n_set_aside: int = 0
+    block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
+    accused_files: tuple[str, ...] = ()
+    other_estimate: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, as in the JSON output: numbers that are not finite become None."""
+        shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
+        shown["status"] = list(self.status)
+        for name in ("interval_reason", "achieved_level", "n_set_aside", "other_estimate"):
+            shown[name] = getattr(self, name)
+        shown["accused_files"] = list(self.accused_files)
+        shown["notes"] = list(self.notes)
+        return {name: plain(value) for name, value in shown.items()}
+
+    def same_bits(self, other: MeanResult) -> bool:
+        """Whether two results agree in every number, bit for bit (NaN equals NaN)."""
+        return all(
+            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.tobytes() == b.tobytes()
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    return bool(a == b)
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can carry it: no NaN or infinity, dates as ISO text, tuples as lists."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, bytes):
+        return value.hex()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

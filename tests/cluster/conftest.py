@@ -1,0 +1,70 @@
+"""One local cluster and one in-process cluster for all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distmom.cluster import Executor, ThreadExecutor
+
+HERE = Path(__file__).parent
+PROCESSES = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+EXECUTORS = ["threads", "inproc", pytest.param("processes", marks=PROCESSES)]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):  # closing comms leave sockets to the collector now and then
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+
+
+@pytest.fixture(scope="session")
+def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two worker processes; a task fails once its workers died three times."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    scratch = str(tmp_path_factory.mktemp("dask"))
+    settings = {"temporary-directory": scratch, "distributed.scheduler.allowed-failures": 2}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit="1GB",
+            silence_logs=60,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def inproc_client() -> Iterator[Any]:
+    """Two workers in this process: a scheduler's behaviour without the start of processes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=EXECUTORS)
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    """Every executor in turn."""
+    if request.param == "threads":
+        threads = ThreadExecutor(2)
+        yield threads
+        threads.close()
+        return
+    from distmom.cluster.client import ClientExecutor
+
+    yield ClientExecutor(request.getfixturevalue(f"{request.param}_client"))

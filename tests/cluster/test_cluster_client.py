@@ -1,0 +1,166 @@
+"""What only a cluster can do: lose workers, lose its scheduler, have none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_work import Deadly, Spell, calls, expected, listing, record
+
+from distmom.cluster import Unit, UnitOutcome, connect, plan_units, run_units
+from distmom.cluster.client import ClientExecutor
+from distmom.errors import ConfigError, ResourceError
+
+ROWS = [100 * (number % 5 + 1) for number in range(24)]
+UNITS = plan_units(listing(ROWS), max_files=1)
+processes = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+
+
+class Slow(Spell):
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        time.sleep(0.05)
+        return super().__call__(unit)
+
+
+class TestWorkerProcesses:
+    pytestmark = processes
+
+    def test_a_unit_that_kills_its_worker_twice_changes_nothing(
+        self, processes_client: Any, tmp_path: Path
+    ) -> None:
+        work = Deadly(Spell(tuple(ROWS)), str(tmp_path), bad_file=5, n_times=2)
+        result = run_units(work, UNITS, record, ClientExecutor(processes_client))
+        assert result.state == expected(ROWS)
+        assert calls(tmp_path, UNITS[5]) == 3
+
+    def test_a_unit_that_always_kills_its_worker_is_named(
+        self, processes_client: Any, tmp_path: Path
+    ) -> None:
+        seen: list[int] = []
+        work = Deadly(Spell(tuple(ROWS)), str(tmp_path), bad_file=5)
+        with pytest.raises(ResourceError, match=r"^t/5.parquet: every worker that read it died.*memory"):
+            run_units(
+                work,
+                UNITS,
+                record,
+                ClientExecutor(processes_client),
+                on_outcome=lambda unit, outcome: seen.append(unit.number),
+            )
+        assert 5 not in seen and len(seen) >= 5
+        assert calls(tmp_path, UNITS[5]) == 2 * 3
+
+    def test_all_workers_killed_at_half_time_change_nothing(self, processes_client: Any) -> None:
+        processes_client.wait_for_workers(2, timeout=30)
+        workers = list(processes_client.run(os.getpid).values())
+        seen: list[int] = []
+
+        def kill(unit: Unit, outcome: UnitOutcome) -> None:
+            seen.append(unit.number)
+            if len(seen) == len(UNITS) // 2:
+                for process in workers:
+                    os.kill(process, signal.SIGKILL)
+
+        # Large work is scattered: it dies with the workers and has to be sent again.
+        work = Slow(tuple(ROWS), padding=b"x" * 200_000)
+        result = run_units(work, UNITS, record, ClientExecutor(processes_client), on_outcome=kill)
+        assert result.state == expected(ROWS)
+        assert sorted(seen) == list(range(len(UNITS)))
+
+    def test_functions_of_the_main_script_travel_by_value(self, processes_client: Any) -> None:
+        threshold = 100
+
+        def work(unit: Unit) -> UnitOutcome:
+            return UnitOutcome(str(unit.first_file + threshold))
+
+        result = run_units(work, UNITS[:2], record, ClientExecutor(processes_client))
+        assert result.state == "(100 101)"
+
+
+def test_work_that_cannot_be_pickled_is_a_clear_error(inproc_client: Any) -> None:
+    lock = threading.Lock()
+    with pytest.raises(ConfigError, match="cannot be sent to workers"):
+        run_units(lambda unit: UnitOutcome(lock), UNITS, record, ClientExecutor(inproc_client))
+
+
+def test_keys_hold_no_paths(inproc_client: Any) -> None:
+    keys: list[str] = []
+    submit = inproc_client.submit
+    try:
+        inproc_client.submit = lambda *args, key, **options: (
+            keys.append(key) or submit(*args, key=key, **options)
+        )
+        run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(inproc_client))
+    finally:
+        del inproc_client.submit
+    assert len(set(keys)) == len(UNITS)
+    assert not any("t/" in key or "parquet" in key for key in keys)
+
+
+def test_nothing_is_left_on_the_cluster(inproc_client: Any) -> None:
+    run_units(Spell(tuple(ROWS), padding=b"x" * 100_000), UNITS, record, ClientExecutor(inproc_client))
+    deadline = time.monotonic() + 10
+    while inproc_client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_cluster_without_workers_is_waited_for_and_then_reported() -> None:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        start = time.monotonic()
+        with pytest.raises(ResourceError, match="it has no workers"):
+            run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(client), patience=0.5)
+        assert time.monotonic() - start < 10
+        # large work has to be scattered, and there is nobody to scatter to
+
+
+def test_workers_that_come_late_are_used() -> None:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        timer = threading.Timer(0.5, cluster.scale, [1])
+        timer.start()
+        result = run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(client), patience=30)
+        timer.join()
+        assert result.state == expected(ROWS)
+
+
+def test_a_scheduler_that_dies_is_reported_within_bounds() -> None:
+    from distributed import LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=60,
+    )
+    closed: list[threading.Thread] = []
+
+    def close(unit: Unit, outcome: UnitOutcome) -> None:
+        if not closed:
+            closed.append(threading.Thread(target=cluster.close))
+            closed[0].start()
+
+    start = time.monotonic()
+    with (
+        pytest.raises(ResourceError, match="no sign of life for 1 seconds .*scheduler"),
+        connect(scheduler=cluster.scheduler_address, timeout=3) as executor,
+    ):
+        run_units(Slow(tuple(ROWS)), UNITS, record, executor, patience=1.0, on_outcome=close)
+    assert time.monotonic() - start < 15
+    closed[0].join()

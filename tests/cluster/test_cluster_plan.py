@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pickle
+from time import perf_counter
+
+import pytest
+from fake_work import LEAF_ROWS, listing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distmom.cluster import Unit, plan_units
+from distmom.lake.source import FileRef
+
+SIZES = st.lists(st.integers(0, 1000), max_size=60)
+
+
+@given(SIZES, st.integers(1, 3000), st.integers(1, 20), st.floats(0.1, 1.0))
+def test_units_cover_every_file_once_in_aligned_ranges(
+    sizes: list[int], unit_bytes: int, max_files: int, share: float
+) -> None:
+    files = listing(sizes)
+    units = plan_units(files, unit_bytes=unit_bytes, max_files=max_files, column_share=share)
+    assert [file for unit in units for file in unit.files] == list(files)
+    assert [unit.number for unit in units] == list(range(len(units)))
+    for unit in units:
+        assert unit.files == files[unit.index << unit.level : (unit.index + 1) << unit.level]
+        assert len(unit.files) <= max_files
+        assert unit.n_bytes == int(sum(file.size for file in unit.files) * share)
+        assert unit.level == 0 or unit.n_bytes <= unit_bytes
+        assert unit.rows is None
+
+
+@given(st.lists(st.integers(-1, 2000), min_size=1, max_size=12), st.integers(1, 3000))
+def test_large_files_of_known_length_are_cut_at_aligned_leaves(rows: list[int], unit_bytes: int) -> None:
+    files = listing([max(n, 7) * 8 for n in rows])
+    units = plan_units(files, rows, unit_bytes=unit_bytes, max_files=4, leaf_rows=LEAF_ROWS)
+    for number, n_rows in enumerate(rows):
+        parts = [unit for unit in units if unit.rows is not None and unit.index == number]
+        if not parts:
+            whole = [unit for unit in units if files[number] in unit.files]
+            assert len(whole) == 1
+            known_and_large = n_rows > 0 and whole[0].n_bytes > 2 * unit_bytes
+            assert whole[0].level > 0 or not known_and_large
+            continue
+        assert parts[0].rows is not None and parts[0].rows[0] == 0
+        assert [part.rows for part in parts if part.rows] == sorted(part.rows for part in parts if part.rows)
+        stops = [part.rows[1] for part in parts if part.rows]
+        assert [part.rows[0] for part in parts if part.rows] == [0, *stops[:-1]]
+        assert stops[-1] == n_rows
+        for part in parts:
+            assert part.rows is not None
+            assert part.rows[0] == part.leaf_index * (LEAF_ROWS << part.leaf_level)
+            assert part.n_leaves == -(-n_rows // LEAF_ROWS)
+            assert part.leaf_level == 0 or part.n_bytes <= unit_bytes
+    assert [unit.number for unit in units] == list(range(len(units)))
+
+
+def test_small_lakes_give_every_thread_something_to_do() -> None:
+    files = listing([8_000_000] * 8)
+    assert len(plan_units(files, threads=1)) == 4  # a quarter each
+    assert len(plan_units(files, threads=2)) == 8
+    assert len(plan_units(listing([1000] * 200), threads=2)) == 7  # by number: 200 kB in files of 1 kB
+
+
+def test_tiny_inputs_stay_whole() -> None:
+    assert len(plan_units(listing([1000] * 20), threads=16)) == 1
+    assert plan_units([]) == ()
+
+
+def test_the_default_leaf_is_that_of_the_reductions() -> None:
+    from distmom.numerics.leaf import LEAF_ROWS as real
+
+    units = plan_units(listing([10**9]), [10 * real + 1], unit_bytes=10**8)
+    assert units[1].rows == (real, 2 * real)
+    assert units[-1].rows == (10 * real, 10 * real + 1)
+    assert units[-1].n_leaves == 11
+
+
+def test_names_for_messages() -> None:
+    files = listing([1] * 4)
+    assert Unit(0, 0, 0, files[:1]).name == "t/0.parquet"
+    assert Unit(0, 2, 0, files).name == "t/0.parquet and 3 more"
+    assert Unit(0, 0, 0, (FileRef("", 1, 0),)).name == "the data in memory"
+    assert Unit(0, 0, 3, files[3:], rows=(0, 9)).name == "t/3.parquet (rows 0 to 9)"
+
+
+def real_listing(n: int) -> list[FileRef]:
+    return [
+        FileRef(f"day=2020-01-{i % 31:02}/part-{i:07}.snappy.parquet", 10**7, 10**18 + i, ("2020-01-01",))
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize("unit_bytes", [1, 10**12])
+def test_units_pickle_below_300_bytes_a_file(unit_bytes: int) -> None:
+    files = real_listing(512)
+    units = plan_units(files, unit_bytes=unit_bytes)
+    assert sum(len(pickle.dumps(unit)) for unit in units) < 300 * len(files)
+
+
+@pytest.mark.parametrize("n", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_long_listings_are_planned_in_seconds(n: int) -> None:
+    files = real_listing(n)
+    start = perf_counter()
+    units = plan_units(files, threads=2)
+    assert perf_counter() - start < 5e-6 * n + 1
+    assert sum(len(unit.files) for unit in units) == n

@@ -1,0 +1,383 @@
+"""The rule for the number of blocks, slowly: one group at a time, plain loops, nothing shared with the package."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import stats
+
+INF, NAN = math.inf, math.nan
+
+
+def lower_median(values):
+    values = sorted(v for v in values if not math.isnan(v))
+    return values[math.ceil(len(values) / 2) - 1] if values else NAN
+
+
+def middle(values):
+    values = sorted(v for v in values if not math.isnan(v))
+    if not values:
+        return NAN
+    a, b = values[(len(values) - 1) // 2], values[len(values) // 2]
+    return a if a == b else a / 2 + b / 2
+
+
+def mad(values):
+    values = [v for v in values if not math.isnan(v)]
+    if not values:
+        return 0.0
+    centre = middle(values)
+    found = middle([INF if math.isinf(v) else abs(v - centre) for v in values])
+    return 0.0 if math.isnan(found) else 1.4826 * found
+
+
+def join(blocks):
+    """Moments of several blocks together: two passes."""
+    n = sum(b[0] for b in blocks)
+    if not all(math.isfinite(b[1]) for b in blocks):
+        return n, sum(b[1] for b in blocks if not math.isfinite(b[1])), NAN
+    first = blocks[0][1]
+    mean = first + math.fsum(b[0] * (b[1] - first) for b in blocks) / n
+    return n, mean, math.fsum([b[2] for b in blocks] + [b[0] * (b[1] - mean) ** 2 for b in blocks])
+
+
+def merge(blocks, k):
+    """Level k: blocks with rows, in the order of their numbers."""
+    n = sum(b[0] for b in blocks)
+    bags = {}
+    before = 0
+    for block in blocks:
+        if block[0]:
+            bags.setdefault(k * (2 * before + block[0]) // (2 * n), []).append(block)
+            before += block[0]
+    return [join(bags[number]) for number in sorted(bags)]
+
+
+def divisors(n, least):
+    return [d for d in range(1, n + 1, 2) if n % d == 0 and d >= least]
+
+
+def factor(k, delta, o=0):
+    m = math.ceil(k / 2)
+    if k < 1 or m - o < 1:
+        return INF
+    p = stats.beta.ppf(delta, m - o, k - m + 1)
+    sharp = delta <= 0.1 and k >= 2 and (m - o >= 2 or (k == 2 and o == 0))
+    return math.sqrt(1 / p - 1) if sharp else math.sqrt(1 / p)
+
+
+def ruined(blocks):
+    return sum(not math.isfinite(b[1]) for b in blocks)
+
+
+def enough_rows(n, k, sample):
+    """n/K >= max(8, 5/(1-q)) in integers."""
+    v = len(sample)
+    c = max((sample.count(x) for x in set(sample)), default=0)
+    return n >= 8 * k and (n * (v - c) >= 5 * v * k if v else n >= 5 * k)
+
+
+def answer_level(levels, n):
+    for k in levels:
+        if k >= min(63, max(9, math.sqrt(n) / 4)):
+            return k
+    return levels[-1]
+
+
+def ladder_test(medians, halfwidths, levels):
+    """K_hat: the first level whose interval meets those of all larger levels."""
+    for i, k in enumerate(levels):
+        low = max(medians[j] - halfwidths[j] for j in range(i, len(levels)))
+        high = min(medians[j] + halfwidths[j] for j in range(i, len(levels)))
+        if any(math.isnan(medians[j] - halfwidths[j]) for j in range(i, len(levels))):
+            continue
+        if low <= high:
+            return k
+    return levels[0]
+
+
+def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_answer=None):
+    """Steps 2 to 5 on one set: returns a dict."""
+    out = {"levels": levels, "medians": [], "h": [], "counts": []}
+    for k in levels:
+        blocks = merge(merge_from, k)
+        out["medians"].append(lower_median(b[1] for b in blocks))
+        out["counts"].append(len(blocks))
+        out["h"].append(se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels)))
+    f_count = len(finest)
+    centre = lower_median(b[1] for b in finest)
+    r = ruined(finest)
+    out["answerable"] = r <= math.ceil(f_count / 2) - 1
+    out["testable"] = out["answerable"] and se > 0 and math.isfinite(se)
+    out["n_ruined_finest"] = r
+    far, d, d_near = [False] * f_count, 0.0, 0.0
+    t = max(8.0, math.sqrt(f_count) / 2)
+    if out["testable"]:
+        for i, b in enumerate(finest):
+            away = b[1] - centre
+            if not abs(away) <= t * spread[i]:
+                far[i] = True
+                d += away * share[i]
+            elif abs(away) > 8 * spread[i]:
+                d_near += away * share[i]
+    out["far"], out["D"], out["D_near"] = far, abs(d), abs(d_near)
+    out["k_hat"] = ladder_test(out["medians"], out["h"], levels) if levels else 0
+    wrong = out["testable"] and bool(levels)
+    if wrong:
+        wrong = out["k_hat"] > levels[0] or not out["D"] <= out["h"][0] or r > 0
+    out["contradicted"] = wrong
+    out["beyond"] = wrong and (
+        4 * out["k_hat"] > f_count or 4 * sum(far) > f_count or not out["D_near"] <= out["h"][0]
+    )
+    kept = [b for b, wild in zip(finest, far, strict=True) if not (wild and wrong)]
+    out["kept"] = kept
+    source = kept if wrong else merge_from
+    k0 = k_answer if k_answer is not None else answer_level(levels, n)
+    if wrong and len(kept) < k0:
+        fitting = [k for k in whole_ladder if k <= len(kept)]
+        k0 = fitting[-1] if fitting else len(kept) - 1 + len(kept) % 2
+    out["source"] = source
+    out["blocks"] = merge(source, k0)
+    out["estimate"] = lower_median(b[1] for b in out["blocks"])
+    out["finite"] = ruined(out["blocks"]) <= math.ceil(len(out["blocks"]) / 2) - 1
+    out["kept_share"] = sum(s for s, wild in zip(share, far, strict=True) if not (wild and wrong))
+    return out
+
+
+def row_scale(finest):
+    within = [b[2] / (b[0] - 1) / b[0] for b in finest if b[0] >= 2 and math.isfinite(b[2])]
+    s = math.sqrt(lower_median(within)) if within else 0.0
+    return max(s, mad([b[1] for b in finest]))
+
+
+def row_set(fine, levels, whole_ladder, n, f, k_answer=None):
+    finest = merge(fine, f)
+    s = row_scale(finest)
+    count = len(finest)
+    se = s * math.sqrt(1.0 / count)
+    out = run_set(fine, finest, levels, whole_ladder, n, se, [s] * count, [1 / count] * count, k_answer)
+    out["se"] = se
+    return out
+
+
+def file_cells(cells, n, sample):
+    """Merge small cells; returns (merged cells, for each cell the merged one or None)."""
+    filled = [i for i, c in enumerate(cells) if c[0]]
+    v = len(sample)
+    c = max((sample.count(x) for x in set(sample)), default=0)
+    target = min(n // 8, n * (v - c) // (5 * v) if v else n // 5)
+    if target >= len(filled):
+        place = {i: number for number, i in enumerate(filled)}
+        return [cells[i] for i in filled], place
+    place, bags, before = {}, {}, 0
+    for i in filled:
+        number = target * (2 * before + cells[i][0]) // (2 * n)
+        bags.setdefault(number, []).append(cells[i])
+        place[i] = number
+        before += cells[i][0]
+    order = {number: j for j, number in enumerate(sorted(bags))}
+    return [join(bags[number]) for number in sorted(bags)], {i: order[place[i]] for i in filled}
+
+
+def file_set(cells, n, sample, n_cells):
+    merged, place = file_cells(cells, n, sample)
+    count = len(merged)
+    if count < 10:
+        return None
+    centre = lower_median(b[1] for b in merged)
+    within = [b[2] / (b[0] - 1) for b in merged if b[0] >= 2 and math.isfinite(b[2])]
+    z = [(b[1] - centre) * math.sqrt(b[0]) for b in merged]
+    deviation = max(math.sqrt(lower_median(within)) if within else 0.0, mad(z))
+    ladder = divisors(n_cells, 5)
+    levels = [k for k in ladder if k <= count / 2 and enough_rows(n, k, sample)]
+    if not levels:
+        return None
+    se = deviation / math.sqrt(n)
+    spread = [deviation / math.sqrt(b[0]) for b in merged]
+    out = run_set(merged, merged, levels, ladder, n, se, spread, [b[0] / n for b in merged])
+    out["se"], out["place"], out["count"] = se, place, count
+    out["active"] = out["testable"] and out["finite"]
+    return out
+
+
+def order_interval(blocks, delta, o):
+    k = len(blocks)
+    rank = 0
+    while rank + 1 <= k - o and 1 - 2 * stats.binom.cdf(rank, k - o, 0.5) >= (1 - delta) - 1e-12:
+        rank += 1
+    if rank == 0:
+        return None, "few"
+    values = sorted(b[1] for b in blocks if not math.isnan(b[1]))
+    if rank > len(values) or not (math.isfinite(values[rank - 1]) and math.isfinite(values[-rank])):
+        return None, "ruined ends"
+    return (values[rank - 1], values[-rank], 1 - 2 * stats.binom.cdf(rank - 1, k - o, 0.5), rank), ""
+
+
+def exact_auto(found, delta, between):
+    scores = [(k * factor(k, delta) ** 2, k) for k in found["levels"] if k <= len(found["kept"])]
+    if not scores:
+        return None, "few"
+    blocks = merge(found["source"], min(scores)[1])
+    k = len(blocks)
+    sd = found["se"] / math.sqrt(found["kept_share"]) * math.sqrt(k)
+    if between:
+        sd = max(sd, mad([b[1] for b in blocks]))
+    half = sd * factor(k, delta)
+    centre = lower_median(b[1] for b in blocks)
+    return (centre - half, centre + half, centre, k), ""
+
+
+def exact_given(found, delta, between):
+    blocks = found["blocks"]
+    k, o = len(blocks), ruined(blocks)
+    m = math.ceil(k / 2)
+    sd = found["se"] * math.sqrt(k)
+    if between:
+        sd = max(sd, mad([b[1] for b in blocks if math.isfinite(b[1])]))
+    if m - o < 1:
+        return None, "vacuous"
+    sizes = sorted(b[0] for b in blocks)
+    average = sum(sizes) / k
+    if sizes[-1] <= 1.1 * sizes[0]:
+        half = sd * math.sqrt(average / sizes[0]) * factor(k, delta, o)
+    else:
+        half = None  # checked against the package's scalar bound instead
+    centre = found["estimate"]
+    if half is None:
+        return ("unequal", sd, centre, k), ""
+    return (centre - half, centre + half, centre, k), ""
+
+
+def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
+    """One group. rows, cells: lists of (count, mean, m2); sample: list of used rows."""
+    delta = 1 - confidence
+    n = sum(b[0] for b in rows)
+    out = {"n": n, "status": set(), "files_first": False, "suspects": set(), "order": None, "exact": None}
+    if n == 0:
+        out["status"].add("no rows")
+        return out
+    filled = sum(b[0] > 0 for b in rows)
+    out["plain"] = merge(rows, 1)[0][1]
+    between = source != "rows"
+    out["between"] = between
+    if k_given is None:
+        ladder = divisors(len(rows), 5)
+        levels = [k for k in ladder if enough_rows(n, k, sample) and (source != "units" or k <= filled)]
+        if not levels:
+            out["status"].add("plain mean, no guarantee")
+            out["estimate"] = out["plain"] if math.isfinite(out["plain"]) else NAN
+            if not math.isfinite(out["plain"]):
+                out["status"].add("no finite answer")
+            out["k"] = 1
+            out["why"] = ("plain", "plain")
+            _few(out, sample)
+            return out
+        found = row_set(rows, levels, ladder, n, levels[-1])
+        finite = found["finite"] and found["answerable"]
+        wrong = found["contradicted"]
+    else:
+        ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
+        k_now = min(k_given, n)
+        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample)]
+        levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
+        f = max([*levels, k_now])
+        found = given_set(rows, levels, ladder, n, f, k_now, bool(good))
+        finite = found["finite"]
+        wrong = found["contradicted"]
+    out["row"] = found
+    out["k"] = len(found["blocks"])
+    out["estimate"] = out["row_estimate"] = found["estimate"] if finite else NAN
+    out["n_set_aside"] = sum(found["far"]) if wrong and k_given is None else 0
+    out["n_ruined"] = found["n_ruined_finest"] if wrong and k_given is None else ruined(found["blocks"])
+    if not finite:
+        out["status"].add("no finite answer")
+    elif wrong:
+        out["status"].add("contaminated")
+        if found["beyond"]:
+            out["status"].add("beyond capacity")
+    shown = found
+    se = found["se"]
+    if cells is not None and source != "units" and levels and (k_given is None or n >= k_given):
+        shown = _files(out, found, finite, cells, n, sample, k_given)
+    if not finite and shown is found:
+        out["why"] = ("no answer",) * 2
+    elif k_given is not None and n < k_given:
+        out["why"] = ("fewer rows",) * 2
+    elif shown is found and se == 0:
+        out["why"] = ("constant",) * 2
+    else:
+        o = ruined(shown["blocks"]) if k_given is not None else 0
+        out["order"], why_order = order_interval(shown["blocks"], delta, o)
+        if k_given is None:
+            out["exact"], why_exact = exact_auto(shown, delta, between and shown is found)
+        else:
+            out["exact"], why_exact = exact_given(shown, delta, between)
+        out["why"] = (why_order, why_exact)
+    out["shown"] = shown
+    _few(out, sample)
+    return out
+
+
+def given_set(rows, levels, ladder, n, f, k_now, some_good):
+    """A given K: step 3's rule for a fixed K, nothing set aside."""
+    found = row_set(rows, levels, ladder, n, f, k_now)
+    wrong = False
+    if found["testable"] and some_good and levels and levels[0] <= n:
+        theta, h = found["medians"], found["h"]
+        wrong = not found["D"] <= h[0]
+        for j in range(1, len(levels)):
+            wrong = wrong or not abs(theta[0] - theta[j]) <= h[0] + h[j]
+    found["contradicted"] = wrong
+    f_count = len(found["far"])
+    found["beyond"] = wrong and (4 * sum(found["far"]) > f_count or not found["D_near"] <= found["h"][0])
+    found["source"], found["kept"] = rows, None
+    found["blocks"] = merge(rows, k_now)
+    found["estimate"] = lower_median(b[1] for b in found["blocks"])
+    found["finite"] = ruined(found["blocks"]) <= math.ceil(len(found["blocks"]) / 2) - 1
+    return found
+
+
+def _files(out, found, finite, cells, n, sample, k_given):
+    files = file_set(cells, n, sample, len(cells))
+    if files is None or not files["active"]:
+        return found
+    if finite and not (found["se"] > 0 and math.isfinite(found["se"])):
+        return found
+    aim = 9 if files["count"] < 54 else 27
+    if k_given is None:
+        common = [k for k in files["levels"] if k <= aim and k in found["levels"]]
+    else:
+        common = [k for k in files["levels"] if k <= aim]
+    if not common:
+        return found
+    kd = common[-1]
+    h_files = files["h"][files["levels"].index(kd)]
+    h_rows = found["h"][found["levels"].index(kd if k_given is None else k_given)]
+    out["file_estimate"], out["file_h"], out["row_h"] = files["estimate"], h_files, h_rows
+    row_se = found["se"] if finite else INF
+    differ = not (finite and abs(found["estimate"] - files["estimate"]) <= h_rows + h_files)
+    sharper = files["se"] < row_se
+    if files["contradicted"] and (not differ or sharper):
+        out["suspects"] = {i for i, j in files["place"].items() if files["far"][j]}
+    if not (differ and sharper):
+        return found
+    if k_given is not None:
+        out["status"].add("files disagree")
+        return found
+    out["files_first"] = True
+    out["status"] = {"files disagree"}
+    if files["contradicted"]:
+        out["status"].add("contaminated")
+        if files["beyond"]:
+            out["status"].add("beyond capacity")
+    out["estimate"], out["k"] = files["estimate"], len(files["blocks"])
+    out["n_set_aside"] = sum(files["far"]) if files["contradicted"] else 0
+    out["n_ruined"] = files["n_ruined_finest"] if files["contradicted"] else ruined(files["blocks"])
+    return files
+
+
+def _few(out, sample):
+    below = sum(x < out["estimate"] for x in sample)
+    above = sum(x > out["estimate"] for x in sample)
+    if sample and (10 * below > 9 * len(sample) or 10 * above > 9 * len(sample)):
+        out["status"].add("carried by few rows")

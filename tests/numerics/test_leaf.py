@@ -1,0 +1,160 @@
+"""Block moments of one leaf against a row-by-row twin; compiled and NumPy kernels bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distmom.numerics.cells import add_cells
+from distmom.numerics.labels import file_key, label_table, labels, stored_edges, stored_labels
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.moments import Moments
+from distmom.numerics.stored import stored_moments
+
+SEED = 11
+KEY = file_key(SEED, "a.parquet")
+TABLES = {k: label_table(SEED, k) for k in (1, 3, 45, 945, 1015)}
+
+
+def slow_moments(x, gone, blocks, k) -> Moments:
+    """Row by row: collect the values of each block, then take mean and squares about it."""
+    out = Moments.empty(k)
+    for b in range(k):
+        values = [v for v, g, label in zip(x, gone, blocks, strict=True) if label == b and not g]
+        out.count[b] = len(values)
+        if values and not np.isfinite(values).all():
+            with np.errstate(invalid="ignore"):
+                out.mean[b] = np.sum(values)
+            out.m2[b] = np.nan
+        elif values:
+            out.mean[b] = np.mean(values)
+            out.m2[b] = np.sum((np.array(values) - out.mean[b]) ** 2)
+    return out
+
+
+def assert_close(got: Moments, want: Moments, scale=1.0):
+    assert np.array_equal(got.count, want.count)
+    np.testing.assert_allclose(got.mean, want.mean, rtol=1e-12, atol=1e-12 * scale)
+    np.testing.assert_allclose(got.m2, want.m2, rtol=1e-9, atol=1e-12 * scale**2)
+
+
+def same_bits(a: Moments, b: Moments) -> bool:
+    return all(np.array_equal(u, v, equal_nan=True) for u, v in zip(a, b, strict=True))
+
+
+leaves = st.tuples(
+    st.sampled_from(sorted(TABLES)),
+    st.integers(0, 3000),
+    st.integers(0, 2500),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.05, 0.9, 1.0]),
+    st.sampled_from(["normal", "wild", "infinite", "offset"]),
+)
+
+
+def draw(first, n, seed, share, kind):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    if kind == "wild":
+        x = rng.standard_cauchy(n) * 10.0 ** rng.integers(-5, 9, n)
+    if kind == "infinite" and n:
+        x[rng.integers(0, n, 3)] = [np.inf, -np.inf, np.inf]
+    if kind == "offset":
+        x += 1e9
+    return x, rng.random(n) < share
+
+
+@given(leaves)
+def test_leaf_equals_the_twins(case):
+    k, first, n, seed, share, kind = case
+    x, gone = draw(first, n, seed, share, kind)
+    garbage = np.where(gone, np.nan, x)
+    before = garbage.copy()
+    fast = leaf_moments(garbage, gone, first, KEY, TABLES[k], compiled=True)
+    assert np.array_equal(garbage, before, equal_nan=True)
+    assert same_bits(fast, leaf_moments(garbage, gone, first, KEY, TABLES[k]))
+    if n < 600 and k < 100 and kind != "wild":
+        blocks = labels(first, n, KEY, TABLES[k])
+        assert_close(fast, slow_moments(x, gone, blocks, k), scale=1e9 if kind == "offset" else 1.0)
+    if not gone.any():
+        assert same_bits(fast, leaf_moments(x, None, first, KEY, TABLES[k]))
+        assert same_bits(fast, leaf_moments(x, None, first, KEY, TABLES[k], compiled=True))
+
+
+def test_a_full_leaf_equals_the_twins():
+    x = np.random.default_rng(3).lognormal(0, 2, LEAF_ROWS)
+    gone = np.random.default_rng(4).random(LEAF_ROWS) < 0.05
+    for mask in (None, gone):
+        fast = leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], compiled=True)
+        assert same_bits(fast, leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945]))
+        blocks = labels(5 * LEAF_ROWS, LEAF_ROWS, KEY, TABLES[945])
+        used = slice(None) if mask is None else ~mask
+        assert np.array_equal(fast.count, np.bincount(blocks[used], minlength=945))
+        np.testing.assert_allclose(fast.mean, np.bincount(blocks[used], x[used], 945) / fast.count, rtol=1e-12)
+
+
+def test_the_second_moment_survives_a_bad_first_shift():
+    """Every probed place holds a sentinel far from all other rows."""
+    n = 31 * 1000
+    x = 1.0 + np.random.default_rng(0).normal(size=n) * 1e-3
+    x[(np.arange(31) * n) // 31] = 1e12
+    gone = x == 1e12
+    gone[0] = False  # one sentinel stays and is the shift's only candidate
+    got = leaf_moments(x, gone, 0, KEY, TABLES[45])
+    blocks = labels(0, n, KEY, TABLES[45])
+    clean = np.delete(np.arange(45), blocks[0])
+    spread = got.m2[clean] / got.count[clean]
+    assert np.all((spread > 0.8e-6) & (spread < 1.2e-6)), spread
+
+
+def test_constants_have_no_spread():
+    for value in (0.1, 22642751.0, -1e300, 1e-300):
+        got = leaf_moments(np.full(4000, value), None, 7, KEY, TABLES[45])
+        assert (got.mean == value).all() and (got.m2 == 0.0).all()
+
+
+def test_read_only_arrays_are_taken():
+    x = np.random.default_rng(0).normal(size=3000)
+    x.flags.writeable = False
+    for compiled in (False, True):
+        assert leaf_moments(x, None, 0, KEY, TABLES[45], compiled=compiled).count.sum() == 3000
+
+
+@given(st.integers(0, 500), st.integers(0, 400), st.integers(1, 50), st.integers(0, 99), st.booleans())
+def test_stored_blocks_equal_the_row_by_row_twin(first, n, k, seed, holes):
+    rng = np.random.default_rng(seed)
+    x, gone = rng.normal(size=n) + 1e6, rng.random(n) < 0.2 * holes
+    total = first + n + 13
+    got = stored_moments(x, gone if holes else None, first, stored_edges(total, k))
+    assert_close(got, slow_moments(x, gone, stored_labels(first, n, total, k), k), scale=1e6)
+
+
+@given(st.integers(0, 800), st.integers(1, 40), st.integers(0, 2**20), st.booleans(), st.booleans())
+def test_running_cells_equal_the_twins(n, k, seed, holes, infinite):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)
+    if infinite and n:
+        x[rng.integers(0, n, 2)] = [np.inf, -np.inf]
+    gone = rng.random(n) < 0.3 * holes
+    cells = rng.integers(0, k, n)
+    found = []
+    for compiled in (False, True):
+        out = Moments.empty(k)
+        for part in (slice(0, n // 3), slice(n // 3, n)):  # any cutting of the rows gives the same bits
+            add_cells(x[part], gone[part] if holes else None, cells[part], out, compiled=compiled)
+        found.append(out)
+    whole = Moments.empty(k)
+    add_cells(x, gone, cells, whole, compiled=True)
+    assert same_bits(found[0], found[1]) and same_bits(found[0], whole)
+    assert_close(whole, slow_moments(x, gone, cells, k), scale=1e4)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_running_cells_keep_groups_of_very_different_levels(compiled):
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 3, 3000)
+    x = np.array([1e12, 0.0, -1e-6])[cells] + rng.normal(size=3000) * np.array([1.0, 1e-3, 1e-9])[cells]
+    out = Moments.empty(3)
+    add_cells(x, None, cells, out, compiled=compiled)
+    spread = np.sqrt(out.m2 / out.count)
+    assert np.allclose(spread, [1.0, 1e-3, 1e-9], rtol=0.1)

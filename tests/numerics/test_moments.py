@@ -1,0 +1,85 @@
+"""Moments and their merging against exact arithmetic, and every compiled kernel against its NumPy twin."""
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distmom.numerics.moments import Moments, merge, total
+
+finite = st.floats(-1e6, 1e6, allow_nan=False).map(float)
+wild = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])
+
+
+def moments_of(values) -> Moments:
+    """Slow twin: exact rational arithmetic; the rule of plain addition where a value is not finite."""
+    n = len(values)
+    if n == 0:
+        return Moments.empty(1)
+    if not np.isfinite(values).all():
+        with np.errstate(invalid="ignore"):
+            mean = float(np.sum(values))
+        return Moments(np.array([n]), np.array([mean]), np.array([np.nan]))
+    exact = [Fraction(v) for v in values]
+    mean = sum(exact) / n
+    m2 = sum((v - mean) ** 2 for v in exact)
+    return Moments(np.array([n]), np.array([float(mean)]), np.array([float(m2)]))
+
+
+def same_bits(a: Moments, b: Moments) -> bool:
+    return all(u.dtype == v.dtype and np.array_equal(u, v, equal_nan=True) for u, v in zip(a, b, strict=True))
+
+
+@given(st.lists(finite, max_size=20), st.lists(finite, max_size=20))
+def test_merging_gives_the_moments_of_the_union(left, right):
+    got = merge(moments_of(left), moments_of(right))
+    want = moments_of(left + right)
+    scale = 1.0 + float(np.abs([0.0, *left, *right]).max())
+    assert got.count == want.count
+    assert abs(got.mean[0] - want.mean[0]) <= 1e-15 * 4 * scale
+    assert abs(got.m2[0] - want.m2[0]) <= 1e-14 * 40 * scale**2
+
+
+@given(st.lists(st.one_of(finite, wild), min_size=1, max_size=12), st.integers(0, 12))
+def test_compiled_merge_gives_the_same_bits(values, cut):
+    values = [v for v in values if abs(v) < 1e300 or not np.isfinite(v)]
+    a, b = moments_of(values[:cut]), moments_of(values[cut:])
+    assert same_bits(merge(a, b), merge(a, b, compiled=True))
+
+
+def test_an_infinity_ruins_the_mean_in_the_same_way_in_any_order():
+    up, down, plain = (moments_of([v]) for v in (np.inf, -np.inf, 3.0))
+    assert merge(up, plain).mean[0] == merge(plain, up).mean[0] == np.inf
+    assert merge(merge(plain, up), up).mean[0] == np.inf
+    assert np.isnan(merge(up, down).mean[0]) and np.isnan(merge(merge(up, down), plain).mean[0])
+    assert np.isnan(merge(up, plain).m2[0])
+    for compiled in (False, True):
+        assert merge(up, Moments.empty(1), compiled=compiled).mean[0] == np.inf
+
+
+def test_huge_values_of_opposite_sign_do_not_overflow_the_mean():
+    a, b = (Moments(np.array([1]), np.array([v]), np.array([0.0])) for v in (1.7e308, -1.7e308))
+    for compiled in (False, True):
+        got = merge(a, b, compiled=compiled)
+        assert got.mean[0] == 0.0 and got.m2[0] == np.inf
+
+
+def test_a_common_offset_costs_no_digits():
+    parts = [moments_of([v]) for v in (1e9, 1e9 + 1, 1e9 + 2)]
+    both = merge(merge(parts[0], parts[1]), parts[2])
+    assert both.m2[0] == 2.0
+    constant = Moments(np.full(4, 5), np.full(4, 22642751.1), np.zeros(4))
+    whole = total(constant)
+    assert (whole.count, whole.mean, whole.m2) == (20, 22642751.1, 0.0)
+
+
+@given(st.lists(st.lists(st.one_of(finite, wild.filter(lambda v: not abs(v) > 1e300 or np.isinf(v))), max_size=6), max_size=8))
+def test_total_is_the_union_of_all_blocks(blocks):
+    each = [moments_of(b) for b in blocks]
+    whole = total(Moments(*(np.concatenate([*a, a[0][:0]]) if a else np.zeros(0, t) for a, t in zip(
+        zip(*each, strict=True) if each else [(), (), ()], (np.int64, float, float), strict=True))))
+    want = moments_of([v for b in blocks for v in b])
+    assert whole.count == want.count[0]
+    np.testing.assert_allclose(whole.mean, want.mean[0], rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(whole.m2, want.m2[0], rtol=1e-9, atol=1e-3)

@@ -1,0 +1,145 @@
+"""Published bounds: the corrected forms, how far the printed ones are off, repeats and vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from distmom.theory import (
+    morm_blocks,
+    mou_blocks,
+    paper_halfwidth_mom,
+    paper_halfwidth_morm,
+    paper_halfwidth_mou,
+    printed_halfwidth_morm,
+    printed_halfwidth_moru,
+    printed_halfwidth_mou,
+    repeated_halfwidth,
+    repeated_p,
+    resampled_halfwidth,
+    vector_factor,
+    width_factor,
+)
+
+N = 10**8
+
+
+def in_se(halfwidth: float) -> float:
+    return halfwidth * math.sqrt(N)
+
+
+def test_closed_forms_in_standard_errors() -> None:
+    assert round(in_se(paper_halfwidth_mom(1.0, N, 0.001)), 1) == 21.6
+    printed = {(0.01, 1 / 6): 87.9, (0.01, 0.45): 19.8, (0.001, 0.3): 43.6, (0.001, 0.45): 23.7}
+    for (delta, tau), value in printed.items():
+        assert round(in_se(printed_halfwidth_morm(1.0, N, tau, delta)), 1) == value
+        # the printed constant carries a factor 2 (in the square) for the floor in B, which a large B spares
+        size = morm_blocks(1 - delta, tau, N)[1]
+        corrected = in_se(paper_halfwidth_morm(1 / size, tau))
+        assert corrected == pytest.approx(value / math.sqrt(2), rel=2e-3)
+        # and the integral bound is below both
+        blocks = morm_blocks(1 - delta, tau, N)[0]
+        assert in_se(resampled_halfwidth(1 / size, blocks, N / size, delta)) < corrected
+
+
+def test_corrected_and_printed_agree_without_floors() -> None:
+    sigma1, sigma2, delta = 0.7, 1.3, 0.003
+    n = 4.5 * math.log(1 / delta) * 1000  # K not rounded, B = 1000
+    block_variance = 4 * sigma1 / 1000 + 2 * sigma2 / (1000 * 999)
+    printed = printed_halfwidth_mou(sigma1, sigma2, n, delta)  # type: ignore[arg-type]
+    assert printed == pytest.approx(paper_halfwidth_mou(block_variance), rel=1e-12)
+    for tau in (0.1, 0.3, 0.49):
+        n = 9 * math.log(2 / delta) / (8 * tau * tau) * 1000
+        printed = printed_halfwidth_moru(sigma1, sigma2, n, tau, delta)  # type: ignore[arg-type]
+        assert printed == pytest.approx(paper_halfwidth_morm(block_variance, tau), rel=1e-12)
+    # tau -> 1/2 with delta doubled gives the constants of the complete form
+    limit = printed_halfwidth_moru(sigma1, sigma2, 10**4, 0.5 - 1e-12, 2 * delta)
+    assert limit == pytest.approx(printed_halfwidth_mou(sigma1, sigma2, 10**4, delta), rel=1e-9)
+    assert printed_halfwidth_mou(sigma1, sigma2, 5, 0.01) == math.inf
+
+
+def test_the_floor_costs_the_printed_form_up_to_3_in_the_second_term() -> None:
+    ratios_first, ratios_second = [], []
+    for n in range(60, 1200):
+        for level in (0.5, 0.9, 0.99):
+            delta = 1 - level
+            size = mou_blocks(level, n, 1)[1]
+            if size >= 2 and n / (4.5 * math.log(1 / delta)) > 2:
+                first = paper_halfwidth_mou(4 / size) / printed_halfwidth_mou(1.0, 0.0, n, delta)
+                second = paper_halfwidth_mou(2 / (size * (size - 1)))
+                ratios_first.append(first**2)
+                ratios_second.append((second / printed_halfwidth_mou(0.0, 1.0, n, delta)) ** 2)
+    assert 1.3 < max(ratios_first) < 1.6
+    assert 2.4 < max(ratios_second) < 3.2
+
+
+def test_corrected_bound_is_valid_where_the_exact_one_is_shorter() -> None:
+    for delta in (0.1, 0.01, 0.001):
+        n_blocks, size = mou_blocks(1 - delta, N)
+        exact = math.sqrt(1 / size) * width_factor(n_blocks, delta)
+        assert exact < paper_halfwidth_mou(1 / size)
+
+
+@pytest.mark.parametrize(
+    ("delta", "tau", "printed"),
+    [(0.01, 1 / 6, 23.2), (0.01, 0.45, 11.1), (0.001, 0.3, 17.3), (0.001, 0.45, 13.4)],
+)
+def test_repeated_partitions(delta: float, tau: float, printed: float) -> None:
+    a = 9 * math.log(2 / delta) / (8 * tau**2)
+    assert math.sqrt(a / repeated_p(math.floor(a), delta)) == pytest.approx(printed, abs=0.05)
+
+
+@pytest.mark.parametrize("delta", [0.3, 0.01, 1e-8])
+@pytest.mark.parametrize("n_blocks", [1, 2, 7, 214, 10**6])
+def test_repeated_p_solves_its_equation(n_blocks: int, delta: float) -> None:
+    p = repeated_p(n_blocks, delta)
+    assert 0 < p < 0.5
+    kl_of_half = -math.log(4 * p * (1 - p)) / 2
+    assert n_blocks * kl_of_half == pytest.approx(-math.log(delta), rel=1e-6)
+    assert repeated_halfwidth(4.0, n_blocks, delta) == pytest.approx(2 / math.sqrt(p))
+
+
+def test_vectors() -> None:
+    assert round(vector_factor(7, 0.01) * math.sqrt(7), 1) == 10.6
+    for n_blocks in (1, 2, 7, 30):
+        m = (n_blocks + 1) // 2
+        options = []
+        for j in range(1, m + 1):
+            alpha = (j - 1) / n_blocks
+            p = stats.beta(j, n_blocks - j + 1).ppf(0.01)
+            options.append((1 - alpha) / math.sqrt(1 - 2 * alpha) / math.sqrt(p))
+        assert vector_factor(n_blocks, 0.01) == pytest.approx(min(options), rel=1e-9)
+        assert vector_factor(n_blocks, 0.01) >= width_factor(n_blocks, 0.01)
+
+
+def test_vector_radius_covers_and_a_shorter_one_does_not() -> None:
+    """Plane, K = 5, means of blocks at the origin or far away with small probability."""
+    rng = np.random.default_rng(2)
+    n_blocks, delta, replications = 5, 0.05, 4000
+    radius = vector_factor(n_blocks, delta)
+    directions = rng.standard_normal((replications, n_blocks, 2))
+    # heavy radial law with trace of the covariance 1
+    lengths = np.where(rng.random((replications, n_blocks, 1)) < 0.1, math.sqrt(10.0), 0.0)
+    points = directions / np.linalg.norm(directions, axis=2, keepdims=True) * lengths
+    median = points.mean(axis=1)
+    for _ in range(200):
+        distance = np.maximum(np.linalg.norm(points - median[:, None], axis=2), 1e-9)
+        median = (points / distance[..., None]).sum(axis=1) / (1 / distance).sum(axis=1)[:, None]
+    far = np.linalg.norm(median, axis=1)
+    limit = stats.binom.isf(1e-9, replications, delta)
+    assert (far > radius).sum() <= limit
+    # negative control: the plain mean at a fifth of the radius
+    assert (np.linalg.norm(points.mean(axis=1), axis=1) > 0.2 * radius).sum() > limit
+
+
+def test_wrong_arguments() -> None:
+    for tau in (0.0, 0.5):
+        with pytest.raises(ValueError, match="tau"):
+            paper_halfwidth_morm(1.0, tau)
+    with pytest.raises(ValueError, match="delta"):
+        paper_halfwidth_mom(1.0, 100, 0.0)
+    with pytest.raises(ValueError, match="variance"):
+        paper_halfwidth_mou(-1.0)
