@@ -1,1 +1,55 @@
-"""Robust means from Parquet lakes."""
+"""Robust means with honest uncertainty, from Parquet lakes whose values are heavy-tailed or partly corrupted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from distmom.errors import (
+    BadFileError,
+    ConfigError,
+    DataError,
+    DistmomError,
+    NoAnswerError,
+    ResourceError,
+)
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean import mean
+    from distmom.report import MeanResult, Results, write_results
+
+__all__ = [
+    "BadFileError",
+    "ConfigError",
+    "DataError",
+    "DistmomError",
+    "MeanResult",
+    "NoAnswerError",
+    "ResourceError",
+    "Results",
+    "__version__",
+    "mean",
+    "write_results",
+]
+
+_HOMES = {
+    "MeanResult": "distmom.report",
+    "Results": "distmom.report",
+    "__version__": "distmom.estimators.versions",
+    "mean": "distmom.estimators.mean",
+    "write_results": "distmom.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # public names are loaded when they are first used: `import distmom` stays quick
+    if name not in _HOMES:
+        raise AttributeError(f"module 'distmom' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), "VERSION" if name == "__version__" else name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -71,7 +71,9 @@ class ClientTasks(FutureTasks):
         if not self._scattered:
             return self._work
         if self._held is None or self._held.status not in ("finished", "pending"):  # gone with its workers
-            self._held = self._client.scatter(self._work, broadcast=True, hash=False)
+            if not (self._executor.ask() or {}).get("n_workers"):
+                return self._work  # nobody to scatter to yet, and an adaptive cluster only grows for tasks
+            self._held = self._client.scatter(self._work, broadcast=True, hash=False, timeout=PROBE)
         return self._held
 
     async def _collect(self, remote: Any, unit: Unit) -> Finished:

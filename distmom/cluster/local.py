@@ -38,6 +38,8 @@ def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecu
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,
+            # Without a dashboard its port is still opened: any free one, not the one others use.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             memory_limit="auto" if memory_limit is None else memory_limit,
             local_directory=scratch.name,
             silence_logs=logging.CRITICAL,  # what goes wrong is said once, by us

@@ -27,14 +27,14 @@ class ReadAndReduce:
     ----------
     reader : BatchReader
     reduction : Reduction
-    grouped : bool
-        Whether the reader delivers `by` columns.
+    n_keys : int
+        Number of `by` columns that the reader delivers; 0 without groups.
     on_bad_file : {"error", "skip"}
     """
 
     reader: BatchReader
     reduction: Reduction
-    grouped: bool = False
+    n_keys: int = 0
     on_bad_file: BadFilePolicy = "error"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
@@ -51,7 +51,7 @@ class ReadAndReduce:
 
     def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder() if self.grouped else None
+        encoder = KeyEncoder(self.n_keys) if self.n_keys else None
         n_rows = n_bytes = 0
         for number, file in enumerate(unit.files):
             accumulator.start_file(number, file.path)
@@ -74,7 +74,7 @@ class ReadAndReduce:
         for batch in self.reader.batches(file, start, stop):
             check_stopped()
             codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
-            accumulator.add(_rows(batch, codes), 1 if encoder is None else len(encoder.keys))
+            accumulator.add(_rows(batch, codes), 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
 

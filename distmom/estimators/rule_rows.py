@@ -111,8 +111,8 @@ def given_rows(fine: Merger, levels: Counts, enough: Flags) -> RowSet:
     finest = finest_rows(fine, f)
     ladder = climb(fine, levels, usable, finest.se)
     seen = screen(finest, ladder)
-    apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:]) if levels.size > 1 else np.empty((at.size, 0))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:])
         meets = apart <= ladder.halfwidth[:, :1] + ladder.halfwidth[:, 1:]
         wrong = (~meets & usable[:, 1:]).any(axis=1) | ~(seen.shift <= ladder.halfwidth[:, 0])
     wrong &= finest.testable & testable_levels.any(axis=1) & usable[:, 0]

@@ -24,6 +24,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 URN_LIMIT = 24  # up to here an urn; above, the ratio of uniforms (its hat is checked from 25 on)
 WAITING_LIMIT = 10.0  # binomials with a smaller mean are drawn by waiting times
+TINY = 1e-300  # smaller chances are as good as none, and their waiting times exceed any float
 MAX_TOTAL = 1 << 53  # all counts must be exact in float64
 HAT_SLOPE, HAT_OFFSET = 1.7155277699214135, 0.8989161620588988  # 2 sqrt(2/e) and 3 - 2 sqrt(3/e)
 
@@ -239,7 +240,7 @@ def _ratio(
 
 def _waiting(key: Key, block: Words, node: Words, n: Floats, p: Floats) -> Ints:
     """Successes until the waiting times (geometric, by inversion) exceed n; step i takes word i."""
-    rate = log_complement(p)
+    rate = log_complement(np.maximum(p, TINY))
     position = np.zeros(n.size)
     out = np.zeros(n.size, dtype=np.int64)
     waiting = np.arange(n.size)
@@ -247,8 +248,7 @@ def _waiting(key: Key, block: Words, node: Words, n: Floats, p: Floats) -> Ints:
     while waiting.size:
         index = np.array([step // 2], dtype=np.uint64)
         word = word_pairs(key, index, block[waiting], node[waiting])[step % 2]
-        with np.errstate(over="ignore"):  # for a tiny p one waiting time may exceed any float
-            position[waiting] += np.floor(log(open_closed(word)) / rate[waiting]) + 1.0
+        position[waiting] += np.floor(log(open_closed(word)) / rate[waiting]) + 1.0
         waiting = waiting[position[waiting] <= n[waiting]]
         out[waiting] += 1
         step += 1

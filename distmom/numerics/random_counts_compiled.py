@@ -19,6 +19,7 @@ _SHIFT = U(11)
 _UNIT = 2.0**-53
 URN_LIMIT = twin.URN_LIMIT
 WAITING_LIMIT = twin.WAITING_LIMIT
+TINY = twin.TINY
 HAT_SLOPE, HAT_OFFSET = twin.HAT_SLOPE, twin.HAT_OFFSET
 LN2_HIGH, LN2_LOW = loader.LN2_HIGH, loader.LN2_LOW
 SQRT_HALF = loader.SQRT_HALF
@@ -179,7 +180,7 @@ def ratio_trials(key, block, node, n, p):
 @njit
 def waiting(key, block, node, n, p):
     """Twin of `random_counts._waiting`."""
-    rate = log_complement(p)
+    rate = log_complement(max(p, TINY))
     position = 0.0
     count = 0
     step = U(0)

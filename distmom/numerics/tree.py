@@ -126,8 +126,9 @@ class StreamingTree(Generic[S]):
         self._n += 1
 
     def close(self) -> S | None:
-        """Fold the ragged right edge, smallest node first; ``None`` if there were no leaves."""
+        """Fold the ragged right edge, smallest node first; ``None`` if there were no leaves. Starts anew."""
         carry: S | None = None
+        self._n = 0
         while self._stack:
             carry = _join(self._merge, self._stack.pop(), carry)
         return carry

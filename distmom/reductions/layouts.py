@@ -7,6 +7,7 @@ labels. All layouts are frozen and picklable; what changes from unit to unit com
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 
 from distmom.numerics.cells import add_cells
 from distmom.numerics.labels import label_table, labels, stored_edges, stored_labels
-from distmom.numerics.leaf import leaf_moments
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments, total
+from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
+from distmom.numerics.swor import SworWindow
+from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,43 @@ class NoRowBlocks:
 
     def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
         raise NotImplementedError("there are no row blocks")
+
+
+@dataclass(frozen=True)
+class SworBlocks:
+    """Independent samples of `block_size` rows of the lake, each without replacement.
+
+    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first leaf.
+    """
+
+    seed: int
+    n_blocks: int
+    block_size: int
+    by_leaf = True
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+        tree, first_leaves = window
+        key = stream_key(self.seed, "swor")
+        leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
+        counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
+        moments = swor_leaf_moments(
+            rows.x, rows.gone, rows.codes, rows.n_groups, key, leaf, counts, compiled=compiled
+        )
+        return Moments(*moments), whole_moments(rows, compiled=compiled)
+
+    def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
+        """Rows that each block takes from each leaf of the window; drawn once for a window."""
+        return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
+
+    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+        raise NotImplementedError("a row may belong to several samples")
+
+
+@lru_cache(maxsize=8)
+def _window_counts(
+    tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
+) -> NDArray[np.int64]:
+    return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:

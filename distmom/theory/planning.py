@@ -58,7 +58,12 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0) -> int:
             f"contamination: a finite answer needs more than {2 * outlying} blocks for {outlying} outlying "
             f"rows or units, got n={n_rows} rows; lower contamination to at most {(n_rows - 1) // 2}"
         )
-    candidates = _candidates(n_rows, delta, outlying)
+    import numpy as np
+
+    # among the K of one block size the largest is best, so small sizes are tried exhaustively
+    small_sizes = np.arange(1, min(n_rows, _WINDOW) + 1)
+    largest = (n_rows // small_sizes - 1) // 2 * 2 + 1
+    candidates = np.union1d(_candidates(n_rows, delta, outlying), largest[largest >= least])
     sizes = n_rows // candidates
     return int(candidates[(width_factors(candidates, delta, outlying) / sizes**0.5).argmin()])
 

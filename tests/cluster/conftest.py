@@ -10,6 +10,7 @@ import pytest
 
 from distmom.cluster import Executor, ThreadExecutor
 
+NO_DASHBOARD = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
 HERE = Path(__file__).parent
 PROCESSES = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 EXECUTORS = ["threads", "inproc", pytest.param("processes", marks=PROCESSES)]
@@ -36,7 +37,7 @@ def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             n_workers=2,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            **NO_DASHBOARD,
             memory_limit="1GB",
             silence_logs=60,
         ) as cluster,
@@ -51,7 +52,7 @@ def inproc_client() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **NO_DASHBOARD) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

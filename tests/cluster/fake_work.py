@@ -129,12 +129,17 @@ class Endless:
 
     endless_file: int
     failing_file: int
+    folder: str
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         if unit.first_file == self.failing_file:
             time.sleep(0.2)
             raise ZeroDivisionError("division by zero")
-        while unit.first_file == self.endless_file:
-            check_stopped()
-            time.sleep(0.01)
+        if unit.first_file == self.endless_file:
+            try:
+                while True:
+                    check_stopped()
+                    time.sleep(0.01)
+            finally:
+                Path(self.folder, "ended").touch()
         return UnitOutcome("x")

@@ -18,6 +18,7 @@ from distmom.errors import ConfigError, ResourceError
 
 ROWS = [100 * (number % 5 + 1) for number in range(24)]
 UNITS = plan_units(listing(ROWS), max_files=1)
+NO_DASHBOARD = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
 processes = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
 
@@ -113,26 +114,27 @@ def test_a_cluster_without_workers_is_waited_for_and_then_reported() -> None:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=0, processes=False, **NO_DASHBOARD) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         start = time.monotonic()
         with pytest.raises(ResourceError, match="it has no workers"):
             run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(client), patience=0.5)
         assert time.monotonic() - start < 10
-        # large work has to be scattered, and there is nobody to scatter to
 
 
-def test_workers_that_come_late_are_used() -> None:
+@pytest.mark.parametrize("padding", [b"", b"x" * 200_000])
+def test_workers_that_come_late_are_used(padding: bytes) -> None:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=0, processes=False, **NO_DASHBOARD) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         timer = threading.Timer(0.5, cluster.scale, [1])
         timer.start()
-        result = run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(client), patience=30)
+        work = Spell(tuple(ROWS), padding=padding)
+        result = run_units(work, UNITS, record, ClientExecutor(client), patience=30)
         timer.join()
         assert result.state == expected(ROWS)
 
@@ -146,7 +148,7 @@ def test_a_scheduler_that_dies_is_reported_within_bounds() -> None:
         processes=False,
         protocol="tcp",
         host="127.0.0.1",
-        dashboard_address=None,
+        **NO_DASHBOARD,
         silence_logs=60,
     )
     closed: list[threading.Thread] = []
@@ -158,7 +160,7 @@ def test_a_scheduler_that_dies_is_reported_within_bounds() -> None:
 
     start = time.monotonic()
     with (
-        pytest.raises(ResourceError, match="no sign of life for 1 seconds .*scheduler"),
+        pytest.raises(ResourceError, match=r"no sign of life for 1 seconds .*scheduler"),
         connect(scheduler=cluster.scheduler_address, timeout=3) as executor,
     ):
         run_units(Slow(tuple(ROWS)), UNITS, record, executor, patience=1.0, on_outcome=close)

@@ -1,4 +1,4 @@
-"""The rule for the number of blocks, slowly: one group at a time, plain loops, nothing shared with the package."""
+"""The rule for the number of blocks, slowly: one group at a time, plain loops, nothing of the package."""
 
 from __future__ import annotations
 
@@ -238,13 +238,10 @@ def exact_given(found, delta, between):
         return None, "vacuous"
     sizes = sorted(b[0] for b in blocks)
     average = sum(sizes) / k
-    if sizes[-1] <= 1.1 * sizes[0]:
-        half = sd * math.sqrt(average / sizes[0]) * factor(k, delta, o)
-    else:
-        half = None  # checked against the package's scalar bound instead
     centre = found["estimate"]
-    if half is None:
+    if sizes[-1] > 1.1 * sizes[0]:  # checked against the package's scalar bound instead
         return ("unequal", sd, centre, k), ""
+    half = sd * math.sqrt(average / sizes[0]) * factor(k, delta, o)
     return (centre - half, centre + half, centre, k), ""
 
 
@@ -269,7 +266,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
             if not math.isfinite(out["plain"]):
                 out["status"].add("no finite answer")
             out["k"] = 1
-            out["why"] = ("plain", "plain")
+            out["why"] = ("plain",) * 2 if math.isfinite(out["plain"]) else ("no answer",) * 2
             _few(out, sample)
             return out
         found = row_set(rows, levels, ladder, n, levels[-1])

@@ -161,7 +161,7 @@ def compare(found, g, want, confidence):
         blocks = want["shown"]["blocks"]
         sharp = partition_halfwidth(1.0, k, 1 - confidence, rule_twin.ruined(blocks), [b[0] for b in blocks])
         half = 0.5 * (got.exact_high[g] - got.exact_low[g])
-        assert high * sharp * (1 - 1e-6) - 1e-11 * scale <= half
+        assert high * sharp * (1 - 1e-6) - 1e-11 * scale <= half <= 1.062 * high * sharp + 1e-9 * scale
     else:
         assert close(got.exact_low[g], low, scale + high - low) and close(
             got.exact_high[g], high, scale + high - low
@@ -170,7 +170,7 @@ def compare(found, g, want, confidence):
 
 group_args = st.tuples(
     st.integers(0, 2**32),
-    st.sampled_from([0, 1, 2, 7, 39, 40, 63, 200, 500, 1500, 3000]),
+    st.sampled_from([0, 1, 2, 7, 39, 40, 63, 200, 500, 1500, 3000, 12000]),
     st.sampled_from(sorted(LAWS)),
     st.sampled_from(sorted(WILD)),
 )
@@ -224,7 +224,7 @@ def test_the_examples_reach_every_status_and_reason():
     seen, reasons = set(), set()
     for seed, wild in enumerate(sorted(WILD) * 4):
         law = sorted(LAWS)[seed % len(LAWS)]
-        n = [0, 3, 500, 1500, 3000][seed % 5]
+        n = [0, 3, 500, 1500, 12000][seed % 5]
         made = [make_group(seed, n, law, wild, 105, 105, [60, 400][seed % 2], "stratified")]
         rows, files, sample, n_sample = stack(made)
         for k in ("auto", 7, 35):
@@ -293,7 +293,7 @@ def test_groups_do_not_see_each_other(wild, k):
 
 
 def test_portions_do_not_matter(monkeypatch):
-    rows, files, sample, n_sample = a_batch(wild="files")
+    rows, files, sample, n_sample = a_batch(wild="files", n=12_000)
     whole = answer_rule(rows, sample, n_sample, 0.99, files=files)
     assert whole.files_first.all()
     monkeypatch.setattr("distmom.estimators.rule.CELLS_AT_ONCE", 300)
@@ -335,8 +335,8 @@ def test_scale_by_a_power_of_two_is_exact(wild, k):
 @pytest.mark.parametrize("k", ["auto", 7])
 @pytest.mark.parametrize("wild", ["none", "rows", "files"])
 def test_shift_and_mirror(wild, k):
-    """Odd numbers of blocks throughout, so the lower median is the middle one and the mirror image is exact."""
-    rows, files, sample, n_sample = a_batch(law="normal", wild=wild, n=105 * 20)
+    """Odd numbers of blocks throughout: the lower median is the middle one, and mirrors."""
+    rows, _, sample, n_sample = a_batch(law="normal", wild=wild, n=105 * 20)
     plain = answer_rule(rows, sample, n_sample, 0.99, files=None, n_blocks=k)
     assert (plain.n_blocks % 2 == 1).all()
     moved = answer_rule(transform(rows, 1.0, 64.0), sample + 64.0, n_sample, 0.99, n_blocks=k)
@@ -345,9 +345,12 @@ def test_shift_and_mirror(wild, k):
     np.testing.assert_allclose(moved.intervals.exact_low, plain.intervals.exact_low + 64.0, rtol=0, atol=1e-9)
     mirror = answer_rule(transform(rows, -1.0), -sample, n_sample, 0.99, n_blocks=k)
     np.testing.assert_array_equal(mirror.status, plain.status)
-    np.testing.assert_array_equal(mirror.estimate, -plain.estimate)
-    np.testing.assert_array_equal(mirror.intervals.order_low, -plain.intervals.order_high)
-    np.testing.assert_array_equal(mirror.intervals.exact_high, -plain.intervals.exact_low)
+    for got, want in (
+        (mirror.estimate, -plain.estimate),
+        (mirror.intervals.order_low, -plain.intervals.order_high),
+        (mirror.intervals.exact_high, -plain.intervals.exact_low),
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)
 
 
 def blocks_of(x):
@@ -384,7 +387,7 @@ def test_strange_data_gives_words_not_warnings():
             assert (np.isnan(inner.order_low) == (inner.order_reason > 0)).all(), (name, k)
             assert (np.isnan(inner.exact_low) == (inner.exact_reason > 0)).all(), (name, k)
             assert np.isnan(found.estimate[0]) == bool(found.status[0] & Status.NO_FINITE_ANSWER), (name, k)
-            assert bool(np.isfinite(found.estimate[0])) == (name not in ("all infinite", "all nan")), (
+            assert np.isfinite(found.estimate[0]) == (name not in ("all infinite", "all nan")), (
                 name,
                 k,
             )

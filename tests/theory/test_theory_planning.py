@@ -51,11 +51,13 @@ def test_large_numbers_of_outlying_rows(outlying: int) -> None:
         assert here <= width_factor(other, 0.01, outlying) / math.sqrt(n // other)
 
 
-@pytest.mark.parametrize("n", [60_000, 10**6, 10**12])
-def test_the_window_contains_the_best(n: int) -> None:
-    blocks = np.arange(5001, 60_000, 2)
-    scores = width_factors(blocks, 0.01, 2500) / np.sqrt(n // blocks)
-    assert best_blocks(n, 0.01, 2500) == blocks[scores.argmin()]
+@pytest.mark.parametrize(
+    ("n", "outlying"), [(60_000, 2500), (10**6, 2500), (10**12, 2500), (250_000, 10_000)]
+)
+def test_the_candidates_contain_the_best(n: int, outlying: int) -> None:
+    blocks = np.arange(2 * outlying + 1, 20 * outlying, 2)
+    scores = width_factors(blocks, 0.01, outlying) / np.sqrt(n // blocks)
+    assert best_blocks(n, 0.01, outlying) == blocks[scores.argmin()]
 
 
 @FAST

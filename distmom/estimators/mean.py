@@ -1,0 +1,244 @@
+"""Robust means of columns of a lake: the public function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import connect, run_units
+from distmom.cluster.work import ReadAndReduce
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.mean_answer import mean_results
+from distmom.estimators.mean_plan import MeanPlan, plan_mean
+from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.versions import versions
+from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
+from distmom.lake.filters import as_filter
+from distmom.numerics.random import resolve_seed
+from distmom.report import MeanResult, Results
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.lake import Source
+
+Names = str | Sequence[str] | None
+
+
+def mean(
+    data: Any,
+    column: Names = None,
+    *,
+    by: Names = None,
+    where: Any = None,
+    scheme: str = "partition",
+    n_blocks: int | str = "auto",
+    block_size: int | None = None,
+    tau: float | None = None,
+    order: str = "random",
+    block_by: str | None = None,
+    fine: str = "standard",
+    nan: str = "omit",
+    missing: str = "error",
+    on_bad_file: str = "error",
+    interval: str = "auto",
+    confidence_level: float = 0.99,
+    rng: Any = None,
+    client: Any = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    progress: Progress | None = None,
+) -> MeanResult | Results:
+    """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
+
+    The rows are cut into blocks at random, each block has its mean, and the answer is the lower median of the
+    block means. It estimates the expectation of a row under independent rows of finite variance; up to about
+    0.69 times the number of fine blocks of arbitrary rows, or a minority of bad files, do not move it far.
+
+    Parameters
+    ----------
+    data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
+        A folder stands for all Parquet files below it. Data in memory is one file named "".
+    column : str or sequence of str, optional
+        Columns of numbers. Optional for arrays, and for data with a single column.
+    by : str or sequence of str, optional
+        Columns whose values form groups; a result for each.
+    where : str or pyarrow.compute.Expression, optional
+        Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
+    scheme : {"partition", "swor"}
+        Blocks that partition the rows, or independent samples without replacement.
+    n_blocks : int or {"auto", "paper"}
+        Number of blocks. ``"auto"`` tests a ladder of numbers against each other, sets wild blocks aside and
+        says what it found; ``"paper"`` takes that of the proposition: ceil(log(1/delta)) for a partition.
+    block_size : int, optional
+        Rows of a block, instead of (``swor``: beside) their number.
+    tau : float, optional
+        ``swor`` only, in (0, 1/2), default 0.45: number and size of blocks by the proposition.
+    order : {"random", "stored"}
+        Random blocks, or contiguous ones: cheaper, for rows that are exchangeable as they are stored.
+    block_by : {"file"}, optional
+        Whole files as blocks: for dependence or damage that comes by file.
+    fine : {"standard", "many"}
+        945 fine blocks, or 10,395 where scattered bad rows are expected.
+    nan : {"omit", "raise", "keep"}
+        NaN is left out and counted, is an error, or stays and ruins its block. Nulls are always left out,
+        infinities always stay.
+    missing : {"error", "null"}
+        What a file without the column is.
+    on_bad_file : {"error", "skip"}
+        Stop at a file that cannot be read, or go on and list it in the result.
+    interval : {"auto", "order", "exact", "paper", "none"}
+        Order statistics of the block means, or a bound with plug-in variance (see Notes).
+    confidence_level : float
+        In (0, 1).
+    rng : int, SeedSequence, Generator or None
+        Decides every draw, alone. None draws a fresh seed, which the result shows.
+    client, workers, scheduler, threads
+        Where to run: a Dask client, that many worker processes, the scheduler at an address, that many
+        threads. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
+    memory_limit : int or str, optional
+        Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
+    batch_rows : int
+        Rows decoded at a time; the result does not depend on it.
+    progress : Progress, optional
+        Is told how far the run is.
+
+    Returns
+    -------
+    MeanResult or Results
+        One result for one column without groups, else a sequence with one for each column and group.
+
+    Raises
+    ------
+    ConfigError
+        An option, a name or the condition is wrong.
+    DataError
+        A file is damaged, changed, or of a type that cannot be averaged.
+    NoAnswerError
+        There are no rows, or no finite answer because half or more of the blocks are ruined.
+    ResourceError
+        The memory does not suffice, or the cluster was lost.
+
+    Notes
+    -----
+    With K blocks of B rows and p* the Beta quantile at which P(Bin(K, p*) >= ceil(K/2)) = delta, the
+    ``exact`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean (Cantelli's
+    inequality for both sides): if that variance were known, the interval would hold with probability of at
+    least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The ``order`` interval
+    covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
+    Its level is that of the independent blocks, so it is refused for ``swor``.
+
+    One pass; state 60 kB a column, or 9 kB a column and group. The same data and seed give the same bits on
+    any number of threads or workers, and adding files moves no old row into another block.
+
+    References
+    ----------
+    Laforgue, Clémençon & Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML: Proposition 1
+    (partition), Proposition 2 (samples without replacement).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> x = np.random.default_rng(0).exponential(size=10_000)
+    >>> x[::1000] = 1e9
+    >>> found = dm.mean(x, rng=0)
+    >>> round(found.estimate, 2), round(found.plain_estimate), found.status
+    (0.98, 1000001, ('contaminated',))
+    """
+    started = time.perf_counter()
+    options = MeanOptions(
+        scheme=scheme,
+        n_blocks=n_blocks,
+        block_size=block_size,
+        tau=tau,
+        order=order,
+        block_by=block_by,
+        nan=nan,
+        missing=missing,
+        on_bad_file=on_bad_file,
+        interval=interval,
+        confidence_level=confidence_level,
+        fine=fine,
+    )
+    check_count("batch_rows", batch_rows)
+    seed, shown = resolve_seed(rng)
+    source, read = open_data(data, column, by, where, missing, batch_rows)
+    in_memory = not hasattr(source, "root")
+    if in_memory:
+        client = workers = scheduler = None
+        threads = threads or _usable_threads()
+    with connect(client, workers, scheduler, threads, memory_limit) as executor:
+        plan = plan_mean(source, read, options, seed, executor, progress)
+        found, skipped = run_plan(plan, len(read.by), executor, progress)
+        results = mean_results(plan, found, read.by)
+        n_threads = executor.threads
+    data_facts = {"n_files": len(plan.files), "n_bytes": sum(f.size for f in plan.files), "skipped": skipped}
+    run_facts = {
+        "seconds": time.perf_counter() - started,
+        "seed": shown,
+        "workers": n_threads,
+        "versions": versions(),
+    }
+    everything = Results(results, data_facts, run_facts)
+    single = len(read.columns) == 1 and not read.by
+    return everything[0] if single else everything
+
+
+def open_data(
+    data: Any, column: Names, by: Names, where: Any, missing: str, batch_rows: int
+) -> tuple[Source, ReadOptions]:
+    """The source of the rows, and what to read of it."""
+    source = open_lake(data)
+    columns = _names("column", column) or _only_columns(source)
+    keys = _names("by", by)
+    both = [name for name in columns if name in keys]
+    if both:
+        raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    return source, ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows)  # type: ignore[arg-type]
+
+
+def run_plan(
+    plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
+) -> tuple[Any, list[dict[str, str]]]:
+    """Run the units; the merged state, and the files that were left out."""
+    work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
+    found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
+    skipped = [*plan.skipped, *found.skipped]
+    if found.state is None:
+        if skipped:
+            raise DataError(f"no file could be read: {skipped[0]['reason']} ({len(skipped)} files skipped)")
+        filtered = plan.reader.options.where is not None
+        raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
+    return found.state, skipped
+
+
+def _names(parameter: str, value: Any) -> tuple[str, ...]:
+    """One name or several, distinct."""
+    if value is None:
+        return ()
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else None
+    if names is None or isinstance(value, Mapping) or not all(isinstance(n, str) for n in names):
+        raise ConfigError(f"{parameter}: must be a column's name or a list of names, not {value!r}")
+    twice = [n for i, n in enumerate(names) if n in names[:i]]
+    if twice:
+        raise ConfigError(f"{parameter}: {twice[0]!r} is given twice; name each column once")
+    return names
+
+
+def _only_columns(source: Source) -> tuple[str, ...]:
+    """The columns meant where none is named: all of an array in memory, the only one of a lake."""
+    names = source.schema().names
+    stored = [n for n in names if n not in source.partition_names]
+    if not hasattr(source, "root") or len(stored) == 1:
+        return tuple(stored)
+    raise ConfigError(f"column: name the column to average, one of {', '.join(stored[:20])}")
+
+
+def _usable_threads() -> int:
+    from distmom.cluster.machine import usable_cpus
+
+    return usable_cpus()

@@ -1,0 +1,255 @@
+"""From the state of a run to results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import NoAnswerError
+from distmom.estimators.ladder import Merger
+from distmom.estimators.mean_plan import MeanPlan
+from distmom.estimators.rule import answer_rule
+from distmom.estimators.rule_answer import Intervals, RuleAnswer
+from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.sampled_answer import sampled_results
+from distmom.lake.keyvalues import decode_key
+from distmom.numerics.labels import file_cell, file_key
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
+from distmom.reductions.state import INFS, NANS, NULLS, MeanState
+from distmom.report import MeanResult
+from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
+
+FEW_UNITS = 10
+"""Whole files as blocks want at least this many files a block."""
+
+
+def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
+    """One result for each column and group, in that order.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are no rows, or not one of the results has a finite answer.
+    """
+    n_rows = int(state.n_rows.sum())
+    if n_rows == 0:
+        filtered = plan.reader.options.where is not None
+        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
+        raise NoAnswerError(what)
+    groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+    results: list[MeanResult] = []
+    for c, column in enumerate(plan.reader.options.columns):
+        shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        if plan.options.scheme == "swor":
+            results += sampled_results(plan, state, c, shared)
+        else:
+            results += _partition_results(plan, state, c, shared)
+    if not any(np.isfinite(r.estimate) for r in results):
+        raise NoAnswerError(_no_answer(results[0], plan))
+    return results
+
+
+def _shared(
+    plan: MeanPlan, state: MeanState, c: int, column: str, g: int, group: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The fields of a result that do not depend on the scheme."""
+    nulls, nans, infs = (int(state.counts[c, g, kind]) for kind in (NULLS, NANS, INFS))
+    n_rows = int(state.n_rows[g])
+    return {
+        "column": column,
+        "group": group,
+        "confidence_level": plan.options.confidence_level,
+        "n_rows": n_rows,
+        "n_used": n_rows - nulls - (nans if plan.options.nan == "omit" else 0),
+        "n_null": nulls,
+        "n_nan": nans,
+        "n_inf": infs,
+        "scheme": plan.options.scheme,
+    }
+
+
+def _no_answer(result: MeanResult, plan: MeanPlan) -> str:
+    """Why the first result has no finite answer, and what to do."""
+    name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
+    if result.n_used == 0:
+        return f"{name}: none of the {result.n_rows} rows has a value ({result.n_null} null, {result.n_nan} NaN)"
+    remedy = "filter the infinite values out, or use more blocks"
+    if result.n_nan and plan.options.nan == "keep":
+        remedy = "use nan='omit', or more blocks"
+    return (
+        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
+        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"
+    )
+
+
+def _partition_results(
+    plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
+) -> list[MeanResult]:
+    """Answers of the rule for one column."""
+    layout = plan.blocks.layout
+    n_row_blocks = layout.n_blocks
+    moments = Moments(*(a[c] for a in state.moments))
+    rows = Moments(*(a[:, :n_row_blocks] for a in moments))
+    cells: Moments | None = Moments(*(a[:, n_row_blocks:] for a in moments))
+    source = "stored" if isinstance(layout, StoredBlocks) else "rows"
+    if isinstance(layout, NoRowBlocks):
+        rows, cells, source = moments, None, "units"
+    elif plan.blocks.n_cells == 0:
+        cells = None
+    values = state.samples[c].values
+    answer = answer_rule(
+        rows,
+        values,
+        np.isfinite(state.samples[c].keys).sum(axis=1),
+        plan.options.confidence_level,
+        files=cells,
+        n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+        block_source=source,  # type: ignore[arg-type]
+        intervals=("order", "exact"),
+    )
+    suspects = _files_of_cells(plan, answer)
+    filled = (rows.count > 0).sum(axis=1) if source == "units" else None
+    sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
+    return [
+        _result(
+            plan,
+            answer,
+            g,
+            fields,
+            suspects,
+            None if filled is None else int(filled[g]),
+            None if sigma2 is None else float(sigma2[g]),
+        )
+        for g, fields in enumerate(shared)
+    ]
+
+
+def _row_variance(rows: Moments, answer: RuleAnswer) -> NDArray[np.float64]:
+    """Lower median of the blocks' variances, at each group's number of blocks."""
+    count, _, m2 = Merger(rows).moments_at(np.maximum(answer.n_blocks, 1))
+    some = (count >= 2) & np.isfinite(m2)
+    return lower_median(np.where(some, m2 / np.maximum(count - 1, 1), np.nan))
+
+
+def _result(
+    plan: MeanPlan,
+    answer: RuleAnswer,
+    g: int,
+    shared: dict[str, Any],
+    suspects: dict[int, list[str]],
+    n_units: int | None,
+    sigma2: float | None,
+) -> MeanResult:
+    n_blocks = int(answer.n_blocks[g])
+    status = Status(int(answer.status[g]))
+    width = int(answer.block_rows[g].astype(bool).sum())
+    notes = _notes(plan, answer, g, n_units)
+    estimate = float(answer.estimate[g])
+    other = None
+    accused: tuple[str, ...] = ()
+    if status & Status.FILES_DISAGREE:
+        other = float(answer.row_estimate[g] if answer.files_first[g] else answer.file_estimate[g])
+        cells = np.flatnonzero(answer.suspect_cells[g])
+        accused = tuple(path for cell in cells for path in suspects.get(int(cell), ()))
+    kind = _kind(plan, n_blocks)
+    if kind == "paper":
+        level = None
+        interval, reason = _paper_interval(plan, sigma2, estimate, n_blocks, shared["n_used"])
+    else:
+        interval, reason, level = _interval(answer.intervals, g, kind)
+    good = np.isfinite(answer.path_estimate[g])
+    path = zip(
+        answer.levels[good].tolist(),
+        answer.path_estimate[g][good].tolist(),
+        answer.path_halfwidth[g][good].tolist(),
+        strict=True,
+    )
+    return MeanResult(
+        estimate=estimate,
+        interval=interval,
+        interval_kind=kind,
+        interval_reason=reason,
+        achieved_level=level,
+        status=tuple(status_list(status)),
+        n_blocks=n_blocks,
+        block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
+        n_ruined_blocks=int(answer.n_ruined[g]),
+        n_set_aside=int(answer.n_set_aside[g]),
+        plain_estimate=float(answer.plain_estimate[g]),
+        block_estimates=answer.block_estimates[g][:width].copy(),
+        path=tuple(path),
+        accused_files=tuple(sorted(accused)),
+        other_estimate=other,
+        notes=notes,
+        **shared,
+    )
+
+
+def _kind(plan: MeanPlan, n_blocks: int) -> str:
+    """The interval to show: order statistics unless a given number of blocks is too small for them."""
+    wanted = plan.options.interval
+    if wanted != "auto":
+        return wanted
+    fixed = plan.blocks.n_blocks is not None
+    return "exact" if fixed and n_blocks < least_order_blocks(plan.options.delta) else "order"
+
+
+def _interval(
+    found: Intervals, g: int, kind: str
+) -> tuple[tuple[float, float] | None, str | None, float | None]:
+    """Interval, the reason where there is none, and the level that order statistics achieve."""
+    if kind == "none":
+        return None, REASON_WORDS[NoInterval.NOT_WANTED], None
+    low, high, code = (
+        (found.order_low, found.order_high, found.order_reason)
+        if kind == "order"
+        else (found.exact_low, found.exact_high, found.exact_reason)
+    )
+    if code[g]:
+        return None, REASON_WORDS[NoInterval(int(code[g]))], None
+    level = float(found.order_level[g]) if kind == "order" else None
+    return (float(low[g]), float(high[g])), None, level
+
+
+def _paper_interval(
+    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int
+) -> tuple[tuple[float, float] | None, str | None]:
+    """The closed form of the proposition, at the number of blocks it prescribes."""
+    if sigma2 is None or not np.isfinite(sigma2) or not np.isfinite(estimate):
+        return None, REASON_WORDS[NoInterval.NO_ANSWER]
+    if sigma2 == 0.0:
+        return None, REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
+    prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
+    if n_blocks != prescribed:
+        return None, f"the proposition holds for {prescribed} blocks, not {n_blocks}; use n_blocks='paper'"
+    half = paper_halfwidth_mom(sigma2, n_used, plan.options.delta)
+    return (estimate - half, estimate + half), None
+
+
+def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
+    notes = []
+    wanted = plan.blocks.n_blocks
+    if answer.lowered[g] and wanted is not None:
+        notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
+    if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):
+        notes.append(
+            f"block_by='file': {n_units} non-empty cells of files make {int(answer.n_blocks[g])} blocks; "
+            f"fewer than {FEW_UNITS} files a block make the interval rough"
+        )
+    return tuple(notes)
+
+
+def _files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
+    """Paths of the files in each cell that any group's answer suspects."""
+    wanted = set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()
+    found: dict[int, list[str]] = {}
+    if wanted:
+        for file in plan.files:
+            cell = file_cell(file_key(plan.reduction.seed, file.path), plan.blocks.n_cells)
+            if cell in wanted:
+                found.setdefault(cell, []).append(file.path)
+    return found

@@ -1,0 +1,91 @@
+"""Answers from blocks that are independent samples without replacement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+from distmom.reductions.state import MeanState
+from distmom.report import MeanResult
+from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, swor_halfwidth
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean_plan import MeanPlan
+
+
+def sampled_results(
+    plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
+) -> list[MeanResult]:
+    """The lower median of the sample means of one column, for each group.
+
+    The intervals take the lower median of the blocks' variances as the variance of a row. The bound is that
+    for the smallest block and for all used rows as population.
+    """
+    n_blocks = plan.blocks.layout.n_blocks
+    results = []
+    for g, fields in enumerate(shared):
+        blocks = Moments(*(a[c, g, :n_blocks] for a in state.moments))
+        filled = blocks.count > 0
+        count, mean, m2 = (a[filled] for a in blocks)
+        ruined = int((~np.isfinite(mean)).sum())
+        k = int(mean.size)
+        finite = k > 0 and ruined <= (k + 1) // 2 - 1
+        estimate = float(lower_median(mean)) if finite else float("nan")
+        kind = "exact" if plan.options.interval == "auto" else plan.options.interval
+        interval, reason = _interval(plan, kind, estimate, count, m2, ruined, fields["n_used"])
+        whole = float(state.moments.mean[c, g, n_blocks])
+        results.append(
+            MeanResult(
+                estimate=estimate,
+                interval=interval,
+                interval_kind=kind,
+                interval_reason=reason,
+                status=("ok",) if finite else ("no rows" if k == 0 else "no finite answer",),
+                n_blocks=k,
+                block_size=(int(count.min()), int(count.max())) if k else (0, 0),
+                n_ruined_blocks=ruined,
+                plain_estimate=whole if fields["n_used"] else float("nan"),
+                block_estimates=mean.copy(),
+                notes=_notes(n_blocks, k),
+                **fields,
+            )
+        )
+    return results
+
+
+def _notes(asked: int, filled: int) -> tuple[str, ...]:
+    if filled in (asked, 0):
+        return ()
+    return (f"{asked - filled} of {asked} samples hold no used row of this group and are left out",)
+
+
+def _interval(
+    plan: MeanPlan, kind: str, estimate: float, count: Any, m2: Any, ruined: int, n_used: int
+) -> tuple[tuple[float, float] | None, str | None]:
+    if kind == "none":
+        return None, "not asked for"
+    if not np.isfinite(estimate):
+        return None, "there is no finite answer"
+    if ruined:
+        return None, "the bound for samples does not allow for ruined blocks"
+    some = (count >= 2) & np.isfinite(m2)
+    if not some.any():
+        return None, "samples of one row show no spread"
+    sigma2 = float(lower_median(m2[some] / (count[some] - 1)))
+    if sigma2 == 0.0:
+        return None, "more than half of the blocks are constant"
+    k, size, delta = int(count.size), int(count.min()), plan.options.delta
+    if kind == "paper":
+        tau = 0.45 if plan.options.tau is None else plan.options.tau
+        prescribed = morm_blocks(plan.options.confidence_level, tau, n_used)[0]
+        if k != prescribed:
+            return None, f"the proposition holds for {prescribed} blocks at tau={tau:g}, not {k}"
+        half = paper_halfwidth_morm(mean_variance(sigma2, size), tau)
+    else:
+        half = swor_halfwidth(sigma2, max(n_used, size), k, size, delta)
+    if not np.isfinite(half):
+        return None, "the bound is vacuous for this confidence level; use more or smaller blocks"
+    return (estimate - half, estimate + half), None
