@@ -9,7 +9,6 @@ which the export of a few days wrote the delays in milliseconds instead of minut
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
@@ -52,7 +51,7 @@ def write_lake(table: pa.Table, folder: Path, damaged: bool = False) -> int:
             n_files += 1
     if folder.exists():
         shutil.rmtree(folder)
-    os.chmod(temporary, 0o755)
+    temporary.chmod(0o755)
     temporary.replace(folder)
     return n_files
 
@@ -66,7 +65,9 @@ def _in_milliseconds(table: pa.Table) -> pa.Table:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write both lakes and say where."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="where to write clean/ and damaged/")
     folder = parser.parse_args(arguments).folder
     table = flights()

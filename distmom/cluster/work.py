@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from distmom.cluster.outcome import UnitOutcome
 from distmom.cluster.plan import Unit
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from distmom.reductions import Accumulator, Reduction
 
 BadFilePolicy = Literal["error", "skip"]
+
+
+class SkippedFile(NamedTuple):
+    """Record of a file that was left out."""
+
+    file: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class ReadAndReduce:
                 n_rows, n_bytes = n_rows + rows, n_bytes + size
             accumulator.end_file()
         keys = encoder.keys if encoder is not None else [()]
-        skipped = tuple({"file": unit.files[i].path, "reason": reason} for i, reason in bad.items())
+        skipped = tuple(SkippedFile(unit.files[i].path, bad[i]) for i in sorted(bad))
         return UnitOutcome(accumulator.result(keys), n_rows, n_bytes, skipped)
 
     def _read(

@@ -1,0 +1,1 @@
+"""Public functions: check arguments, choose blocks, plan, run, wrap the result."""

@@ -1,4 +1,4 @@
-"""How many blocks to keep: fine blocks that later merge to any level of the ladder, cells for files, samples."""
+"""What to keep: fine blocks that merge to any level of the ladder, cells of files, samples of rows."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
     if n_blocks is None:
         return n_fine, n_fine // FINE_OF_GROUP
     factor = n_fine // n_blocks
-    small = max(d for d in range(1, factor + 1) if factor % d == 0 and (d == 1 or n_blocks * d <= FINE_OF_GROUP))
+    small = max(
+        d for d in range(1, factor + 1) if factor % d == 0 and (d == 1 or n_blocks * d <= FINE_OF_GROUP)
+    )
     return n_fine, factor // small
 
 

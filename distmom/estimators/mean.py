@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
-from distmom.cluster.work import ReadAndReduce
+from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean_answer import mean_results
 from distmom.estimators.mean_plan import MeanPlan, plan_mean
@@ -176,13 +177,18 @@ def mean(
         found, skipped = run_plan(plan, len(read.by), executor, progress)
         results = mean_results(plan, found, read.by)
         n_threads = executor.threads
-    data_facts = {"n_files": len(plan.files), "n_bytes": sum(f.size for f in plan.files), "skipped": skipped}
+    data_facts = {
+        "n_files": len(plan.files),
+        "n_bytes": sum(f.size for f in plan.files),
+        "skipped": [s._asdict() for s in skipped],
+    }
     run_facts = {
         "seconds": time.perf_counter() - started,
         "seed": shown,
         "workers": n_threads,
         "versions": versions(),
     }
+    results = [replace(r, data=data_facts, run=run_facts) for r in results]
     everything = Results(results, data_facts, run_facts)
     single = len(read.columns) == 1 and not read.by
     return everything[0] if single else everything
@@ -203,16 +209,18 @@ def open_data(
 
 def run_plan(
     plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
-) -> tuple[Any, list[dict[str, str]]]:
+) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
     work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
     found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
     skipped = [*plan.skipped, *found.skipped]
     if found.state is None:
         if skipped:
-            raise DataError(f"no file could be read: {skipped[0]['reason']} ({len(skipped)} files skipped)")
+            raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
         filtered = plan.reader.options.where is not None
-        raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
+        raise NoAnswerError(
+            "no rows left after the filter; check where" if filtered else "the data has no rows"
+        )
     return found.state, skipped
 
 

@@ -76,7 +76,9 @@ def _no_answer(result: MeanResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
-        return f"{name}: none of the {result.n_rows} rows has a value ({result.n_null} null, {result.n_nan} NaN)"
+        return (
+            f"{name}: none of the {result.n_rows} rows has a value ({result.n_null} null, {result.n_nan} NaN)"
+        )
     remedy = "filter the infinite values out, or use more blocks"
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
@@ -92,9 +94,9 @@ def _partition_results(
     """Answers of the rule for one column."""
     layout = plan.blocks.layout
     n_row_blocks = layout.n_blocks
-    moments = Moments(*(a[c] for a in state.moments))
-    rows = Moments(*(a[:, :n_row_blocks] for a in moments))
-    cells: Moments | None = Moments(*(a[:, n_row_blocks:] for a in moments))
+    moments = state.moments.at(c)
+    rows = moments.at((slice(None), slice(n_row_blocks)))
+    cells: Moments | None = moments.at((slice(None), slice(n_row_blocks, None)))
     source = "stored" if isinstance(layout, StoredBlocks) else "rows"
     if isinstance(layout, NoRowBlocks):
         rows, cells, source = moments, None, "units"
@@ -245,7 +247,9 @@ def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> t
 
 def _files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
     """Paths of the files in each cell that any group's answer suspects."""
-    wanted = set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()
+    wanted = (
+        set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()
+    )
     found: dict[int, list[str]] = {}
     if wanted:
         for file in plan.files:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
+from distmom.cluster.work import SkippedFile
 from distmom.errors import NoAnswerError
 from distmom.estimators.blocks import Blocks, choose_blocks, needs_row_counts
 from distmom.estimators.options import MeanOptions
@@ -43,7 +44,7 @@ class MeanPlan:
     blocks: Blocks
     reduction: BlockMeans
     units: tuple[Unit, ...]
-    skipped: tuple[dict[str, str], ...]
+    skipped: tuple[SkippedFile, ...]
     n_rows: int | None
     n_bytes: int
     unit_memory: int
@@ -84,7 +85,8 @@ def plan_mean(
     """Check the options against the data, count rows where that is needed, and cut the work."""
     reader = source.reader(read)
     files = source.files
-    census = _census(source, options, executor)
+    share = column_share(source, read)
+    census = _census(source, options, share, executor)
     if census is not None and census.bad:
         good = census.rows >= 0
         files = tuple(f for f, keep in zip(files, good, strict=True) if keep)
@@ -102,7 +104,6 @@ def plan_mean(
     blocks = choose_blocks(
         options, seed=seed, n_files=len(files), grouped=grouped, n_rows=n_rows, n_valid=n_valid
     )
-    share = column_share(source, read)
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
         read.columns,
@@ -142,9 +143,9 @@ def plan_mean(
     return plan
 
 
-def _census(source: Source, options: MeanOptions, executor: Executor) -> Census | None:
+def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:
     """Rows of each file, if anything depends on them."""
-    large = any(f.size > LARGE_FILE for f in source.files)
+    large = any(f.size * share > LARGE_FILE for f in source.files)
     if needs_row_counts(options) or large or not hasattr(source, "root"):
         return count_rows(source, executor, options.on_bad_file)
     return None
@@ -173,9 +174,7 @@ def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) 
         return tuple(units)
     if isinstance(blocks.layout, StoredBlocks):
         first_rows = np.concatenate([[0], np.cumsum(census.rows)])
-        return tuple(
-            replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units
-        )
+        return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
     leaves = -(-census.rows // LEAF_ROWS)
     first_leaves = np.concatenate([[0], np.cumsum(leaves)])
     tree = SworTree(_leaf_rows(census.rows, leaves))
@@ -186,7 +185,8 @@ def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) 
         starts = first_leaves[u.first_file : u.first_file + len(u.files)]
         if u.rows is not None:
             first, stop = first + u.rows[0] // LEAF_ROWS, first - (-u.rows[1] // LEAF_ROWS)
-        windows.append((tree.window(first, stop), starts))
+        # a unit of empty files has no leaf, and none of its draws is ever asked for
+        windows.append((tree.window(first, stop) if first < stop else None, starts))
     return tuple(replace(u, window=w) for u, w in zip(units, windows, strict=True))
 
 

@@ -26,8 +26,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
 REFUSED: tuple[tuple[str, str, str], ...] = (
     ("scheme='swor'", "order='stored'", "samples are drawn at random; drop order"),
     ("scheme='swor'", "block_by", "samples are of rows; use scheme='partition' for blocks of whole files"),
-    ("scheme='swor'", "interval='order'", "its blocks share rows, so their order statistics cover only the "
-     "median given the data; use interval='exact'"),
+    (
+        "scheme='swor'",
+        "interval='order'",
+        "its blocks share rows, so their order statistics cover only the "
+        "median given the data; use interval='exact'",
+    ),
     ("order='stored'", "block_by", "both say which rows form a block; drop one"),
     ("n_blocks", "block_size", "with scheme='partition' one gives the other; drop one"),
     ("fine", "a given n_blocks", "the number of blocks is fixed; drop one"),
@@ -121,4 +125,6 @@ def _check_n_blocks(value: Any) -> None:
         return
     check_count("n_blocks", value)
     if value > 1_000_000:
-        raise ConfigError(f"n_blocks: at most 1,000,000, not {value}; blocks cost 24 bytes each in every unit")
+        raise ConfigError(
+            f"n_blocks: at most 1,000,000, not {value}; blocks cost 24 bytes each in every unit"
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import UnitOutcome, plan_units, run_units
-from distmom.cluster.work import ReadAndReduce
+from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
 from distmom.reductions.row_count import RowCount
 
@@ -27,7 +27,7 @@ class Census:
     """Rows of each file, and the files whose footer cannot be read."""
 
     rows: NDArray[np.int64]
-    bad: tuple[dict[str, str], ...] = ()
+    bad: tuple[SkippedFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class CountRows:
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's footers."""
         rows: list[int] = []
-        bad: list[dict[str, str]] = []
+        bad: list[SkippedFile] = []
         for file in unit.files:
             try:
                 rows.append(int(self.source.row_counts((file,))[0]))
@@ -48,7 +48,7 @@ class CountRows:
                 if self.on_bad_file != "skip":
                     raise
                 rows.append(-1)
-                bad.append({"file": file.path, "reason": str(error)})
+                bad.append(SkippedFile(file.path, str(error)))
         return UnitOutcome(np.array(rows, np.int64), skipped=tuple(bad))
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult
 from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, swor_halfwidth
@@ -27,9 +26,9 @@ def sampled_results(
     n_blocks = plan.blocks.layout.n_blocks
     results = []
     for g, fields in enumerate(shared):
-        blocks = Moments(*(a[c, g, :n_blocks] for a in state.moments))
+        blocks = state.moments.at((c, g, slice(n_blocks)))
         filled = blocks.count > 0
-        count, mean, m2 = (a[filled] for a in blocks)
+        count, mean, m2 = blocks.at(filled)
         ruined = int((~np.isfinite(mean)).sum())
         k = int(mean.size)
         finite = k > 0 and ruined <= (k + 1) // 2 - 1

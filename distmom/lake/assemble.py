@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -77,14 +77,20 @@ class Assembler:
         self._order = {column.name: i for i, column in enumerate(stored)}
         self._disputed = [(column, i) for i, column in enumerate(stored) if column.constant is not None]
         self._options = options
-        self._converters = [
-            (self._order[name], converter(types[name])) if self._is_read(name) else (name, None)
-            for name in options.columns
-        ]
+        self._values = [self._value_source(name, types) for name in options.columns]
 
-    def _is_read(self, name: str) -> bool:
+    def _value_source(
+        self, name: str, types: Mapping[str, pa.DataType]
+    ) -> Callable[[Sequence[pa.Array], int], tuple[Values, Valid]]:
+        """How the values of a column are had from the stored arrays and the number of rows."""
         column = self._columns[name]
-        return column.position is not None and column.constant is None
+        if column.position is not None and column.constant is None:
+            position, convert = self._order[name], converter(types[name])
+            return lambda arrays, n_rows: convert(arrays[position])
+        if column.constant is None or column.constant.null_count:
+            return lambda arrays, n_rows: (np.zeros(n_rows), np.zeros(n_rows, np.bool_))
+        value = to_float64(column.constant)[0][0]
+        return lambda arrays, n_rows: (np.full(n_rows, value), None)
 
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
         """Build a batch from the stored arrays of its rows.
@@ -96,10 +102,7 @@ class Assembler:
         """
         for column, i in self._disputed:
             _check_agreement(column, arrays[i])
-        pairs = [
-            convert(arrays[where]) if convert is not None else self._constant_values(where, n_rows)
-            for where, convert in self._converters
-        ]
+        pairs = [value(arrays, n_rows) for value in self._values]
         options = self._options
         return Batch(
             start,
@@ -122,12 +125,6 @@ class Assembler:
             else:
                 operands[name] = arrays[self._order[name]]
         return where.mask(operands, n_rows)
-
-    def _constant_values(self, name: str, n_rows: int) -> tuple[Values, Valid]:
-        constant = self._columns[name].constant
-        if constant is None or constant.null_count:
-            return np.zeros(n_rows), np.zeros(n_rows, np.bool_)
-        return np.full(n_rows, to_float64(constant)[0][0]), None
 
     def _key(self, name: str, arrays: Sequence[pa.Array], n_rows: int) -> pa.Array:
         column = self._columns[name]
@@ -164,10 +161,13 @@ def _check_agreement(column: Column, array: pa.Array) -> None:
         else:
             plain, other = plain.cast(pa.string()), one_value(column.text, pa.string())[0]
         same = pc.call_function("equal", [plain, other])
-        differs = pc.call_function("invert", [pc.call_function("coalesce", [same, one_value(False, pa.bool_())[0]])])
+        differs = pc.call_function(
+            "invert", [pc.call_function("coalesce", [same, one_value(False, pa.bool_())[0]])]
+        )
     row = pc.call_function("index", [differs], pc.IndexOptions(one_value(True, pa.bool_())[0])).as_py()
     if row >= 0:
+        says = "null" if column.text is None else column.text
         raise DataError(
-            f"file {column.file}: its folder says {column.name}={column.text if column.text is not None else 'null'} "
-            f"but its stored column {column.name!r} holds {array[row].as_py()!r}; rename the folder or drop the column"
+            f"file {column.file}: its folder says {column.name}={says} but its stored column {column.name!r} "
+            f"holds {array[row].as_py()!r}; rename the folder or drop the column"
         )

@@ -94,7 +94,7 @@ def _plain_values(kind: np.dtype[np.generic], array: pa.Array) -> tuple[Values, 
     values = np.frombuffer(data, kind, n, array.offset * kind.itemsize)
     if values.dtype != np.float64 or not values.flags.aligned:
         values = values.astype(np.float64)
-    return values, None if bitmap is None or array.null_count == 0 else _bits(array, 0)  # type: ignore[return-value]
+    return values, None if bitmap is None or array.null_count == 0 else _bits(array, 0)
 
 
 def native_values(array: pa.Array) -> NDArray[np.generic]:
@@ -136,7 +136,7 @@ def _bits(array: pa.Array, buffer: int) -> NDArray[np.bool_]:
 def _dictionary_values(array: pa.DictionaryArray) -> tuple[Values, Valid]:
     valid = valid_rows(array)
     values, value_valid = to_float64(array.dictionary)
-    indices = native_values(array.indices)
+    indices: NDArray[np.integer] = native_values(array.indices)  # type: ignore[assignment]
     if valid is not None:
         indices = np.where(valid, indices, 0)  # an index may be anything where it is null
     if values.size == 0:
@@ -158,9 +158,10 @@ def _decimal_values(array: pa.Array) -> Values:
     if 0 <= scale <= _EXACT_SCALE:
         unscaled = _small_integers(array)
         if unscaled is not None:
-            return unscaled / 10.0**scale
+            return unscaled / float(10**scale)
     text = array.cast(pa.string())
-    return native_values(text.cast(pa.float64()))  # type: ignore[return-value]
+    values: Values = to_float64(text.cast(pa.float64()))[0]
+    return values
 
 
 def _small_integers(array: pa.Array) -> Values | None:

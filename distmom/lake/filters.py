@@ -208,7 +208,9 @@ def _hint_at_quotes(parsed: TextFilter, source: Source) -> None:
     if wrong:
         name = wrong[0]
         text = name.replace("'", "''")
-        raise ConfigError(f"where: no column {name!r}; double quotes name a column, a text is written '{text}'")
+        raise ConfigError(
+            f"where: no column {name!r}; double quotes name a column, a text is written '{text}'"
+        )
 
 
 def _expression_filter(expression: Any, schema: pa.Schema) -> ExpressionFilter:

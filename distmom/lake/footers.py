@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -78,6 +78,18 @@ def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
         if name == column.name:
             positions[name] = -1 if name in positions else position
     return positions
+
+
+def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
+    """Share of the file's bytes that the chunks of some top-level columns take, by its first row group."""
+    metadata = parquet.metadata
+    if metadata.num_row_groups == 0:
+        return 1.0
+    group = metadata.row_group(0)
+    positions = column_positions(parquet)
+    sizes = [group.column(i).total_compressed_size for i in range(group.num_columns)]
+    asked = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
+    return max(asked / max(sum(sizes), 1), 1e-3)
 
 
 def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:

@@ -10,16 +10,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
 
-from distmom.lake.convert import bit_values, native_values, valid_rows
-from distmom.lake.keyvalues import NULL, Component, Key, component_function, decode_key
+from distmom.lake.convert import native_values, valid_rows
+from distmom.lake.keyvalues import NULL, Component, Key, components, decode_key
 
 __all__ = ["KeyEncoder", "decode_key"]
 
 Codes = NDArray[np.int64]
 Value = TypeVar("Value", bound=Hashable)
+ValuesOf = Callable[["Codes"], list[Value]]
 Mask = NDArray[np.bool_] | None
 
 MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked up, not hashed
+SMALL_DICTIONARY = 4_096
 
 
 class KeyEncoder:
@@ -65,6 +67,7 @@ class KeyEncoder:
         Returns
         -------
         (n_rows,) int64
+            In memory that the next call uses again: copy it to keep it.
         """
         if not keys:
             size = len(keep) if keep is not None else (n_rows or 0)
@@ -98,6 +101,7 @@ class _Seen(Generic[Value]):
     def __init__(self) -> None:
         self.values: list[Value] = []
         self._codes: dict[Value, int] = {}
+        self._scratch = np.empty(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -108,18 +112,23 @@ class _Seen(Generic[Value]):
             self.values.append(value)
         return code
 
-    def look_up(
-        self, ids: NDArray[np.int64], table: Codes, keep: Mask, value_of: Callable[[int], Value]
-    ) -> Codes:
-        """Codes of local ids by a table of the ids' codes, filled where an id appears first."""
-        codes: Codes = table.take(ids)
+    def get(self, value: Value) -> int:
+        return self._codes.get(value, -1)
+
+    def look_up(self, ids: Codes, table: Codes, keep: Mask, values_of: ValuesOf[Value]) -> Codes:
+        """Codes of local ids by a table of the ids' codes, filled where an id appears first.
+
+        All ids must be within the table. The result lies in memory that the next call uses again.
+        """
+        self._scratch, codes = _sized(self._scratch, ids.size)
+        table.take(ids, out=codes, mode="clip")  # with "raise" NumPy would copy the result
         if codes.size and codes.min() < 0:
             rows = np.flatnonzero(codes < 0 if keep is None else (codes < 0) & keep)
             first = np.full(table.size, -1, np.int64)
-            first[ids[rows[::-1]]] = rows[::-1]  # the last of equal ones stays: the first row
+            first[ids[rows[::-1]]] = rows[::-1]  # of equal ids the last one stays: the first row
             fresh = np.flatnonzero(first >= 0)
-            for local in fresh[np.argsort(first[fresh])].tolist():
-                table[local] = self.code(value_of(local))
+            fresh = fresh[np.argsort(first[fresh])]
+            table[fresh] = [self.code(value) for value in values_of(fresh)]
             codes[rows] = table.take(ids[rows])
         if keep is not None:
             codes[~keep] = -1
@@ -135,6 +144,7 @@ class _ColumnCodes:
         self._span = np.full(1, -1, np.int64)  # code of base + i; the last entry is that of null
         self._dictionary: pa.Array | None = None
         self._of_dictionary = np.full(1, -1, np.int64)
+        self._scratch = np.empty(0, np.int64)
 
     def encode(self, array: pa.Array, keep: Mask) -> Codes:
         type_ = array.type
@@ -142,35 +152,56 @@ class _ColumnCodes:
             codes = self._encode_span(array, keep)
             if codes is not None:
                 return codes
-        if patypes.is_boolean(type_):
-            ids = bit_values(array).astype(np.int64)
-            return self._finish(ids, 2, array, keep, lambda i: (3, i == 1))
         if patypes.is_null(type_):
-            return self._finish(np.zeros(len(array), np.int64), 0, array, keep, lambda _: NULL)
+            ids, table = np.zeros(len(array), np.int64), np.full(1, -1, np.int64)
+            return self.seen.look_up(ids, table, keep, lambda fresh: [NULL] * fresh.size)
         if not isinstance(array, pa.DictionaryArray):
             array = array.dictionary_encode()
         return self._encode_dictionary(array, keep)
 
-    def _finish(
-        self, ids: NDArray[np.int64], n_ids: int, array: pa.Array, keep: Mask, value_of: Callable[[int], Component]
-    ) -> Codes:
-        """Look up ids below ``n_ids`` without a table that lasts; null is the id after them."""
-        _mark_nulls(ids, array, n_ids)
-        table = np.full(n_ids + 1, -1, np.int64)
-        return self.seen.look_up(ids, table, keep, lambda i: NULL if i == n_ids else value_of(i))
+    def _ids(self, values: NDArray[np.generic], base: int, array: pa.Array, null_id: int) -> Codes:
+        """``values - base``, with ``null_id`` where the array is null, in memory that is used again."""
+        self._scratch, ids = _sized(self._scratch, values.size)
+        np.copyto(ids, values, casting="unsafe")
+        if base:
+            ids -= base
+        valid = valid_rows(array)
+        if valid is not None:
+            ids[~valid] = null_id
+        return ids
 
     def _encode_dictionary(self, array: pa.DictionaryArray, keep: Mask) -> Codes:
         dictionary = array.dictionary
         if self._dictionary is None or not dictionary.equals(self._dictionary):
             self._dictionary = dictionary
-            self._of_dictionary = np.full(len(dictionary) + 1, -1, np.int64)
-        convert = component_function(dictionary.type)
+            self._of_dictionary = self._known_codes(dictionary)
         n = len(dictionary)
-        ids = native_values(array.indices).astype(np.int64)
-        _mark_nulls(ids, array, n)
-        return self.seen.look_up(
-            ids, self._of_dictionary, keep, lambda i: NULL if i == n else convert(dictionary[i])
-        )
+        ids = self._ids(native_values(array.indices), 0, array, n)
+
+        def values_of(fresh: Codes) -> list[Component]:
+            if n <= SMALL_DICTIONARY:  # without pyarrow.compute, whose import takes 70 ms
+                every = [*components(dictionary), NULL]
+                return [every[i] for i in fresh.tolist()]
+            known = fresh[fresh < n]
+            chosen = pa.Array.from_buffers(pa.int64(), known.size, [None, pa.py_buffer(known)])
+            found = components(dictionary.take(chosen))
+            if known.size < fresh.size:
+                found.insert(int(np.flatnonzero(fresh == n)[0]), NULL)
+            return found
+
+        return self.seen.look_up(ids, self._of_dictionary, keep, values_of)
+
+    def _known_codes(self, dictionary: pa.Array) -> Codes:
+        """Codes of a dictionary's values, and of null after them; -1 where there is none yet.
+
+        Each row group has a dictionary of its own, as a rule with the same values: looking up all of a small
+        one at once is cheaper than to find out from the rows which of them are new.
+        """
+        codes = np.full(len(dictionary) + 1, -1, np.int64)
+        if len(dictionary) <= SMALL_DICTIONARY and len(self.seen):
+            codes[:-1] = [self.seen.get(value) for value in components(dictionary)]
+            codes[-1] = self.seen.get(NULL)
+        return codes
 
     def _encode_span(self, array: pa.Array, keep: Mask) -> Codes | None:
         """Codes of integers by a table over their range; None where the range is too wide."""
@@ -179,12 +210,11 @@ class _ColumnCodes:
         known = values if valid is None else values[valid]
         if known.size and not self._cover(int(known.min()), int(known.max())):
             return None
-        ids = values.astype(np.int64)
-        ids -= self._base
-        n = self._span.size - 1
-        _mark_nulls(ids, array, n)
-        base = self._base
-        return self.seen.look_up(ids, self._span, keep, lambda i: NULL if i == n else (1, base + i))
+        n, base = self._span.size - 1, self._base
+        ids = self._ids(values, base, array, n)
+        return self.seen.look_up(
+            ids, self._span, keep, lambda fresh: [NULL if i == n else (1, base + i) for i in fresh.tolist()]
+        )
 
     def _cover(self, low: int, high: int) -> bool:
         """Make the table reach from low to high, with room for more; False if it would be too large."""
@@ -201,7 +231,7 @@ class _ColumnCodes:
         base = low - room
         if size:
             span[self._base - base : self._base - base + size] = self._span[:-1]
-            span[-1] = self._span[-1]
+        span[-1] = self._span[-1]
         self._base, self._span = base, span
         return True
 
@@ -226,11 +256,16 @@ class _PairCodes:
         if n_left * width > MOST_TABLE_ENTRIES:
             return self._encode_sparse(left, right, keep)
         self._grow(n_left, width)
-        ids = left * width
+        ids = left  # the column's scratch, which is not needed any more
+        ids *= width
         ids += right
         if keep is not None:
             ids[~keep] = 0
-        return self.seen.look_up(ids, self._table, keep, lambda i: divmod(i, width))
+
+        def values_of(fresh: Codes) -> list[tuple[int, int]]:
+            return [divmod(i, width) for i in fresh.tolist()]
+
+        return self.seen.look_up(ids, self._table, keep, values_of)
 
     def _grow(self, n_left: int, width: int) -> None:
         if width == self._width and n_left * width <= self._table.size:
@@ -244,18 +279,20 @@ class _PairCodes:
     def _encode_sparse(self, left: Codes, right: Codes, keep: Mask) -> Codes:
         """Pairs too many for a table: hash those of the batch."""
         packed = (left << 32) | (right & 0xFFFF_FFFF)
-        array = pa.Array.from_buffers(pa.int64(), packed.size, [None, pa.py_buffer(packed)]).dictionary_encode()
+        array = pa.Array.from_buffers(
+            pa.int64(), packed.size, [None, pa.py_buffer(packed)]
+        ).dictionary_encode()
         distinct = native_values(array.dictionary)
         ids = native_values(array.indices).astype(np.int64)
-        table = np.full(distinct.size, -1, np.int64)
 
-        def pair(local: int) -> tuple[int, int]:
-            return divmod(int(distinct[local]), 2**32)
+        def values_of(fresh: Codes) -> list[tuple[int, int]]:
+            return [divmod(i, 2**32) for i in distinct[fresh].tolist()]
 
-        return self.seen.look_up(ids, table, keep, pair)
+        return self.seen.look_up(ids, np.full(distinct.size, -1, np.int64), keep, values_of)
 
 
-def _mark_nulls(ids: NDArray[np.int64], array: pa.Array, null_id: int) -> None:
-    valid = valid_rows(array)
-    if valid is not None:
-        ids[~valid] = null_id
+def _sized(scratch: Codes, size: int) -> tuple[Codes, Codes]:
+    """Scratch of at least ``size`` entries, and its first ``size`` ones."""
+    if scratch.size < size:
+        scratch = np.empty(size, np.int64)
+    return scratch, scratch[:size]

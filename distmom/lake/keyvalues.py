@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import types as patypes
 
 from distmom.errors import DataError
+from distmom.lake.convert import bit_values, native_values, valid_rows
+from distmom.lake.schema import kind_of
 
 Component = tuple[Any, ...]
 Key = tuple[Component, ...]
@@ -28,61 +30,56 @@ _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _MS_OF_DAY = 86_400_000
 
 
-def component_function(type_: pa.DataType) -> Callable[[pa.Scalar], Component]:
-    """The function that turns scalars of one type into components.
+def components(array: pa.Array) -> list[Component]:
+    """Components of the values of an array.
 
     Raises
     ------
     DataError
-        If values of the type cannot be keys.
+        If values of its type cannot be keys.
     """
-    convert = _converter(type_)
-    return lambda scalar: convert(scalar) if scalar.is_valid else NULL
-
-
-def _converter(type_: pa.DataType) -> Callable[[pa.Scalar], Component]:
-    if patypes.is_integer(type_) or patypes.is_decimal(type_):
-        return lambda scalar: (1, scalar.as_py())
-    if patypes.is_floating(type_):
-        return _from_float
-    if patypes.is_boolean(type_):
-        return lambda scalar: (3, scalar.as_py())
-    if patypes.is_string(type_) or patypes.is_large_string(type_) or patypes.is_string_view(type_):
-        return _from_text
+    type_ = array.type
     if patypes.is_null(type_):
-        return lambda scalar: NULL
-    if patypes.is_date32(type_):
-        return lambda scalar: (6, ("date", scalar.value))
-    if patypes.is_date64(type_):
-        return lambda scalar: (6, ("date", scalar.value // _MS_OF_DAY))
-    if patypes.is_timestamp(type_) or patypes.is_time(type_) or patypes.is_duration(type_):
-        return _from_clock(type_)
-    if patypes.is_binary(type_) or patypes.is_large_binary(type_) or patypes.is_fixed_size_binary(type_):
-        return lambda scalar: (5, scalar.as_py())
-    if patypes.is_binary_view(type_):
-        return lambda scalar: (5, scalar.as_py())
+        return [NULL] * len(array)
+    found = _valid_components(array, type_)
+    valid = valid_rows(array)
+    if valid is not None:
+        found = [component if known else NULL for component, known in zip(found, valid.tolist(), strict=True)]
+    return found
+
+
+def _valid_components(array: pa.Array, type_: pa.DataType) -> list[Component]:
+    """Components where the array is not null, anything elsewhere."""
+    if patypes.is_integer(type_):
+        return [(1, value) for value in native_values(array).tolist()]
+    if patypes.is_floating(type_):
+        # -0.0 + 0.0 is 0.0
+        return [(1, v + 0.0) if v == v else NAN for v in native_values(array).astype(np.float64).tolist()]
+    if patypes.is_decimal(type_):
+        return [(1, value) for value in array.to_pylist()]
+    if patypes.is_boolean(type_):
+        return [(3, value) for value in bit_values(array).tolist()]
+    kind = kind_of(type_)
+    if kind == "text":
+        return [(4, value) for value in _texts(array)]
+    if kind == "binary":
+        return [(5, value) for value in array.to_pylist()]
+    if kind == "date":
+        days = native_values(array.view(pa.int32() if patypes.is_date32(type_) else pa.int64())).tolist()
+        return [(6, (kind, n if patypes.is_date32(type_) else n // _MS_OF_DAY)) for n in days]
+    if kind in ("timestamp", "zoned", "time", "duration"):
+        counts = native_values(array.view(pa.int32() if type_.bit_width == 32 else pa.int64())).tolist()
+        return [(6, (kind, n * _NANOSECONDS[type_.unit])) for n in counts]
     raise DataError(f"values of type {type_} cannot be keys of groups; choose another column")
 
 
-def _from_float(scalar: pa.Scalar) -> Component:
-    value = float(scalar.as_py())
-    return NAN if math.isnan(value) else (1, value + 0.0)  # -0.0 + 0.0 is 0.0
-
-
-def _from_text(scalar: pa.Scalar) -> Component:
+def _texts(array: pa.Array) -> list[str | None]:
     try:
-        return 4, scalar.as_py()
-    except UnicodeDecodeError:  # writers do not check: keep it apart from others, and printable
-        return 4, scalar.as_buffer().to_pybytes().decode("utf-8", "backslashreplace")
-
-
-def _from_clock(type_: pa.DataType) -> Callable[[pa.Scalar], Component]:
-    factor = _NANOSECONDS[type_.unit]
-    if patypes.is_timestamp(type_):
-        kind = "timestamp" if type_.tz is None else "zoned"
-    else:
-        kind = "time" if patypes.is_time(type_) else "duration"
-    return lambda scalar: (6, (kind, scalar.value * factor))
+        texts: list[str | None] = array.to_pylist()
+    except UnicodeDecodeError:  # writers do not check: keep such texts apart from others, and printable
+        raw = [value.as_buffer() if value.is_valid else None for value in array]
+        texts = [None if b is None else b.to_pybytes().decode("utf-8", "backslashreplace") for b in raw]
+    return texts
 
 
 def decode_key(key: Key) -> tuple[Any, ...]:
@@ -124,8 +121,6 @@ def _decode_clock(kind: str, count: int) -> Any:
 
 
 def _iso_text(kind: str, count: int) -> str:
-    import numpy as np
-
     if kind == "duration":
         return f"PT{count // 10**9}.{count % 10**9:09d}S"
     if kind == "date":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,6 +70,16 @@ class Lake:
             with footers.open_parquet(self.filesystem, self.root, file) as parquet:
                 counts[i] = parquet.metadata.num_rows
         return counts
+
+    def column_share(self, names: Collection[str]) -> float:
+        """Share of a file's bytes that these columns take, by the footer of the first readable file."""
+        for file in self.files:
+            try:
+                with footers.open_parquet(self.filesystem, self.root, file) as parquet:
+                    return footers.column_share(parquet, names)
+            except (DataError, OSError):
+                continue
+        return 1.0
 
     def reader(self, options: ReadOptions) -> Reader:
         """A reader of these columns: frozen, picklable, without the list of files.

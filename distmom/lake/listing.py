@@ -17,7 +17,23 @@ from distmom.lake.lake import Lake
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef, PartitionType, Source
 
-_OBJECT_STORES = {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "adl", "wasb", "wasbs", "hdfs", "http", "https"}
+_OBJECT_STORES = {
+    "s3",
+    "s3a",
+    "s3n",
+    "gs",
+    "gcs",
+    "abfs",
+    "abfss",
+    "az",
+    "adl",
+    "wasb",
+    "wasbs",
+    "hdfs",
+    "http",
+    "https",
+}
+MOST_LEVELS = 30  # deeper, it is a link that leads back: its files would count forty times
 
 
 def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = None) -> Source:
@@ -127,7 +143,9 @@ def _local_path(name: str) -> str:
     """Absolute local path of a name or ``file://`` URL."""
     scheme, separator, _ = name.partition("://")
     if separator and scheme.lower() in _OBJECT_STORES:
-        raise ConfigError(f"object stores are not supported yet; copy {name} to a local or shared disk, or mount it")
+        raise ConfigError(
+            f"object stores are not supported yet; copy {name} to a local or shared disk, or mount it"
+        )
     if separator and scheme.lower() == "file":
         parts = urlsplit(name)
         if parts.netloc not in ("", "localhost"):
@@ -186,11 +204,15 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
             if first == len(parts) - 1:
                 seen.append(info)
         elif info.type == pafs.FileType.File:
+            if relative.count("/") > MOST_LEVELS:
+                raise DataError(
+                    f"under {root}, folders lie more than {MOST_LEVELS} deep: a link leads back to a folder above it?"
+                )
             files.append(info)
             if relative.endswith(".metadata.json"):
                 seen.append(info)
         elif info.type != pafs.FileType.Directory:
-            raise DataError(f"{info.path} is neither a file nor a folder (a broken link, a pipe or a device)")
+            raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
     tables.refuse_listed_tables(seen)
     return files, len(ignored)
 
@@ -239,4 +261,3 @@ def _build(
         n_ignored=n_ignored,
         filesystem=filesystem,
     )
-

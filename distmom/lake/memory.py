@@ -149,7 +149,8 @@ def _row_bytes(type_: pa.DataType) -> int:
 
 def refuse(data: object) -> ConfigError:
     """The error for an object of no kind that is read."""
+    kind = f"{type(data).__module__}.{type(data).__name__}"
     return ConfigError(
-        f"data: cannot read an object of type {type(data).__module__}.{type(data).__name__}; give a path, a list of "
-        "paths, an Arrow table, a NumPy array, a dict of columns, or a frame with the Arrow PyCapsule interface"
+        f"data: cannot read an object of type {kind}; give a path, a list of paths, an Arrow table, a NumPy "
+        "array, a dict of columns, or a frame with the Arrow PyCapsule interface"
     )

@@ -83,7 +83,9 @@ def columns_of(data: Any) -> list[tuple[str, MemoryColumn]]:
     if isinstance(data, np.ndarray):
         return _numpy_columns(data)
     if isinstance(data, pa.Table):
-        return [(name, ArrowColumn(column)) for name, column in zip(data.column_names, data.columns, strict=True)]
+        return [
+            (name, ArrowColumn(column)) for name, column in zip(data.column_names, data.columns, strict=True)
+        ]
     if isinstance(data, pa.RecordBatch):
         return columns_of(pa.Table.from_batches([data]))
     if isinstance(data, pa.ChunkedArray):
@@ -144,19 +146,21 @@ def _one_column(values: Any, what: str) -> MemoryColumn:
 
 
 def _numpy_columns(array: NDArray[Any]) -> list[tuple[str, MemoryColumn]]:
-    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    mask: Any = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     plain = np.ma.getdata(array) if mask is not None else np.asarray(array)
     if plain.dtype.names is not None:
         if plain.ndim != 1:
             raise DataError(f"data: a structured array must have one dimension, not {plain.ndim}")
         return [
-            (name, _numpy_column(plain[name], None if mask is None else mask[name])) for name in plain.dtype.names
+            (name, _numpy_column(plain[name], None if mask is None else mask[name]))
+            for name in plain.dtype.names
         ]
     if plain.ndim == 1:
         return [("x", _numpy_column(plain, mask))]
     if plain.ndim == 2:
         return [
-            (str(j), _numpy_column(plain[:, j], None if mask is None else mask[:, j])) for j in range(plain.shape[1])
+            (str(j), _numpy_column(plain[:, j], None if mask is None else mask[:, j]))
+            for j in range(plain.shape[1])
         ]
     raise DataError(f"data: an array must have one or two dimensions, not {plain.ndim}")
 

@@ -39,7 +39,9 @@ def parse_folders(folders: Sequence[str], name: str) -> Pairs:
             continue
         key = unquote(key)
         if key in pairs:
-            raise DataError(f"file {name}: its folders give the partition key {key!r} twice; rename one of them")
+            raise DataError(
+                f"file {name}: its folders give the partition key {key!r} twice; rename one of them"
+            )
         pairs[key] = None if value == NULL_FOLDER else unquote(value)
     return tuple(pairs.items())
 

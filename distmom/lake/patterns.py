@@ -63,8 +63,8 @@ def _matcher(name: str) -> Callable[[str], bool]:
     if not has_wildcard(name):
         return lambda candidate: candidate == name
     pattern = re.compile(fnmatch.translate(name))
-    return lambda candidate: pattern.match(candidate) is not None and (
-        name.startswith(".") or not candidate.startswith(".")
+    return lambda candidate: (
+        pattern.match(candidate) is not None and (name.startswith(".") or not candidate.startswith("."))
     )
 
 

@@ -11,9 +11,20 @@ from distmom.errors import DataError
 from distmom.lake.source import PartitionType
 
 Kind = Literal[
-    "number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null", "struct", "list",
+    "number",
+    "bool",
+    "text",
+    "binary",
+    "date",
+    "timestamp",
+    "zoned",
+    "time",
+    "duration",
+    "null",
+    "struct",
+    "list",
     "other",
-]  # fmt: skip
+]
 Role = Literal["value", "key", "condition"]
 
 _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {

@@ -55,7 +55,7 @@ def add_cells(
     lengths = np.diff(np.concatenate([starts, [x.size]]))
     longest_first = np.argsort(-lengths, kind="stable")
     starts, lengths, touched = (a[longest_first] for a in (starts, lengths, cells[starts]))
-    count, mean, m2 = (a[touched] for a in moments)
+    count, mean, m2 = moments.at(touched)
     with np.errstate(invalid="ignore", over="ignore"):
         for rank in range(int(lengths[0])):
             live = int(np.searchsorted(-lengths, -rank, side="left"))  # cells with more than `rank` rows

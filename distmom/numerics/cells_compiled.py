@@ -1,5 +1,7 @@
 """Compiled running moments of cells; the NumPy twin with the same bits is in ``cells.py``."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 from __future__ import annotations
 
 import math
@@ -8,7 +10,7 @@ from distmom.numerics._jit import njit
 
 
 @njit
-def welford(x, gone, cells, count, mean, m2):  # type: ignore[no-untyped-def]
+def welford(x, gone, cells, count, mean, m2):
     """Add each value to the moments of its cell; `gone` of size 0 means that all rows count."""
     some_gone = gone.size > 0
     for i in range(x.size):

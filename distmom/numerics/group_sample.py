@@ -53,7 +53,8 @@ class GroupSampler:
         order = np.lexsort((keys, groups))
         groups, keys, values = groups[order], keys[order], values[order]
         for g, start, stop in _stretches(groups):
-            self._add(g, keys[start : min(stop, start + self.size)], values[start : min(stop, start + self.size)])
+            few = slice(start, min(stop, start + self.size))
+            self._add(g, keys[few], values[few])
 
     def _add(self, g: int, keys: Floats, values: Floats) -> None:
         both = np.concatenate([self._keys[g, : self._fill[g]], keys])

@@ -1,5 +1,7 @@
 """Compiled row samples of groups; the NumPy twin with the same sample is in ``group_sample.py``."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,14 +12,14 @@ U = np.uint64
 
 
 @inline
-def _mix(z):  # type: ignore[no-untyped-def]
+def _mix(z):
     z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
     return z ^ (z >> U(31))
 
 
 @njit
-def offer_rows(key, first_row, codes, x, gone, below, keys, values, fill):  # type: ignore[no-untyped-def]
+def offer_rows(key, first_row, codes, x, gone, below, keys, values, fill):
     """Keep rows whose key is below their group's bound; when a group's buffer is full, halve it."""
     some_gone = gone.size > 0
     size = keys.shape[1] // 2

@@ -128,6 +128,9 @@ def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> NDArray
     return np.searchsorted(edges, np.arange(first, first + n_rows), side="right") - 1
 
 
+@lru_cache(maxsize=16)
 def stored_edges(total: int, n_blocks: int) -> NDArray[np.int64]:
     """First row of each contiguous block, and `total`: block k is rows edges[k] … edges[k + 1] - 1."""
-    return np.array([-(-k * total // n_blocks) for k in range(n_blocks + 1)], dtype=np.int64)
+    edges = np.array([-(-k * total // n_blocks) for k in range(n_blocks + 1)], dtype=np.int64)
+    edges.flags.writeable = False  # the cache hands the same array to everybody
+    return edges

@@ -57,11 +57,19 @@ def leaf_moments(
     """
     rows = np.flatnonzero(gone) if gone is not None else None
     shift = middle_value(x, gone)
-    moments = _shifted(x, rows, first_row, key, table, shift, compiled)
-    better = _better_shift(moments, shift)
+    moments, better = _shifted(x, rows, first_row, key, table, shift, compiled)
     if better is not None:
-        moments = _shifted(x, rows, first_row, key, table, better, compiled)
+        moments, _ = _shifted(x, rows, first_row, key, table, better, compiled)
     return moments
+
+
+def all_finite(x: Floats, *, compiled: bool = False) -> bool:
+    """Whether no value is infinite or NaN."""
+    if compiled:
+        from distmom.numerics.leaf_compiled import count_strange
+
+        return int(count_strange(x.view(np.uint64))) == 0
+    return bool(np.isfinite(x).all())
 
 
 def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
@@ -86,8 +94,12 @@ def _better_shift(moments: Moments, shift: float) -> float | None:
     with np.errstate(over="ignore", invalid="ignore"):
         raw = count * np.square(mean - shift)
         lost = (raw > LOST_BITS * m2) & (count > 1)
-    if not lost.any():
-        return None
+    return _amid(moments, shift) if lost.any() else None
+
+
+def _amid(moments: Moments, shift: float) -> float | None:
+    """The lower median of the finite block means, unless that is the shift already."""
+    count, mean, _ = moments
     better = float(lower_median(mean[(count > 0) & np.isfinite(mean)]))
     return better if better != shift else None
 
@@ -100,8 +112,11 @@ def _shifted(
     table: LabelTable,
     shift: float,
     compiled: bool,
-) -> Moments:
-    """Moments from sums about `shift`; `rows` are the places in x of the rows that do not count."""
+) -> tuple[Moments, float | None]:
+    """Moments from sums about `shift`, and a better shift where that one lost digits.
+
+    `rows` are the places in x of the rows that do not count.
+    """
     k = table.n_blocks
     s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
     about = shift
@@ -109,15 +124,18 @@ def _shifted(
         with np.errstate(invalid="ignore", over="ignore"):
             x, about = x - shift, 0.0
         x[rows] = 0.0
+        if rows.size:
+            missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     if compiled:
-        from distmom.numerics.leaf_compiled import add_runs
+        from distmom.numerics.leaf_compiled import add_runs, finish
 
         runs = add_runs(x, first_row, key, table.inverse, about, s1, s2, missing)
-    else:
-        runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
-    if rows is not None and rows.size:
-        missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
-    return from_sums(runs - missing, s1, s2, shift)
+        out = Moments(missing, s1, s2)
+        lost = finish(runs, shift, LOST_BITS, *out)  # in place: no array is allocated
+        return out, _amid(out, shift) if lost else None
+    runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
+    out = from_sums(runs - missing, s1, s2, shift)
+    return out, _better_shift(out, shift)
 
 
 def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:
@@ -178,4 +196,4 @@ def _add_in_order(start: Floats, terms: Floats) -> Floats:
     then the array counts as flat, and flat sums are taken pairwise.
     """
     rows = np.concatenate([start[None], terms])
-    return rows.sum(axis=0) if start.size > 1 else np.cumsum(rows, axis=0)[-1]
+    return np.asarray(rows.sum(axis=0) if start.size > 1 else np.cumsum(rows, axis=0)[-1])

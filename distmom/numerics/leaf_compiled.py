@@ -1,6 +1,10 @@
 """Compiled sums of one leaf; the NumPy twins with the same bits are in ``leaf.py``."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -11,14 +15,14 @@ _LAST = U(15)  # PERMUTATIONS - 1
 
 
 @inline
-def _mix(z):  # type: ignore[no-untyped-def]
+def _mix(z):
     z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
     return z ^ (z >> U(31))
 
 
 @njit
-def add_runs(x, first_row, key, inverse, shift, s1, s2, missing):  # type: ignore[no-untyped-def]
+def add_runs(x, first_row, key, inverse, shift, s1, s2, missing):
     """Add ``x - shift`` and its square to the blocks; return the number of runs touched.
 
     Block k then has ``runs - missing[k]`` rows. The inner loop gathers one row for each block, so that the
@@ -56,3 +60,53 @@ def add_runs(x, first_row, key, inverse, shift, s1, s2, missing):  # type: ignor
         offset = 0
         run += 1
     return runs
+
+
+@njit
+def finish(runs, shift, lost_bits, count, mean, m2):
+    """Turn (missing, s1, s2) into (count, mean, m2) in place; whether some block has lost its digits."""
+    lost = False
+    for k in range(count.size):
+        c = runs - count[k]
+        count[k] = c
+        if c == 0:
+            mean[k] = 0.0
+            m2[k] = 0.0
+            continue
+        away = mean[k] / float(c)
+        q = m2[k] - mean[k] * away
+        if q < 0.0:
+            q = 0.0
+        value = away + shift
+        mean[k] = value
+        m2[k] = q if math.isfinite(value) else math.nan
+        distance = value - shift
+        if c > 1 and float(c) * (distance * distance) > lost_bits * m2[k]:
+            lost = True
+    return lost
+
+
+@njit
+def count_strange(bits):
+    """How many of the float64 values with these bits are infinite or NaN."""
+    n = 0
+    for i in range(bits.size):
+        n += (bits[i] & U(0x7FF0000000000000)) == U(0x7FF0000000000000)
+    return n
+
+
+@njit
+def add_lanes(x, shift, s1, s2):
+    """Add ``x - shift`` and its square: value i to lane i modulo the number of lanes."""
+    lanes = s1.size
+    whole = x.size - x.size % lanes
+    for i in range(0, whole, lanes):
+        row = x[i : i + lanes]
+        for j in range(lanes):
+            d = row[j] - shift
+            s1[j] += d
+            s2[j] += d * d
+    for j in range(x.size - whole):
+        d = x[whole + j] - shift
+        s1[j] += d
+        s2[j] += d * d

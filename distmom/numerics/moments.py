@@ -8,7 +8,8 @@ have been met) and the second moment is NaN.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 class Moments(NamedTuple):
     """Moments of the rows in each block; the three arrays have one shape."""
 
-    count: NDArray[np.int64]
+    count: NDArray[np.int64]  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     mean: NDArray[np.float64]
     m2: NDArray[np.float64]
 
@@ -25,6 +26,14 @@ class Moments(NamedTuple):
     def empty(cls, *shape: int) -> Moments:
         """Blocks without rows: count, mean and second moment 0."""
         return cls(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
+
+    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Moments:
+        """The same change, such as a slice or a reshape, to all three arrays."""
+        return Moments(change(self.count), change(self.mean), change(self.m2))
+
+    def at(self, index: Any) -> Moments:
+        """The same part of all three arrays."""
+        return Moments(self.count[index], self.mean[index], self.m2[index])
 
     @property
     def nbytes(self) -> int:
@@ -50,7 +59,7 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         from distmom.numerics.moments_compiled import merge_flat
 
-        out = Moments(np.empty_like(left.count), np.empty_like(left.mean), np.empty_like(left.m2))
+        out = Moments.empty(*left.count.shape)  # C-contiguous, whatever the inputs: their flat views are filled
         merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -71,25 +80,40 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     return Moments(count, mean, m2)
 
 
-def total(moments: Moments) -> Moments:
+def total(moments: Moments, *, compiled: bool = False) -> Moments:
     """Moments of all blocks along the last axis together.
 
     Two passes about the first block's mean, so that blocks of one constant give that constant and a second
     moment of exactly 0. Not a merge tree: use it where all blocks are at hand.
     """
+    shape = moments.count.shape
+    if shape[-1] == 0:
+        return Moments.empty(*shape[:-1])
+    if compiled:
+        from distmom.numerics.moments_compiled import total_rows
+
+        out = Moments.empty(*shape[:-1])
+        rows = moments.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
+        total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+        return out
     count, mean, m2 = moments
     n = count.sum(axis=-1)
     size = np.maximum(n, 1).astype(np.float64)
     weight = count.astype(np.float64)
-    first = np.argmax(count > 0, axis=-1)[..., None] if count.shape[-1] else np.zeros((*n.shape, 1), np.int64)
-    centre = np.take_along_axis(mean, first, -1) if count.shape[-1] else np.zeros((*n.shape, 1))
+    first = np.argmax(count > 0, axis=-1)[..., None]
+    centre = np.take_along_axis(mean, first, -1)
     with np.errstate(invalid="ignore", over="ignore"):
         centre = np.where(np.isfinite(centre), centre, 0.0)
-        away = np.where(count > 0, mean - centre, 0.0)
-        shift = (weight * away).sum(axis=-1) / size
+        away = mean - centre
+        shift = _in_order(np.where(count > 0, weight * away, 0.0)) / size
         rest = away - shift[..., None]
-        spread = m2.sum(axis=-1) + (weight * rest * rest).sum(axis=-1)
+        spread = _in_order(np.where(count > 0, m2 + weight * rest * rest, 0.0))
         whole = centre[..., 0] + shift
     spread = np.where(np.isfinite(whole), spread, np.nan)
     empty = n == 0
     return Moments(n, np.where(empty, 0.0, whole), np.where(empty, 0.0, spread))
+
+
+def _in_order(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum along the last axis, one term after the other."""
+    return np.asarray(np.cumsum(terms, axis=-1)[..., -1])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.labels import GOLDEN, mix
+from distmom.numerics.loader import log
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +57,8 @@ def leaf_sample(
     gone: NDArray[np.bool_] | None,
     size: int,
     below: float,
+    *,
+    compiled: bool = False,
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Keys and places of the sampled rows of one leaf.
 
@@ -74,6 +77,8 @@ def leaf_sample(
     below : float
         Keys above this bound are not needed (the largest key of a full sample, else infinity). It only saves
         work: keys below it are the same for any bound.
+    compiled : bool
+        Use the compiled twin (same sample).
 
     Returns
     -------
@@ -85,13 +90,27 @@ def leaf_sample(
     n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
     if n_used <= size:
         rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
-        keys = -np.log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+        keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         few = int(np.searchsorted(keys, below, side="right"))
         return keys[:few], rows[:few]
+    used, pool = None, n_rows
+    if gone is not None and 2 * n_used < n_rows:  # too many rejections: draw among the used rows instead
+        used, pool, gone = np.flatnonzero(~gone), n_used, None
+    if compiled:
+        from distmom.numerics import sample_compiled
+
+        keys = np.empty(size)
+        keys = keys[: sample_compiled.spacings(key, 2 * leaf, n_used, below, keys)]
+        rows, seen = np.empty(keys.size, np.int64), np.zeros(n_rows // 64 + 1, np.uint64)
+        listed = np.empty(0, np.int64) if used is None else used
+        rejected = np.empty(0, np.bool_) if gone is None else gone
+        if keys.size:
+            sample_compiled.distinct_rows(key, 2 * leaf + 1, pool, listed, rejected, seen, rows)
+        return keys, rows
     keys = _spacings(key, 2 * leaf, n_used, size, below)
-    return keys, _distinct_rows(key, 2 * leaf + 1, n_rows, gone, n_used, keys.size)
+    return keys, _distinct_rows(key, 2 * leaf + 1, pool, used, gone, keys.size)
 
 
 def _spacings(key: np.uint64, stream: int, n_used: int, size: int, below: float) -> Floats:
@@ -99,7 +118,7 @@ def _spacings(key: np.uint64, stream: int, n_used: int, size: int, below: float)
     expected = n_used * below  # from above: a key is below the bound with probability 1 - exp(-below)
     guess = size if not expected < size else min(size, int(expected + 6.0 * np.sqrt(expected)) + 16)
     for chunk in (guess, size):
-        steps = -np.log(_uniforms(key, stream, 0, chunk)) / (n_used - np.arange(chunk))
+        steps = -log(_uniforms(key, stream, 0, chunk)) / (n_used - np.arange(chunk))
         keys = np.cumsum(steps)
         few = int(np.searchsorted(keys, below, side="right"))
         if few < chunk or chunk == size:
@@ -108,13 +127,14 @@ def _spacings(key: np.uint64, stream: int, n_used: int, size: int, below: float)
 
 
 def _distinct_rows(
-    key: np.uint64, stream: int, n_rows: int, gone: NDArray[np.bool_] | None, n_used: int, size: int
+    key: np.uint64,
+    stream: int,
+    pool: int,
+    used: NDArray[np.int64] | None,
+    gone: NDArray[np.bool_] | None,
+    size: int,
 ) -> NDArray[np.int64]:
-    """`size` distinct used rows in random order: draws with repeats and unused rows rejected."""
-    pool = n_rows
-    used: NDArray[np.int64] | None = None
-    if gone is not None and 2 * n_used < n_rows:  # too many rejections: draw among the used rows instead
-        used, pool = np.flatnonzero(~gone), n_used
+    """`size` distinct rows of the pool in random order: repeats and rows that are gone are rejected."""
     drawn = 0
     rows = np.empty(0, np.int64)
     while rows.size < size:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import from_sums, middle_value
+from distmom.numerics.leaf import LOST_BITS, from_sums, middle_value
 from distmom.numerics.moments import Moments
+
+LANES = 64
 
 
 def stored_moments(
@@ -14,6 +16,8 @@ def stored_moments(
     gone: NDArray[np.bool_] | None,
     first: int,
     edges: NDArray[np.int64],
+    *,
+    compiled: bool = False,
 ) -> Moments:
     """Moments of the contiguous blocks in one leaf.
 
@@ -27,6 +31,8 @@ def stored_moments(
         Number of the first of them in the whole lake.
     edges : ndarray of int64, shape (n_blocks + 1,)
         First row of each block, ascending (`labels.stored_edges`).
+    compiled : bool
+        Use the compiled twin (same bits).
 
     Returns
     -------
@@ -45,15 +51,38 @@ def stored_moments(
             values = values[~gone[begin:end]]
         if values.size == 0:
             continue
-        shift = middle_value(values, None)
-        with np.errstate(invalid="ignore", over="ignore"):
-            d = values - shift
-            n, s1 = np.array([values.size]), np.array([d.sum()])
-            if np.isfinite(s1[0]):  # a second look about the mean: no digit is lost for any shift
-                shift += float(s1[0] / n[0])
-                d = values - shift
-                s1 = np.array([d.sum()])
-            s2 = np.array([(d * d).sum()])
-        for target, value in zip(out, from_sums(n, s1, s2, shift), strict=True):
+        block = _moments(values, middle_value(values, None), compiled)
+        for target, value in zip(out, block, strict=True):
             target[k] = value[0]
     return out
+
+
+def _moments(values: NDArray[np.float64], shift: float, compiled: bool, again: bool = True) -> Moments:
+    """Moments of some values as one block, of shape (1,)."""
+    s1, s2 = np.zeros(LANES), np.zeros(LANES)
+    if compiled:
+        from distmom.numerics.leaf_compiled import add_lanes
+
+        add_lanes(values, shift, s1, s2)
+    else:
+        _add_lanes(values, shift, s1, s2)
+    sums = (np.cumsum(s)[-1:] for s in (s1, s2))
+    with np.errstate(invalid="ignore", over="ignore"):
+        block = from_sums(np.array([values.size]), *sums, shift)
+        lost = again and values.size * (block.mean[0] - shift) ** 2 > LOST_BITS * block.m2[0]
+    return _moments(values, float(block.mean[0]), compiled, again=False) if lost else block
+
+
+def _add_lanes(
+    values: NDArray[np.float64], shift: float, s1: NDArray[np.float64], s2: NDArray[np.float64]
+) -> None:
+    """NumPy twin of `leaf_compiled.add_lanes`: a sum over the first axis adds row by row."""
+    whole = values.size - values.size % LANES
+    with np.errstate(invalid="ignore", over="ignore"):
+        d = values - shift
+        rows = d[:whole].reshape(-1, LANES)
+        s1 += rows.sum(axis=0)
+        s2 += (rows * rows).sum(axis=0)
+        rest = d[whole:]
+        s1[: rest.size] += rest
+        s2[: rest.size] += rest * rest

@@ -46,7 +46,8 @@ class SworTree:
 
     def __init__(self, leaf_rows: ArrayLike) -> None:
         rows = np.array(leaf_rows, dtype=np.int64)
-        if rows.ndim != 1 or rows.size == 0 or rows.min() < 0 or rows.sum(dtype=np.float64) > MAX_TOTAL:
+        small = rows.ndim == 1 and rows.size > 0 and rows.min() >= 0 and rows.sum(dtype=np.float64) < 2.0**62
+        if not small or rows.sum() > MAX_TOTAL:  # the float sum is rounded, the int64 one might have wrapped
             raise ValueError("leaf_rows must be a non-empty row of counts >= 0 that sum to at most 2**53")
         self._rows = rows
         self._before = np.concatenate([[0], np.cumsum(rows)])

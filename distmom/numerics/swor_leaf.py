@@ -97,7 +97,8 @@ def swor_leaf_moments(
     counts : ndarray of int64, shape (K,)
         Rows that blocks 0 ... K - 1 draw from this leaf: a column of `SworWindow.counts`.
     compiled : bool
-        Use Numba: 5 to 7 nanoseconds a drawn row instead of some 100, and no set-up of 0.3 ms a leaf.
+        Use Numba: 5 to 9 nanoseconds a drawn row instead of 100 to 200, and 20 microseconds instead of 0.3 ms
+        to start with each leaf.
 
     Returns
     -------
@@ -125,6 +126,9 @@ def swor_leaf_moments(
             raise ValueError(f"codes must be in [0, {n_groups}), got {real.min()} to {real.max()}")
     elif n_groups != 1:
         raise ValueError(f"without codes there is one group, got n_groups={n_groups}")
+    if not sizes.any():
+        shape = (n_groups, sizes.size)
+        return np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     if not compiled:
         return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes)
     from distmom.numerics import swor_leaf_compiled

@@ -127,7 +127,7 @@ def block_moments(x, gone, key, leaf, sizes, count, mean, m2) -> None:
     n = x.size
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
-    rows = np.empty(max(1, sizes.max()), dtype=np.int32)
+    rows = np.empty(sizes.max(), dtype=np.int32)
     values = np.empty(rows.size)
     for k in range(sizes.size):
         sample_rows(key, U(k), leaf, n, sizes[k], bitmap, halves, rows)
@@ -149,15 +149,16 @@ def block_moments(x, gone, key, leaf, sizes, count, mean, m2) -> None:
 
 
 @njit
-def gather_groups(x, gone, codes, rows, size, values, groups, count):
-    """The same with the rows' groups; also counts the rows of each group."""
+def gather_groups(x, gone, codes, rows, size, values, groups):
+    """Values and groups of the drawn rows that count, and their number."""
+    if gone.size == 0:
+        for i in range(size):
+            values[i], groups[i] = x[rows[i]], codes[rows[i]]
+        return size
     used = 0
     for i in range(size):
-        row = rows[i]
-        if gone.size == 0 or not gone[row]:
-            values[used], groups[used] = x[row], codes[row]
-            count[groups[used]] += 1
-            used += 1
+        values[used], groups[used] = x[rows[i]], codes[rows[i]]
+        used += not gone[rows[i]]
     return used
 
 
@@ -167,7 +168,7 @@ def group_moments(codes, x, gone, key, leaf, sizes, count, mean, m2) -> None:
     n, n_groups = x.size, count.shape[1]
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
-    rows = np.empty(max(1, sizes.max()), dtype=np.int32)
+    rows = np.empty(sizes.max(), dtype=np.int32)
     values = np.empty(rows.size)
     groups = np.empty(rows.size, dtype=np.int64)
     shift, s1, s2 = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
@@ -175,9 +176,10 @@ def group_moments(codes, x, gone, key, leaf, sizes, count, mean, m2) -> None:
         if sizes[k] == 0:
             continue
         sample_rows(key, U(k), leaf, n, sizes[k], bitmap, halves, rows)
-        used = gather_groups(x, gone, codes, rows, sizes[k], values, groups, count[k])
+        used = gather_groups(x, gone, codes, rows, sizes[k], values, groups)
         s1[:], s2[:] = 0.0, 0.0
         for i in range(used):
+            count[k, groups[i]] += 1
             s1[groups[i]] += values[i]
         wild = False
         for g in range(n_groups):

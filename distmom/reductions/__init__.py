@@ -32,7 +32,7 @@ class Reduction(Protocol):
     """A statistic's declaration; frozen and picklable."""
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
-        """An accumulator for a unit of `n_files` files; `window` is what the reduction needs to know of it."""
+        """An accumulator for a unit of `n_files` files; `window` is what it needs to know of the unit."""
         ...
 
     def merge(self, left: Any, right: Any) -> Any:

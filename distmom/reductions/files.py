@@ -70,7 +70,7 @@ class FileTree:
 
 def _widened(moments: Moments, n_groups: int) -> Moments:
     missing = n_groups - moments.count.shape[1]
-    return Moments(*(np.pad(a, ((0, 0), (0, missing), (0, 0))) for a in moments))
+    return moments.each(lambda a: np.pad(a, ((0, 0), (0, missing), (0, 0))))
 
 
 class Census:
@@ -87,23 +87,22 @@ class Census:
             more = n_groups - self.n_rows.size
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
-        self._add(self.n_rows, rows, rows.keep, everything=True)
+        self._add(self.n_rows, rows, rows.keep)
         found = []
         for c, (x, valid) in enumerate(zip(rows.values, rows.valid, strict=True)):
-            result = scan(x, valid, rows.keep, self._spec.nan)
+            result = scan(x, valid, rows.keep, self._spec.nan, compiled=self._spec.compiled)
             if result.nan is not None and self._spec.nan == "raise":
                 self._refuse(self._spec.columns[c], result.nan, place, path)
             for kind, mask in ((NULLS, result.null), (NANS, result.nan), (INFS, result.inf)):
                 if mask is not None:
-                    self._add(self.counts[c, :, kind], rows, mask, everything=False)
+                    self._add(self.counts[c, :, kind], rows, mask)
             found.append(result)
         return found
 
-    def _add(
-        self, target: NDArray[np.int64], rows: Rows, mask: NDArray[np.bool_] | None, *, everything: bool
-    ) -> None:
+    def _add(self, target: NDArray[np.int64], rows: Rows, mask: NDArray[np.bool_] | None) -> None:
+        """Add the marked rows (all, where the mask is None) to their groups' counts."""
         if rows.codes is None:
-            target[0] += rows.n_rows if mask is None and everything else np.count_nonzero(mask)
+            target[0] += rows.n_rows if mask is None else np.count_nonzero(mask)
             return
         codes = rows.codes if mask is None else rows.codes[mask]
         target += np.bincount(codes, minlength=target.size)
@@ -114,4 +113,3 @@ class Census:
             f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
             'use nan="omit" to leave NaN out (counted), or clean the file'
         )
-

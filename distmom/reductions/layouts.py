@@ -25,7 +25,7 @@ from distmom.numerics.swor_leaf import swor_leaf_moments
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows lie: the key of their file, the first one's row number in it, the file's number in its unit."""
+    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
 
     key: np.uint64
     first_row: int
@@ -91,7 +91,7 @@ class RandomBlocks:
         place = rows.place
         blocks = leaf_moments(rows.x, rows.gone, place.first_row, place.key, table, compiled=compiled)
         blocks = _one_group(blocks)
-        return blocks, total(blocks)
+        return blocks, total(blocks, compiled=compiled)
 
     def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
@@ -113,8 +113,8 @@ class StoredBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = _one_group(stored_moments(rows.x, rows.gone, first, edges))
-        return blocks, total(blocks)
+        blocks = _one_group(stored_moments(rows.x, rows.gone, first, edges, compiled=compiled))
+        return blocks, total(blocks, compiled=compiled)
 
     def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
         first = int(window[place.file]) + place.first_row
@@ -139,7 +139,8 @@ class NoRowBlocks:
 class SworBlocks:
     """Independent samples of `block_size` rows of the lake, each without replacement.
 
-    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first leaf.
+    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
+    leaf.
     """
 
     seed: int
@@ -175,11 +176,12 @@ def _window_counts(
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
     """Moments of all rows of a leaf together, shape (groups,)."""
     if rows.codes is None:
-        return stored_moments(rows.x, rows.gone, 0, np.array([0, max(rows.x.size, 1)]))
+        everything = np.array([0, max(rows.x.size, 1)])
+        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled)
     out = Moments.empty(rows.n_groups)
     add_cells(rows.x, rows.gone, rows.codes, out, compiled=compiled)
     return out
 
 
 def _one_group(moments: Moments) -> Moments:
-    return Moments(*(a[None] for a in moments))
+    return moments.at(None)

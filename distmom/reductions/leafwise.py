@@ -13,7 +13,7 @@ from distmom.numerics.sample import RowSample, leaf_sample, merge_samples
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import LeafCutter, Rows
-from distmom.reductions.state import Key, MeanState
+from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -27,7 +27,7 @@ class LeafwiseMeans:
         self._window = window
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
-        self._samplers = [LeafSampler(spec.sample_size) for _ in spec.columns] if spec.sample_size else []
+        self._samplers = [LeafSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns] if spec.sample_size else []
         self._cutter = LeafCutter()
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
@@ -62,21 +62,24 @@ class LeafwiseMeans:
         if moments is None:
             return None
         samples = tuple(s.result() for s in self._samplers)
-        return MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        return in_key_order(state)
 
 
 def _stacked(columns: tuple[Moments, ...]) -> Moments:
     """One array over the columns."""
     if len(columns) == 1:
-        return Moments(*(a[None] for a in columns[0]))
-    return Moments(*(np.stack(arrays) for arrays in zip(*columns, strict=True)))
+        return columns[0].at(None)
+    count, mean, m2 = zip(*columns, strict=True)
+    return Moments(np.stack(count), np.stack(mean), np.stack(m2))
 
 
 class LeafSampler:
     """Collects the row sample of one column, merging only once enough new rows have come."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, compiled: bool) -> None:
         self._size = size
+        self._compiled = compiled
         self._sample = RowSample.empty(1, size)
         self._fresh: list[RowSample] = []
         self._n_fresh = 0
@@ -85,7 +88,9 @@ class LeafSampler:
         """Offer the rows of the next leaf of the file with this key."""
         below = float(self._sample.keys[0, -1])
         number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
-        keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below)
+        keys, rows = leaf_sample(
+            key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled
+        )
         if keys.size:
             self._fresh.append(RowSample(keys[None, :], leaf.x[rows][None, :]))
             self._n_fresh += keys.size

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, all_finite
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -100,7 +100,7 @@ class Scan(NamedTuple):
     inf: Mask
 
 
-def scan(x: Floats, valid: Mask, keep: Mask, nan: Any) -> Scan:
+def scan(x: Floats, valid: Mask, keep: Mask, nan: str, *, compiled: bool = False) -> Scan:
     """Sort out nulls, NaNs, infinities and filtered rows.
 
     ``gone`` are the rows that do not enter: filtered, null, and NaN under ``nan="omit"``. The other three
@@ -111,10 +111,9 @@ def scan(x: Floats, valid: Mask, keep: Mask, nan: Any) -> Scan:
     if keep is not None:
         gone = ~keep if null is None else ~keep | null
         null = None if null is None else null & keep
-    finite = np.isfinite(x)
-    if finite.all():
+    if all_finite(x, compiled=compiled):
         return Scan(gone, null, None, None)
-    strange = ~finite
+    strange = ~np.isfinite(x)
     if gone is not None:
         strange &= ~gone
     is_nan = np.isnan(x) & strange

@@ -15,7 +15,7 @@ from distmom.numerics.moments import Moments, total
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import Place
 from distmom.reductions.leaves import Rows
-from distmom.reductions.state import Key, MeanState, reordered
+from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -78,16 +78,16 @@ class RowwiseMeans:
         need = self._n_groups * self._blocks
         if cells.count.size < need:
             more = max(need, 2 * cells.count.size) - cells.count.size
-            self._cells[c] = Moments(*(np.pad(a, (0, more)) for a in cells))
+            self._cells[c] = cells.each(lambda a: np.pad(a, (0, more)))
 
     def _push(self) -> None:
         if not self._filled:
             return
         shape = (len(self._cells), self._n_groups, self._blocks)
         size = self._n_groups * self._blocks
-        stacked = Moments(*(np.stack([a[:size] for a in arrays]) for arrays in zip(*self._cells, strict=True)))
-        blocks = Moments(*(a.reshape(shape) for a in stacked))
-        whole = total(blocks)
+        arrays = zip(*(cells.at(slice(size)) for cells in self._cells), strict=True)
+        blocks = Moments(*(np.stack(columns).reshape(shape) for columns in arrays))
+        whole = total(blocks, compiled=self._spec.compiled)
         if self._spec.layout.n_blocks == 0:
             blocks = Moments.empty(*shape[:2], 0)
         self._tree.push_leaf(blocks, whole)
@@ -104,14 +104,7 @@ class RowwiseMeans:
         moments = self._tree.result(len(keys))
         if moments is None:
             return None
-        if self._spec.sample_size:
-            samples = tuple(s.result(len(keys)) for s in self._samplers)
-        else:
-            samples = ()
-        return _sorted(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
-
-
-def _sorted(keys: tuple[Key, ...], n_rows: NDArray[np.int64], *rest: Any) -> MeanState:
-    """The state with its groups in order of their keys."""
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-    return reordered(MeanState(keys, n_rows, *rest), order)
+        wanted = self._samplers if self._spec.sample_size else []
+        samples = tuple(sampler.result(len(keys)) for sampler in wanted)
+        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        return in_key_order(state)

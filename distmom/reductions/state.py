@@ -79,17 +79,20 @@ def _aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         keys,
         spread(state.n_rows, 0),
         spread(state.counts, 1),
-        Moments(*(spread(a, 1) for a in state.moments)),
+        state.moments.each(lambda a: spread(a, 1)),
         tuple(RowSample(spread(s.keys, 0, np.inf), spread(s.values, 0, np.nan)) for s in state.samples),
     )
 
 
-def reordered(state: MeanState, order: NDArray[np.int64]) -> MeanState:
-    """The same state with its groups in another order."""
+def in_key_order(state: MeanState) -> MeanState:
+    """The same state with its groups, numbered as they were met, in order of their keys."""
+    if len(state.keys) < 2:
+        return state
+    order = np.array(sorted(range(len(state.keys)), key=state.keys.__getitem__), np.int64)
     return MeanState(
         tuple(state.keys[i] for i in order),
         state.n_rows[order],
         state.counts[:, order],
-        Moments(*(a[:, order] for a in state.moments)),
+        state.moments.each(lambda a: a[:, order]),
         tuple(RowSample(s.keys[order], s.values[order]) for s in state.samples),
     )

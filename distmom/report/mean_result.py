@@ -78,6 +78,8 @@ class MeanResult:
         The answer not shown first, where blocks of rows and blocks of files disagree.
     notes : tuple of str
         Notices, such as a lowered number of blocks.
+    data, run : dict
+        What was read and how, as in `Results`: skipped files, and the seed that repeats the run.
     """
 
     column: str
@@ -105,6 +107,8 @@ class MeanResult:
     accused_files: tuple[str, ...] = ()
     other_estimate: float | None = None
     notes: tuple[str, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict, repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, as in the JSON output: numbers that are not finite become None."""
@@ -117,20 +121,23 @@ class MeanResult:
         return {name: plain(value) for name, value in shown.items()}
 
     def same_bits(self, other: MeanResult) -> bool:
-        """Whether two results agree in every number, bit for bit (NaN equals NaN)."""
-        return all(
-            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
+        """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
+        names = (f.name for f in fields(self) if f.name not in ("data", "run"))
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
 
 def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.tobytes() == b.tobytes()
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        # the sign of a NaN depends on how it arose, and means nothing
+        a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
+        return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
     if isinstance(a, float) and isinstance(b, float):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    return bool(a == b)
+        return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
+    return bool(type(a) is type(b) and a == b)
 
 
 def plain(value: Any) -> Any:

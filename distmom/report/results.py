@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
+NO_ANSWER_STATUSES = ("no rows", "no finite answer", "beyond capacity")
+"""First words of a status with which a result is not to be relied upon."""
+
 
 class Results(Sequence[MeanResult]):
     """Results of one run, in order of column and group.
@@ -29,6 +33,23 @@ class Results(Sequence[MeanResult]):
         self._results = tuple(results)
         self.data = data
         self.run = run
+
+    @staticmethod
+    def of(found: MeanResult | Results) -> Results:
+        """The results themselves, or a sequence of the single result."""
+        return Results([found], found.data, found.run) if isinstance(found, MeanResult) else found
+
+    @property
+    def exit_code(self) -> int:
+        """With what a program ends that has these results: 0, 4 or 5.
+
+        5 if the first word of any status is ``no rows``, ``no finite answer`` or ``beyond capacity``; else 4
+        if files were skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than
+        a file that is missing from it.
+        """
+        if any(r.status[0] in NO_ANSWER_STATUSES for r in self):
+            return NO_ANSWER
+        return FILES_SKIPPED if self.data.get("skipped") else DONE
 
     def __len__(self) -> int:
         return len(self._results)
@@ -61,7 +82,7 @@ class Results(Sequence[MeanResult]):
         }
 
     def to_arrow(self) -> pa.Table:
-        """One row per result: group columns first, then the numbers, intervals and sizes in two columns each."""
+        """One row per result: group columns first; intervals and sizes take two columns each."""
         from distmom.report.table import as_arrow
 
         return as_arrow(self)

@@ -9,7 +9,14 @@ if TYPE_CHECKING:
 
     from distmom.report.results import Results
 
-_FLOATS = ("estimate", "interval_low", "interval_high", "confidence_level", "achieved_level", "plain_estimate")
+_FLOATS = (
+    "estimate",
+    "interval_low",
+    "interval_high",
+    "confidence_level",
+    "achieved_level",
+    "plain_estimate",
+)
 _WHOLE = (
     "n_rows",
     "n_used",

@@ -60,8 +60,10 @@ def remarks(results: Results) -> list[str]:
         if r.interval is None and r.interval_reason and r.interval_kind != "none":
             lines.append(f"{name}: no interval: {r.interval_reason}")
         if r.other_estimate is not None:
-            lines.append(f"{name}: blocks of rows and blocks of files disagree; the other answer is "
-                         f"{number(r.other_estimate)}")
+            lines.append(
+                f"{name}: blocks of rows and blocks of files disagree; the other answer is "
+                f"{number(r.other_estimate)}"
+            )
         if r.accused_files:
             shown = ", ".join(r.accused_files[:5])
             more = f" and {len(r.accused_files) - 5} more" if len(r.accused_files) > 5 else ""

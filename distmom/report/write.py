@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from distmom.errors import ConfigError, ResourceError
+from distmom.report.results import Results
 
 if TYPE_CHECKING:
-    from distmom.report.results import Results
+    from distmom.report.mean_result import MeanResult
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
 
@@ -36,7 +37,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def write_results(results: Results, path: str | os.PathLike[str]) -> None:
+def write_results(results: Results | MeanResult, path: str | os.PathLike[str]) -> None:
     """Write results in the format that the ending of the path names; the file appears complete or not at all.
 
     Raises
@@ -47,6 +48,7 @@ def write_results(results: Results, path: str | os.PathLike[str]) -> None:
         If the disk is full or the file cannot be written.
     """
     target = check_output(path)
+    together = Results.of(results)
     writers: dict[str, Callable[[Results, Path], None]] = {
         ".json": _write_json,
         ".parquet": _write_parquet,
@@ -58,7 +60,7 @@ def write_results(results: Results, path: str | os.PathLike[str]) -> None:
         os.close(handle)
         temporary = Path(name)
         try:
-            writers[target.suffix.lower()](results, temporary)
+            writers[target.suffix.lower()](together, temporary)
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
             temporary.chmod(0o666 & ~_umask())
@@ -67,7 +69,9 @@ def write_results(results: Results, path: str | os.PathLike[str]) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
-        raise ResourceError(f"output {str(path)!r} could not be written: {reason}; no file was left") from error
+        raise ResourceError(
+            f"output {str(path)!r} could not be written: {reason}; no file was left"
+        ) from error
 
 
 def _umask() -> int:
@@ -77,7 +81,9 @@ def _umask() -> int:
 
 
 def _write_json(results: Results, path: Path) -> None:
-    path.write_text(json.dumps(results.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
+    path.write_text(
+        json.dumps(results.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8"
+    )
 
 
 def _write_parquet(results: Results, path: Path) -> None:

@@ -90,7 +90,9 @@ def test_a_full_leaf_equals_the_twins():
         blocks = labels(5 * LEAF_ROWS, LEAF_ROWS, KEY, TABLES[945])
         used = slice(None) if mask is None else ~mask
         assert np.array_equal(fast.count, np.bincount(blocks[used], minlength=945))
-        np.testing.assert_allclose(fast.mean, np.bincount(blocks[used], x[used], 945) / fast.count, rtol=1e-12)
+        np.testing.assert_allclose(
+            fast.mean, np.bincount(blocks[used], x[used], 945) / fast.count, rtol=1e-12
+        )
 
 
 def test_the_second_moment_survives_a_bad_first_shift():

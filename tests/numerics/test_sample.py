@@ -14,7 +14,12 @@ def take(key, n, size, gone=None, below=np.inf, leaf=0):
     return leaf_sample(key, leaf, n, gone, size, below)
 
 
-@given(st.integers(0, 600), st.sampled_from([1, 8, 64]), st.integers(0, 2**31), st.sampled_from([0, 0.3, 0.95, 1]))
+@given(
+    st.integers(0, 600),
+    st.sampled_from([1, 8, 64]),
+    st.integers(0, 2**31),
+    st.sampled_from([0, 0.3, 0.95, 1]),
+)
 def test_samples_are_distinct_used_rows_with_ascending_keys(n, size, seed, share):
     gone = np.random.default_rng(seed).random(n) < share
     keys, rows = take(file_key(seed, "a"), n, size, gone)
@@ -29,6 +34,22 @@ def test_a_bound_only_cuts_the_same_sample_short(n, seed, below):
     keys, rows = take(key, n, 64)
     few_keys, few_rows = take(key, n, 64, below=below)
     assert np.array_equal(few_keys, keys[keys <= below]) and np.array_equal(few_rows, rows[keys <= below])
+
+
+@given(
+    st.integers(0, 5000),
+    st.sampled_from([1, 64, 1024]),
+    st.integers(0, 2**31),
+    st.sampled_from([None, 0.0, 0.3, 0.95]),
+    st.sampled_from([np.inf, 1.0, 0.01]),
+)
+def test_the_compiled_sample_is_the_same(n, size, seed, share, below):
+    gone = None if share is None else np.random.default_rng(seed).random(n) < share
+    key = file_key(seed, "a")
+    for leaf in (0, 7):
+        slow = leaf_sample(key, leaf, n, gone, size, below)
+        fast = leaf_sample(key, leaf, n, gone, size, below, compiled=True)
+        assert np.array_equal(slow[0], fast[0]) and np.array_equal(slow[1], fast[1])
 
 
 def test_merging_is_exact_in_any_order():

@@ -78,7 +78,9 @@ def _check_pair(operator: str, left: Operand, right: Operand, kinds: Mapping[str
 def _check_literal(operator: str, column: Column, kind: str, literal: Literal) -> None:
     name, written = column.name, literal.written()
     if kind == "bool" and literal.kind == "bool" and operator not in ("=", "!="):
-        raise ConfigError(f"where: column {name!r} is true or false: only = and != go with it, not {operator}")
+        raise ConfigError(
+            f"where: column {name!r} is true or false: only = and != go with it, not {operator}"
+        )
     if kind == literal.kind:
         return
     if kind in _CALENDAR and isinstance(literal.value, str):
@@ -87,13 +89,16 @@ def _check_literal(operator: str, column: Column, kind: str, literal: Literal) -
             raise ConfigError(f"where: column {name!r} has no time zone; write {written} without its offset")
         if not zoned and kind == "zoned":
             raise ConfigError(
-                f"where: column {name!r} has a time zone; write date, time and offset, as in '2024-01-31T00:00:00Z'"
+                f"where: column {name!r} has a time zone; write date, time and offset, "
+                "as in '2024-01-31T00:00:00Z'"
             )
         return
     if kind == "time" and isinstance(literal.value, str):
         parse_time_text(literal.value, name)
         return
-    raise ConfigError(f"where: column {name!r} is {_WORDS[kind]}, not {_WORDS[literal.kind]}; {_remedy(kind, literal)}")
+    raise ConfigError(
+        f"where: column {name!r} is {_WORDS[kind]}, not {_WORDS[literal.kind]}; {_remedy(kind, literal)}"
+    )
 
 
 def _remedy(kind: str, literal: Literal) -> str:

@@ -67,8 +67,8 @@ def evaluate(node: Node, operands: Operands) -> Logic:
             return _columns(operator, operands[left_name], operands[right_name])
         case Compare(operator, Literal(left_value), Literal(right_value)):
             return _boolean(COMPARISONS[operator](left_value, right_value))
-        case In(column, items):
-            return _leaf(operands[column.name], lambda array: _is_in(array, items, column.name))
+        case In(column, among):
+            return _leaf(operands[column.name], lambda array: _is_in(array, among, column.name))
         case IsNull(column):
             return _leaf(operands[column.name], lambda array: _call("is_null", array))
         case Truth(column):
@@ -127,9 +127,7 @@ def _same_where_valid(array: pa.Array, value: bool) -> pa.Array:
 
 
 def _with_literal(operator: Operator, column: Column, literal: Literal, operands: Operands) -> Logic:
-    return _leaf(
-        operands[column.name], lambda array: _compare_literal(operator, array, literal, column.name)
-    )
+    return _leaf(operands[column.name], lambda array: _compare_literal(operator, array, literal, column.name))
 
 
 def _compare_literal(operator: Operator, array: pa.Array, literal: Literal, column: str) -> pa.Array:

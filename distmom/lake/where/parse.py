@@ -157,7 +157,11 @@ class _Parser:
         """Demand that nothing follows."""
         token = self._peek()
         if token.kind != "end":
-            known = "'like' is not supported" if token.text.lower() == "like" else "expected 'and', 'or' or the end"
+            known = (
+                "'like' is not supported"
+                if token.text.lower() == "like"
+                else "expected 'and', 'or' or the end"
+            )
             raise self._error(known)
 
     def _peek(self) -> Token:

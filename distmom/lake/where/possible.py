@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from distmom.lake.where.nodes import And, Compare, Constant, In, IsNull, Literal, Node, Not, Operand, Or, Truth
+from distmom.lake.where.nodes import (
+    And,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Literal,
+    Node,
+    Not,
+    Operand,
+    Or,
+    Truth,
+)
 
 Outcome = bool | None  # None is null
 Outcomes = frozenset[Outcome]
@@ -38,7 +50,11 @@ def possible(node: Node, values: Values) -> Outcomes:
             parts = [_compare("=", column, item, values) for item in items]
             return _fold(parts, _or)
         case IsNull(column):
-            return frozenset({values[column.name] is None}) if column.name in values else frozenset({True, False})
+            return (
+                frozenset({values[column.name] is None})
+                if column.name in values
+                else frozenset({True, False})
+            )
         case Truth(column):
             return _compare("=", column, Literal(True), values)
         case Not(item):

@@ -54,7 +54,9 @@ def parse_time_text(text: str, column: str) -> int:
             return _clock(list(match.groups()))
         except ValueError:
             pass
-    raise ConfigError(f"where: column {column!r} is compared with {text!r}, which is no time; write '10:30:00'")
+    raise ConfigError(
+        f"where: column {column!r} is compared with {text!r}, which is no time; write '10:30:00'"
+    )
 
 
 def _clock(parts: list[str | None]) -> int:

@@ -74,7 +74,7 @@ def tokenize(text: str) -> list[Token]:
 def number_value(token: Token, text: str) -> int | Decimal:
     """Exact value of a number token."""
     value = Decimal(token.text)
-    if value and abs(value.adjusted()) > MOST_DIGITS or len(token.text) > MOST_DIGITS:
+    if (value and abs(value.adjusted()) > MOST_DIGITS) or len(token.text) > MOST_DIGITS:
         raise syntax_error(text, token.position, f"a number may have {MOST_DIGITS} digits or so")
     return int(token.text) if token.text.isdigit() else value
 

@@ -1,0 +1,71 @@
+"""Compiled row samples of a leaf; the NumPy twin with the same sample is in ``sample.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics._jit import inline, njit
+from distmom.numerics.random_counts_compiled import log
+
+U = np.uint64
+
+
+@inline
+def _mix(z):
+    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
+    return z ^ (z >> U(31))
+
+
+@inline
+def _uniform(start, index):
+    word = _mix(start + U(index) * U(0x9E3779B97F4A7C15))
+    return (float(word >> U(11)) + 0.5) * 2.0**-53
+
+
+@inline
+def _start(key, stream):
+    return _mix(U(stream) * U(0x9E3779B97F4A7C15) + key)
+
+
+@njit
+def spacings(key, stream, n_used, below, keys):
+    """Smallest keys of n_used rows, ascending, into `keys`; how many are not above the bound."""
+    start = _start(key, stream)
+    at = 0.0
+    for j in range(keys.size):
+        at += -log(_uniform(start, j)) / float(n_used - j)
+        if at > below:
+            return j
+        keys[j] = at
+    return keys.size
+
+
+@njit
+def distinct_rows(key, stream, pool, used, gone, seen, rows):
+    """Distinct rows that count, in random order, into `rows`.
+
+    `used` lists the rows to draw among (size 0: all of the pool), `gone` marks rows to reject (size 0: none),
+    `seen` is one bit for every row, all zero.
+    """
+    start = _start(key, stream)
+    some_gone = gone.size > 0
+    some_used = used.size > 0
+    found = 0
+    index = 0
+    while found < rows.size:
+        row = np.int64(_uniform(start, index) * float(pool))
+        index += 1
+        if some_used:
+            row = used[row]
+        elif some_gone and gone[row]:
+            continue
+        word = row >> 6
+        bit = U(1) << U(row & 63)
+        if seen[word] & bit:
+            continue
+        seen[word] |= bit
+        rows[found] = row
+        found += 1

@@ -1,0 +1,237 @@
+"""Tables of risk, coverage and flags of the rule for the number of blocks, as Markdown.
+
+    python tests/benchmarks/rule_tables.py --share 0.1            # a tenth of the replications, minutes
+    python tests/benchmarks/rule_tables.py --share 1 --output tables.md
+
+Clean rows are drawn once per law and size, and every damage is done to the same rows. Cells that fail (the
+answer beyond the claimed risk, or its interval missing the mean) are printed bold: limits to be known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
+
+from rule_laws import (
+    DAMAGES,
+    HARD,
+    OWN,
+    REGULAR,
+    Tally,
+    answer,
+    fine_for,
+    lake,
+    lake_answer,
+    portions,
+    times,
+    to,
+)
+
+from distmom.estimators.rule_status import status_list
+from distmom.theory import fine_blocks
+
+REPEATS = {1000: 600, 10_000: 500, 30_000: 250, 100_000: 120, 300_000: 60, 1_000_000: 30}
+FOUR = ("normal", "Student 3", "lognormal", "Pareto 3")
+LEAST_COVERAGE, MOST_NMSE = 0.90, 4.6
+
+
+def number(x: float) -> str:
+    """Two digits, powers of ten when large."""
+    if not np.isfinite(x):
+        return "∞"
+    if x >= 1e5:
+        return f"{x:.0e}".replace("e+", "e")
+    return f"{x:.0f}" if x >= 10 else f"{x:.1f}"
+
+
+def span(values, form=number) -> str:
+    """Range of values, or the one value."""
+    low, high = form(min(values)), form(max(values))
+    return low if low == high else f"{low}–{high}"
+
+
+def share(x: float) -> str:
+    """A probability with as many digits as it needs."""
+    return f"{x:.2f}".rstrip("0").rstrip(".") if x not in (0.0, 1.0) else f"{x:.0f}"
+
+
+def table(head: list[str], lines: list[list[str]]) -> str:
+    """Markdown table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
+def run(laws, damages, sizes, scale, seed, **options) -> dict[tuple[str, str, int], Tally]:
+    """All tallies; every damage sees the same clean rows."""
+    found: dict[tuple[str, str, int], Tally] = {}
+    for name, law in laws.items():
+        for n in sizes:
+            start, g = time.perf_counter(), np.random.default_rng([seed, n])
+            repeats = max(6, round(REPEATS[n] * scale))
+            for x in portions(law, n, repeats, g):
+                for damage in damages:
+                    spoiled = DAMAGES[damage]
+                    if not spoiled.units and 0 < spoiled.share * n < 1:
+                        continue
+                    tally = found.setdefault((name, damage, n), Tally())
+                    tally.add(answer(x, spoiled, law, g, **options), law)
+            print(f"{name}, n={n}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    return found
+
+
+def results(found, laws, damages, sizes) -> str:
+    """nMSE range, least coverage of both intervals, flags; over laws."""
+    lines = []
+    for damage in damages:
+        line = [damage]
+        for n in sizes:
+            cells = [found[name, damage, n] for name in laws if (name, damage, n) in found]
+            if not cells:
+                line.append("–")
+                continue
+            order, exact = min(c.order_coverage for c in cells), min(c.exact_coverage for c in cells)
+            text = f"{span([c.nmse for c in cells])}, {share(order)}, {share(exact)}, "
+            text += span([c.flag for c in cells], share)
+            beyond, few = max(c.beyond / c.repeats for c in cells), [c.row_sample for c in cells]
+            text += f", B {span([c.beyond / c.repeats for c in cells], share)}" if beyond else ""
+            text += f", R {span(few, share)}" if max(few) else ""
+            worst = max(c.nmse for c in cells)
+            line.append(f"**{text}**" if worst > MOST_NMSE or order < LEAST_COVERAGE else text)
+        lines.append(line)
+    return table(["scenario", *(f"n = {n:,}" for n in sizes)], lines)
+
+
+def alarms(found, laws, sizes) -> str:
+    """Clean rows: flag, nMSE and coverage, law by law."""
+    lines = []
+    for name in laws:
+        line = [name]
+        for n in sizes:
+            cell = found[name, "clean", n]
+            text = f"{cell.flag:.3f}; {number(cell.nmse)}; {share(cell.order_coverage)}"
+            text += f"; {share(cell.exact_coverage)}"
+            line.append(text + (f"; R {share(cell.row_sample)}" if cell.row_sample else ""))
+        lines.append(line)
+    return table(["law", *(f"n = {n:,}" for n in sizes)], lines)
+
+
+def alternatives(scale, seed) -> str:
+    """The rule beside five blocks and the plain mean, 10,000 rows."""
+    damages = [
+        "clean",
+        "rows 0.01 % = 10⁶",
+        "rows 0.1 % = 10⁶",
+        "rows 1 % = 10⁶",
+        "units 1 % = 10⁶",
+        "units 5 % = 10⁶",
+    ]
+    laws = {name: REGULAR[name] for name in FOUR}
+    own = run(laws, damages, [10_000], scale, seed)
+    five = run(laws, damages, [10_000], scale, seed, n_blocks=5, n_fine=fine_blocks(5))
+    lines = []
+    for damage in damages:
+        plain, fixed, rule = (
+            " / ".join(number(get(source[name, damage, 10_000])) for name in FOUR)
+            for source, get in (
+                (own, lambda c: c.plain_nmse), (five, lambda c: c.nmse), (own, lambda c: c.nmse)
+            )
+        )  # fmt: skip
+        flags = span([five[name, damage, 10_000].flag for name in FOUR], share)
+        lines.append([damage, plain, f"{fixed}; flag {flags}", rule])
+    return table(["scenario", "plain mean", "five blocks", "rule"], lines)
+
+
+LAKES = {
+    "equal files": {},
+    "lognormal sizes": {"uneven": True},
+    "file effect sd 1": {"file_sd": 1.0},
+    "file effect sd 3, lognormal sizes": {"file_sd": 3.0, "uneven": True},
+    "5 of 500 files = 10⁶": {"bad": 5, "change": to(1e6)},
+    "5 of 500 files infinite": {"bad": 5, "change": to(np.inf)},
+    "25 of 500 = 10⁶, effect 1, lognormal sizes": {
+        "bad": 25,
+        "change": to(1e6),
+        "file_sd": 1.0,
+        "uneven": True,
+    },
+    "5 of 500 files × (−10)": {"bad": 5, "change": times(-10.0)},
+    "1 of 50 files × 1000": {"bad": 1, "change": times(1000.0), "n_files": 50},
+}
+
+
+def files(scale, seed, n_rows) -> str:
+    """Lakes of files: status and errors of both answers, in standard deviations of a row."""
+    lines = []
+    for title, options in LAKES.items():
+        for name in ("exponential", "normal"):
+            law, g = REGULAR[name], np.random.default_rng(seed)
+            own = dict(options)
+            n_files = own.pop("n_files", 500)
+            x, number_of = lake(law, n_files, n_rows // n_files, max(6, round(30 * scale)), g, **own)
+            found, _ = lake_answer(x, number_of, g)
+            words = [", ".join(status_list(s)) for s in found.status]
+            seen = "; ".join(f"{w} {words.count(w) / len(words):.2f}" for w in sorted(set(words)))
+            with np.errstate(invalid="ignore"):
+                errors = [
+                    np.sqrt(np.mean((e - law.mean) ** 2)) / law.sd
+                    for e in (found.row_estimate, found.file_estimate, found.estimate)
+                ]
+            named = found.suspect_cells.sum(axis=1).mean()
+            shown = ["none" if np.isnan(e) else f"{e:.2g}" for e in errors]
+            lines.append([title, name, seen, *shown, f"{named:.1f}"])
+    head = ["lake", "law", "status", "rms error rows", "files", "shown", "cells named"]
+    return table(head, lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--share", type=float, default=0.1, help="share of the full replications (default 0.1)"
+    )
+    options.add_argument("--most-rows", type=int, default=1_000_000, help="largest n")
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--output", type=Path, help="file to write; default standard output")
+    args = options.parse_args()
+    sizes = [n for n in REPEATS if n <= args.most_rows]
+    repeats = ", ".join(f"{n:,}: {max(6, round(REPEATS[n] * args.share))}" for n in sizes)
+    damages = list(DAMAGES)
+    regular = run(REGULAR, damages, sizes, args.share, args.seed)
+    other = run(HARD | OWN, ["clean"], sizes, args.share, args.seed)
+    parts = [
+        "# Rule for the number of blocks: tables\n",
+        f"Confidence level 0.99, seed {args.seed}. Replications by n: {repeats}. Fine blocks: "
+        + ", ".join(f"{n:,}: {fine_for(n):,}" for n in sizes)
+        + ".\n",
+        "## Nine regular laws\n",
+        "Range of nMSE over laws, least coverage of the order and of the exact interval, share of "
+        "`contaminated`; B: share beyond capacity, R: share carried by few rows. "
+        f"Bold: nMSE above {MOST_NMSE} or order coverage "
+        f"below {LEAST_COVERAGE}, a failure.\n",
+        results(regular, REGULAR, damages, sizes),
+        "## Clean data, law by law\n",
+        "Share of false alarms; nMSE; coverage of the order and the exact interval; R: carried by few rows.\n",
+        alarms({**regular, **other}, [*REGULAR, *HARD, *OWN], sizes),
+        "## Alternatives, n = 10,000\n",
+        f"nMSE for {' / '.join(FOUR)}.\n",
+        alternatives(args.share, args.seed),
+        f"## Lakes of files, n = {min(args.most_rows, 1_000_000):,}\n",
+        files(args.share, args.seed, min(args.most_rows, 1_000_000)),
+    ]
+    text = "\n".join(parts)
+    if args.output:
+        args.output.write_text(text, encoding="utf-8")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,317 @@
+"""Row-by-row twin of the block means: dictionaries of lists, one list for each group and block."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distmom.numerics.labels import file_cell, file_key, label_table, labels, stored_labels
+from distmom.numerics.random import stream_key
+from distmom.numerics.swor import SworTree
+from distmom.numerics.swor_leaf import leaf_sample
+from distmom.numerics.tree import DyadicTree
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.leaves import Rows
+from distmom.reductions.state import MeanState
+
+LEAF = 64
+"""Rows of a leaf in these tests; every room that counts rows of a leaf is told so by `small_leaves`."""
+
+
+def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let leaves have 64 rows, so that small files have many of them."""
+    import distmom.estimators.mean  # noqa: F401  (all users of the constant)
+    import distmom.reductions.leafwise
+    import distmom.reductions.rowwise  # noqa: F401
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("distmom.") and hasattr(module, "LEAF_ROWS"):
+            monkeypatch.setattr(module, "LEAF_ROWS", LEAF)
+
+
+@dataclass(frozen=True)
+class File:
+    """Rows of one file, for two or more columns; keys None: no groups."""
+
+    path: str
+    values: tuple[np.ndarray, ...]
+    valid: tuple[np.ndarray, ...]
+    keep: np.ndarray
+    keys: list[Any] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.keep.size)
+
+
+@dataclass
+class Twin:
+    """What the state should hold, by (column, group, place)."""
+
+    rows: dict[tuple[int, Any, int], list[float]] = field(default_factory=lambda: defaultdict(list))
+    n_rows: dict[Any, int] = field(default_factory=lambda: defaultdict(int))
+    n_null: dict[tuple[int, Any], int] = field(default_factory=lambda: defaultdict(int))
+    n_nan: dict[tuple[int, Any], int] = field(default_factory=lambda: defaultdict(int))
+    n_inf: dict[tuple[int, Any], int] = field(default_factory=lambda: defaultdict(int))
+    used: dict[tuple[int, Any], list[float]] = field(default_factory=lambda: defaultdict(list))
+
+
+def make_files(
+    sizes: Sequence[int], *, seed: int = 0, columns: int = 1, dirty: bool = True, groups: int = 0
+) -> list[File]:
+    """Files with nulls, NaN, infinities and a filter, if `dirty`; with `groups` keys, if positive."""
+    g = np.random.default_rng(seed)
+    files = []
+    for number, n in enumerate(sizes):
+        values = []
+        valid = []
+        for c in range(columns):
+            x = g.standard_t(3, n) + 10.0 * c
+            if dirty:
+                x[g.random(n) < 0.05] = np.nan
+                x[g.random(n) < 0.01] = np.inf
+                x[g.random(n) < 0.01] = -np.inf
+            x.flags.writeable = False
+            values.append(x)
+            valid.append(g.random(n) > 0.1 if dirty else np.ones(n, bool))
+        keep = g.random(n) > 0.2 if dirty else np.ones(n, bool)
+        # later files know other groups than earlier ones, and no file knows all of them
+        keys = (g.integers(0, groups, n) + number % 3).tolist() if groups else None
+        files.append(File(f"t/{number:03}.parquet", tuple(values), tuple(valid), keep, keys))
+    return files
+
+
+def twin(spec: BlockMeans, files: Sequence[File]) -> Twin:
+    """Row by row."""
+    out = Twin()
+    first = 0
+    places_of = _places(spec, files)
+    cells_start = spec.layout.n_blocks
+    for number, file in enumerate(files):
+        places = places_of(number, file, first)
+        cell = file_cell(file_key(spec.seed, file.path), spec.n_cells) if spec.n_cells else None
+        for row in np.flatnonzero(file.keep).tolist():
+            group = () if file.keys is None else ((1, file.keys[row]),)
+            out.n_rows[group] += 1
+            for c, (x, valid) in enumerate(zip(file.values, file.valid, strict=True)):
+                value = float(x[row])
+                if not valid[row]:
+                    out.n_null[c, group] += 1
+                    continue
+                out.n_nan[c, group] += math.isnan(value)
+                out.n_inf[c, group] += math.isinf(value)
+                if math.isnan(value) and spec.nan == "omit":
+                    continue
+                out.used[c, group].append(value)
+                for place in places[row]:
+                    out.rows[c, group, place].append(value)
+                if cell is not None:
+                    out.rows[c, group, cells_start + cell].append(value)
+        first += file.n_rows
+    return out
+
+
+def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
+    """For each row of a file, its blocks."""
+    layout = spec.layout
+    if isinstance(layout, NoRowBlocks):
+        return lambda number, file, first: [[] for _ in range(file.n_rows)]
+    if isinstance(layout, RandomBlocks):
+        table = label_table(spec.seed, layout.n_fine)
+
+        def random(number: int, file: File, first: int) -> list[list[int]]:
+            blocks = labels(0, file.n_rows, file_key(spec.seed, file.path), table) // layout.width
+            return [[b] for b in blocks.tolist()]
+
+        return random
+    if isinstance(layout, StoredBlocks):
+        total = sum(f.n_rows for f in files)
+        return lambda number, file, first: [
+            [b] for b in stored_labels(first, file.n_rows, total, layout.n_blocks).tolist()
+        ]
+    assert isinstance(layout, SworBlocks)
+    return _sampled_places(layout, files)
+
+
+def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
+    key = stream_key(layout.seed, "swor")
+    leaf_rows = leaf_rows_of(files)
+    counts = SworTree(leaf_rows).window(0, len(leaf_rows)).counts(key, layout.n_blocks, layout.block_size)
+    first_leaves = np.concatenate([[0], np.cumsum([-(-f.n_rows // LEAF) for f in files])])
+
+    def sampled(number: int, file: File, first: int) -> list[list[int]]:
+        places: list[list[int]] = [[] for _ in range(file.n_rows)]
+        for leaf in range(int(first_leaves[number]), int(first_leaves[number + 1])):
+            start = (leaf - int(first_leaves[number])) * LEAF
+            for block in range(layout.n_blocks):
+                for row in leaf_sample(key, block, leaf, leaf_rows[leaf], int(counts[block, leaf])).tolist():
+                    places[start + row].append(block)
+        return places
+
+    return sampled
+
+
+def leaf_rows_of(files: Sequence[File]) -> list[int]:
+    return [min(LEAF, f.n_rows - start) for f in files for start in range(0, f.n_rows, LEAF)]
+
+
+def compare(state: MeanState, expected: Twin, n_places: int) -> None:
+    """Counts exactly, means and second moments up to rounding, ruined ones by their kind."""
+    assert list(state.keys) == sorted(expected.n_rows)
+    for g, group in enumerate(state.keys):
+        assert state.n_rows[g] == expected.n_rows[group]
+        for c in range(state.counts.shape[0]):
+            kinds = (expected.n_null[c, group], expected.n_nan[c, group], expected.n_inf[c, group])
+            assert tuple(state.counts[c, g]) == kinds
+            for place in range(n_places):
+                _compare_cell(
+                    expected.rows.get((c, group, place), []), *(a[c, g, place] for a in state.moments)
+                )
+            if state.samples:
+                _compare_sample(state.samples[c].keys[g], state.samples[c].values[g], expected.used[c, group])
+
+
+def _compare_cell(values: list[float], count: int, mean: float, m2: float) -> None:
+    assert count == len(values)
+    finite = all(map(math.isfinite, values))
+    if not values:
+        assert mean == 0.0 and m2 == 0.0
+    elif finite:
+        right = math.fsum(values) / len(values)
+        spread = math.fsum((v - right) ** 2 for v in values)
+        assert mean == pytest.approx(right, rel=1e-12, abs=1e-12)
+        assert m2 == pytest.approx(spread, rel=1e-9, abs=1e-9)
+    else:
+        plain = sum(values)  # infinities of one sign stay, both signs or a NaN make NaN
+        assert mean == plain or (math.isnan(mean) and math.isnan(plain))
+        assert math.isnan(m2)
+
+
+def _compare_sample(keys: np.ndarray, values: np.ndarray, used: list[float]) -> None:
+    """All used rows where they fit, else some of them; never one twice."""
+    n = int(np.isfinite(keys).sum())
+    assert n == min(keys.size, len(used))
+    assert np.all(np.diff(keys[:n]) >= 0) and np.all(np.isnan(values[n:]))
+    left = sorted(used)
+    for value in values[:n].tolist():
+        if not math.isnan(value):
+            left.remove(value)  # ValueError if it is not there, or not often enough
+
+
+def cut(n_rows: int, sizes: Iterator[int] | int) -> Iterator[tuple[int, int]]:
+    """Batches that cover a file."""
+    start = 0
+    while start < n_rows:
+        size = sizes if isinstance(sizes, int) else next(sizes)
+        yield start, min(n_rows, start + size)
+        start += size
+
+
+def reduce_unit(
+    spec: BlockMeans,
+    files: Sequence[File],
+    *,
+    batch: int | Iterator[int] = 10**6,
+    window: Any = None,
+    rows: tuple[int, int] | None = None,
+) -> MeanState | None:
+    """The state of one unit: these files, or a range of rows of the only one."""
+    accumulator = spec.begin(len(files), window)
+    codes: dict[Any, int] = {}
+    for number, file in enumerate(files):
+        accumulator.start_file(number, file.path)
+        begin, end = rows or (0, file.n_rows)
+        for start, stop in cut(end - begin, batch):
+            low, high = begin + start, begin + stop
+            accumulator.add(_batch(file, low, high, codes), len(codes) if spec.grouped else 1)
+        accumulator.end_file()
+    keys = [((1, key),) for key in codes] if spec.grouped else [()]
+    return accumulator.result(keys)
+
+
+def _batch(file: File, low: int, high: int, codes: dict[Any, int]) -> Rows:
+    keep = file.keep[low:high]
+    valid = tuple(v[low:high] for v in file.valid)
+    numbers = None
+    if file.keys is not None:
+        pairs = zip(file.keys[low:high], keep, strict=True)
+        numbers = np.array([codes.setdefault(k, len(codes)) if kept else -1 for k, kept in pairs], np.int64)
+    return Rows(
+        low,
+        high - low,
+        tuple(v[low:high] for v in file.values),
+        tuple(None if v.all() else v for v in valid),
+        None if keep.all() else keep,
+        numbers,
+    )
+
+
+def window_of(spec: BlockMeans, files: Sequence[File], first: int, stop: int, rows: Any = None) -> Any:
+    """What a unit of files first … stop - 1 has to know of the lake."""
+    if isinstance(spec.layout, StoredBlocks):
+        return np.concatenate([[0], np.cumsum([f.n_rows for f in files])])[first:stop]
+    if not isinstance(spec.layout, SworBlocks):
+        return None
+    leaves = [-(-f.n_rows // LEAF) for f in files]
+    starts = np.concatenate([[0], np.cumsum(leaves)])
+    low, high = int(starts[first]), int(starts[stop])
+    if rows is not None:
+        low, high = low + rows[0] // LEAF, low - (-rows[1] // LEAF)
+    tree = SworTree(leaf_rows_of(files))
+    return (tree.window(low, high) if low < high else None), starts[first:stop]
+
+
+def reduce_all(spec: BlockMeans, files: Sequence[File], batch: int | Iterator[int] = 10**6) -> MeanState:
+    """One unit."""
+    state = reduce_unit(spec, files, batch=batch, window=window_of(spec, files, 0, len(files)))
+    assert state is not None
+    return state
+
+
+def reduce_in_units(spec: BlockMeans, files: Sequence[File], level: int) -> MeanState:
+    """Units of ``2**level`` files, merged by the dyadic rule."""
+    tree: DyadicTree[MeanState] = DyadicTree(len(files), spec.merge)
+    for index, first in enumerate(range(0, len(files), 1 << level)):
+        stop = min(first + (1 << level), len(files))
+        window = window_of(spec, files, first, stop)
+        tree.push(level, index, reduce_unit(spec, files[first:stop], batch=37, window=window))
+    assert tree.root is not None
+    return tree.root
+
+
+def reduce_in_parts(spec: BlockMeans, files: Sequence[File], leaf: int, level: int) -> MeanState:
+    """Parts of ``2**level`` leaves of `leaf` rows of every file, merged by the dyadic rule."""
+    whole: DyadicTree[MeanState] = DyadicTree(len(files), spec.merge)
+    for number, file in enumerate(files):
+        n_leaves = max(1, -(-file.n_rows // leaf))
+        parts: DyadicTree[MeanState] = DyadicTree(n_leaves, spec.merge)
+        step = leaf << level
+        for index, start in enumerate(range(0, max(file.n_rows, 1), step)):
+            rows = (start, min(start + step, file.n_rows))
+            window = window_of(spec, files, number, number + 1, rows)
+            parts.push(level, index, reduce_unit(spec, [file], batch=53, window=window, rows=rows))
+        whole.push(0, number, parts.root)
+    assert whole.root is not None
+    return whole.root
+
+
+def same_state(a: MeanState, b: MeanState) -> bool:
+    """Bit for bit, NaN being equal to NaN."""
+    arrays = [(a.n_rows, b.n_rows), (a.counts, b.counts), *zip(a.moments, b.moments, strict=True)]
+    for left, right in zip(a.samples, b.samples, strict=True):
+        arrays += zip(left, right, strict=True)
+    return a.keys == b.keys and all(_same_array(x, y) for x, y in arrays)
+
+
+def _same_array(x: np.ndarray, y: np.ndarray) -> bool:
+    if x.dtype.kind == "f":
+        x, y = np.where(np.isnan(x), np.nan, x), np.where(np.isnan(y), np.nan, y)
+    return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()

@@ -1,0 +1,216 @@
+"""Block means against an obvious twin that goes row by row."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reduction_twin import (
+    LEAF,
+    compare,
+    make_files,
+    reduce_all,
+    reduce_in_parts,
+    reduce_in_units,
+    reduce_unit,
+    same_state,
+    small_leaves,
+    twin,
+)
+
+from distmom.errors import DataError
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.rowwise import LEAVES_TOGETHER
+
+SEED = 12345
+SIZES = (150, 0, 1, 700, 64, 63, 65)
+TOTAL = sum(SIZES)
+LAYOUTS: dict[str, Layout] = {
+    "random": RandomBlocks(SEED, 15),
+    "random, neighbours kept together": RandomBlocks(SEED, 15, 3),
+    "random, one block": RandomBlocks(SEED, 1),
+    "random, more blocks than rows of a leaf": RandomBlocks(SEED, 105),
+    "stored": StoredBlocks(TOTAL, 15),
+    "files only": NoRowBlocks(),
+    "without replacement": SworBlocks(SEED, 5, 300),
+}
+
+
+@pytest.fixture(autouse=True)
+def leaves_of_64_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_leaves(monkeypatch)
+
+
+def spec_of(layout: Layout, **changes: object) -> BlockMeans:
+    spec = BlockMeans(("x", "y"), layout, 9, SEED, 40)
+    if isinstance(layout, SworBlocks):
+        spec = replace(spec, n_cells=1, sample_size=0)
+    return replace(spec, **changes)  # type: ignore[arg-type]
+
+
+def ungrouped_only(layout: Layout) -> bool:
+    """With groups, neighbouring fine blocks are kept together; without, the width is always 1."""
+    return isinstance(layout, RandomBlocks) and layout.width > 1
+
+
+CASES = [
+    pytest.param(layout, groups, id=f"{name}, {'grouped' if groups else 'ungrouped'}")
+    for name, layout in LAYOUTS.items()
+    for groups in (0, 4)
+    if groups or not ungrouped_only(layout)
+]
+
+
+@pytest.mark.parametrize("nan", ["omit", "keep"])
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str) -> None:
+    spec = spec_of(layout, grouped=bool(groups), nan=nan)
+    files = make_files(SIZES, columns=2, groups=groups)
+    compare(reduce_all(spec, files), twin(spec, files), layout.n_blocks + spec.n_cells)
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_clean_rows_too(layout: Layout, groups: int) -> None:
+    spec = spec_of(layout, grouped=bool(groups))
+    files = make_files(SIZES, columns=2, groups=groups, dirty=False)
+    compare(reduce_all(spec, files), twin(spec, files), layout.n_blocks + spec.n_cells)
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_any_cutting_into_batches_gives_the_same_bits(layout: Layout, groups: int) -> None:
+    spec = spec_of(layout, grouped=bool(groups))
+    files = make_files(SIZES, columns=2, groups=groups)
+    whole = reduce_all(spec, files)
+    for batch in (1, 7, 61, LEAF, 997):
+        assert same_state(whole, reduce_all(spec, files, batch)), batch
+    assert same_state(whole, reduce_all(spec, files, itertools.cycle([1, 100, 3, 64, 17])))
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_any_cutting_into_units_gives_the_same_bits(layout: Layout, groups: int) -> None:
+    spec = spec_of(layout, grouped=bool(groups))
+    files = make_files(SIZES, columns=2, groups=groups)
+    whole = reduce_all(spec, files)
+    for level in (0, 1, 2, 3):
+        assert same_state(whole, reduce_in_units(spec, files, level)), level
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None:
+    sizes = (700, 20, 1500, 513)
+    if isinstance(layout, StoredBlocks):
+        layout = StoredBlocks(sum(sizes), 15)
+    spec = spec_of(layout, grouped=bool(groups))
+    files = make_files(sizes, columns=2, groups=groups)
+    whole = reduce_all(spec, files)
+    leaf = LEAF * (LEAVES_TOGETHER if groups and not layout.by_leaf else 1)
+    for level in (0, 1, 2):
+        assert same_state(whole, reduce_in_parts(spec, files, leaf, level)), level
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+@pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
+def test_compiled_and_numpy_give_the_same_bits(layout: Layout, groups: int, dirty: bool) -> None:
+    spec = spec_of(layout, grouped=bool(groups))
+    files = make_files(SIZES, columns=2, groups=groups, dirty=dirty)
+    plain, compiled = spec, replace(spec, compiled=True)
+    assert same_state(reduce_all(plain, files), reduce_all(compiled, files))
+    assert same_state(reduce_in_units(plain, files, 1), reduce_in_units(compiled, files, 0))
+
+
+@given(
+    sizes=st.lists(st.integers(0, 200), min_size=1, max_size=6),
+    n_blocks=st.sampled_from([1, 2, 5, 9, 70, 105]),
+    groups=st.sampled_from([0, 0, 1, 3]),
+    level=st.integers(0, 3),
+    batch=st.lists(st.integers(1, 150), min_size=1, max_size=4),
+    seed=st.integers(0, 2**32),
+)
+def test_random_blocks_for_any_lake(
+    sizes: list[int], n_blocks: int, groups: int, level: int, batch: list[int], seed: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        small_leaves(patch)
+        spec = BlockMeans(("x",), RandomBlocks(seed, n_blocks), 3, seed, 8, grouped=bool(groups))
+        files = make_files(sizes, seed=seed, groups=groups)
+        if not any(f.n_rows for f in files):
+            assert reduce_unit(spec, files) is None
+            return
+        whole = reduce_all(spec, files, itertools.cycle(batch))
+        assert same_state(whole, reduce_in_units(spec, files, level))
+        compare(whole, twin(spec, files), n_blocks + 3)
+
+
+def test_groups_that_one_state_knows_and_the_other_does_not() -> None:
+    spec = spec_of(RandomBlocks(SEED, 5), grouped=True)
+    left, right = make_files((90,), columns=2, groups=2), make_files((80,), seed=1, columns=2, groups=2)
+    right = [replace(right[0], path="t/other.parquet", keys=[k + 1 for k in right[0].keys or []])]
+    a, b = reduce_all(spec, left), reduce_all(spec, right)
+    assert (a.keys, b.keys) == ((((1, 0),), ((1, 1),)), (((1, 1),), ((1, 2),)))
+    both = spec.merge(a, b)
+    compare(both, twin(spec, [*left, *right]), 5 + spec.n_cells)
+    only_left = both.keys.index(((1, 0),))
+    assert np.array_equal(both.moments.mean[:, only_left], a.moments.mean[:, 0])
+
+
+def test_merging_leaves_its_inputs_as_they_are() -> None:
+    spec = spec_of(RandomBlocks(SEED, 5), grouped=True)
+    a = reduce_all(spec, make_files((90,), columns=2, groups=2))
+    b = reduce_all(spec, make_files((0, 80), columns=2, groups=3))
+    before = pickle.dumps((a, b))
+    spec.merge(a, b)
+    assert pickle.dumps((a, b)) == before
+
+
+def test_values_are_never_written_to() -> None:
+    for layout in (LAYOUTS["random"], LAYOUTS["stored"], LAYOUTS["without replacement"]):
+        files = make_files(SIZES, columns=2)  # read-only arrays: writing to them would raise
+        kept = [v.tobytes() for f in files for v in f.values]
+        reduce_all(spec_of(layout), files)
+        reduce_all(spec_of(layout, compiled=True), files)
+        assert [v.tobytes() for f in files for v in f.values] == kept
+
+
+def test_a_unit_without_rows_has_no_state() -> None:
+    for layout in (RandomBlocks(SEED, 5), NoRowBlocks()):
+        for grouped in (False, True):
+            spec = spec_of(layout, grouped=grouped)
+            assert reduce_unit(spec, make_files((0, 0), columns=2, groups=2 if grouped else 0)) is None
+
+
+def test_a_filter_that_drops_every_row_leaves_counts_of_zero() -> None:
+    spec = spec_of(RandomBlocks(SEED, 5))
+    files = [replace(f, keep=np.zeros(f.n_rows, bool)) for f in make_files((100,), columns=2)]
+    state = reduce_all(spec, files)
+    assert state.n_rows.sum() == 0 and state.moments.count.sum() == 0
+
+
+@pytest.mark.parametrize("groups", [0, 2])
+def test_nan_is_refused_with_file_column_and_row(groups: int) -> None:
+    spec = spec_of(RandomBlocks(SEED, 5), nan="raise", grouped=bool(groups))
+    files = make_files((90, 80), columns=2, dirty=False, groups=groups)
+    y = files[1].values[1].copy()
+    y[[41, 70]] = np.nan
+    files[1] = replace(files[1], values=(files[1].values[0], y))
+    for batch in (1, 30, 1000):
+        with pytest.raises(DataError, match=r"t/001\.parquet: column 'y' is NaN in row 41"):
+            reduce_all(spec, files, batch)
+
+
+def test_state_bytes_are_those_of_the_state() -> None:
+    for groups in (0, 3):
+        spec = spec_of(RandomBlocks(SEED, 15), grouped=bool(groups))
+        state = reduce_all(spec, make_files((400,), columns=2, groups=groups))
+        counts = 8 * len(state.keys)
+        assert abs(spec.state_bytes(len(state.keys)) - state.nbytes) <= counts
+
+
+def test_a_reduction_is_small_when_it_travels() -> None:
+    for layout in LAYOUTS.values():
+        assert len(pickle.dumps(spec_of(layout))) < 1000
