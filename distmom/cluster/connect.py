@@ -66,7 +66,7 @@ def connect(
     if len(named) > 1:
         raise ConfigError(f"{' and '.join(named)} exclude each other; give one of them")
     for name in ("workers", "threads"):
-        if given[name] is not None and (not isinstance(given[name], int) or given[name] < 1):
+        if given[name] is not None and (type(given[name]) is not int or given[name] < 1):
             raise ConfigError(f"{name}: must be a whole number of at least 1, not {given[name]!r}")
     limit = parse_bytes(memory_limit)
     executor = _open(client, workers, scheduler, threads, limit, timeout)

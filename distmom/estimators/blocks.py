@@ -12,7 +12,7 @@ from distmom.theory import fine_blocks, mom_blocks, morm_blocks
 FINE = {"standard": 945, "many": 10_395}
 FINE_OF_GROUP = 105
 CAP = {"standard": 1_023, "many": 10_395}
-SAMPLE, SAMPLE_OF_GROUP = 1_024, 128
+SAMPLE, SAMPLE_OF_GROUP = 1_024, 64
 LEAST_FILES = 10
 """With fewer files, cells of whole files say nothing."""
 

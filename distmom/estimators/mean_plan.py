@@ -112,7 +112,8 @@ def plan_mean(
         seed,
         blocks.sample_size,
         grouped,
-        options.nan,  # type: ignore[arg-type]
+        nan=options.nan,  # type: ignore[arg-type]
+        most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only

@@ -47,7 +47,7 @@ def to_float64(array: pa.Array) -> tuple[Values, Valid]:
     Returns
     -------
     values : (n,) float64
-        A read-only view of Arrow's memory for float64, else a new array. Anything at null positions.
+        A view of Arrow's memory for float64, else a new array; read-only. Anything at null positions.
     valid : (n,) bool, or None
         None where nothing is null. NaN is not null.
 
@@ -94,6 +94,7 @@ def _plain_values(kind: np.dtype[np.generic], array: pa.Array) -> tuple[Values, 
     values = np.frombuffer(data, kind, n, array.offset * kind.itemsize)
     if values.dtype != np.float64 or not values.flags.aligned:
         values = values.astype(np.float64)
+    values.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
     return values, None if bitmap is None or array.null_count == 0 else _bits(array, 0)
 
 

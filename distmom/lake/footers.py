@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import DataError, DistmomError
+from distmom.errors import DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
 
@@ -87,8 +87,8 @@ def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
         return 1.0
     group = metadata.row_group(0)
     positions = column_positions(parquet)
-    sizes = [group.column(i).total_compressed_size for i in range(group.num_columns)]
-    asked = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
+    sizes: list[int] = [group.column(i).total_compressed_size for i in range(group.num_columns)]
+    asked: int = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
     return max(asked / max(sum(sizes), 1), 1e-3)
 
 
@@ -144,6 +144,13 @@ def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str]) -> pq.Parq
         )
 
 
+def problem(error: Exception, damage: str) -> str:
+    """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
+    if isinstance(error, pa.ArrowNotImplementedError):
+        return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
+    return f"is {damage}: {first_line(error)}"
+
+
 @contextmanager
 def _named_errors(filesystem: pafs.FileSystem, root: str, file: FileRef) -> Iterator[None]:
     """Turn PyArrow's errors into one line that names the file.
@@ -155,6 +162,11 @@ def _named_errors(filesystem: pafs.FileSystem, root: str, file: FileRef) -> Iter
         yield
     except DistmomError:
         raise
+    except MemoryError as error:
+        raise ResourceError(
+            f"file {file.path}: memory does not suffice to read it ({first_line(error)}); "
+            "use fewer threads, or rewrite the file if it is damaged"
+        ) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         check_unchanged(filesystem, root, file)
         if isinstance(error, PermissionError):
@@ -162,4 +174,4 @@ def _named_errors(filesystem: pafs.FileSystem, root: str, file: FileRef) -> Iter
         number = getattr(error, "errno", None)
         if isinstance(error, OSError) and number is not None:
             raise type(error)(number, f"file {file.path}: {first_line(error)}") from error
-        raise DataError(f"file {file.path} is damaged or no Parquet file: {first_line(error)}") from error
+        raise DataError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}") from error

@@ -172,6 +172,9 @@ class _ColumnCodes:
 
     def _encode_dictionary(self, array: pa.DictionaryArray, keep: Mask) -> Codes:
         dictionary = array.dictionary
+        if patypes.is_string_view(dictionary.type) or patypes.is_binary_view(dictionary.type):
+            text = patypes.is_string_view(dictionary.type)  # Arrow cannot take from views
+            dictionary = dictionary.cast(pa.large_string() if text else pa.large_binary())
         if self._dictionary is None or not dictionary.equals(self._dictionary):
             self._dictionary = dictionary
             self._of_dictionary = self._known_codes(dictionary)

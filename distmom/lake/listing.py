@@ -206,7 +206,8 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
         elif info.type == pafs.FileType.File:
             if relative.count("/") > MOST_LEVELS:
                 raise DataError(
-                    f"under {root}, folders lie more than {MOST_LEVELS} deep: a link leads back to a folder above it?"
+                    f"under {root}, folders lie more than {MOST_LEVELS} deep: "
+                    "a link leads back to a folder above it?"
                 )
             files.append(info)
             if relative.endswith(".metadata.json"):

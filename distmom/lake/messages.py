@@ -16,6 +16,8 @@ def suggestion(wrong: str, names: Iterable[str]) -> str:
     """``"; did you mean 'amount'?"`` for a misspelled name, else the names there are (at most eight)."""
     known = list(names)
     lower = {name.lower(): name for name in known}
+    if wrong.lower() in lower:
+        return f"; did you mean {lower[wrong.lower()]!r}?"
     close = [lower[near] for near in difflib.get_close_matches(wrong.lower(), lower, n=2)]
     if close:
         return f"; did you mean {' or '.join(map(repr, close))}?"

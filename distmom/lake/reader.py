@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from distmom.errors import DataError
 from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
-from distmom.lake.messages import first_line
 from distmom.lake.partitions import typed_value
 from distmom.lake.schema import Reference, Role, check_type
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
@@ -185,7 +184,7 @@ def _arrays(
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError) as error:
-            if getattr(error, "errno", None) is not None:
+            if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
                 raise
             raise DataError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
@@ -211,5 +210,6 @@ def _locate(
                     pass
             except (pa.ArrowException, OSError) as cause:
                 name = parquet.schema.column(position).path
-                return f"file {file.path} is damaged: row group {group}, column {name!r}: {first_line(cause)}"
-    return f"file {file.path} is damaged after row {rows.first + done}: {first_line(error)}"
+                place = f"damaged in row group {group}, column {name!r}"
+                return f"file {file.path} {footers.problem(cause, place)}"
+    return f"file {file.path} {footers.problem(error, f'damaged after row {rows.first + done}')}"

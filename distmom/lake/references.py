@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.messages import suggestion
-from distmom.lake.schema import Reference, Role, check_type, fits, kind_of
+from distmom.lake.schema import Reference, Role, check_type, fits, kind_of, type_name
 from distmom.lake.source import FileRef
 
 Schemas = Callable[[], Iterator[tuple[FileRef, pa.Schema]]]
@@ -93,7 +93,7 @@ def _look(
     type_ = schema.field(positions[0]).type
     if kind_of(type_) != "null":
         where = "the folders' names" if is_partition else file
-        found[name] = Reference(name, where, str(type_), kind_of(type_))
+        found[name] = Reference(name, where, type_name(type_), kind_of(type_))
 
 
 def check_role(name: str, role: Role, reference: Reference | None, schemas: Schemas) -> None:
@@ -128,8 +128,8 @@ def check_role(name: str, role: Role, reference: Reference | None, schemas: Sche
 
 def _both(name: str, reference: Reference, type_: pa.DataType, file: str) -> DataError:
     return DataError(
-        f"column {name!r} is {reference.type} in {reference.file} but {type_} in {file}: the two do not mix; "
-        "give the files of one type only, or rewrite the others"
+        f"column {name!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
+        "the two do not mix; give the files of one type only, or rewrite the others"
     )
 
 

@@ -116,6 +116,11 @@ def _rare_kind(type_: pa.DataType) -> Kind:
     return "other"
 
 
+def type_name(type_: pa.DataType) -> str:
+    """Name of a type in messages: a dictionary is only how its values are kept."""
+    return str(type_.value_type if patypes.is_dictionary(type_) else type_)
+
+
 def partition_arrow_type(kind: PartitionType) -> pa.DataType:
     """Arrow type of a partition column."""
     return pa.int64() if kind == "int" else pa.string()
@@ -137,13 +142,15 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
         return
     if reference is not None and reference.kind != kind:
         raise DataError(
-            f"column {column!r} is {reference.type} in {reference.file} but {type_} in {file}: "
+            f"column {column!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
             f"{_WORDS[reference.kind]} and {_WORDS[kind]} do not mix; give the files of one type only, "
             "or rewrite the others"
         )
     if not fits_role:
         remedy = _REMEDIES.get(kind, "choose another column")
-        raise DataError(f"column {column!r} is {type_} in {_name(file)}: {_ACTIONS[role]}; {remedy}")
+        raise DataError(
+            f"column {column!r} is {type_name(type_)} in {_name(file)}: {_ACTIONS[role]}; {remedy}"
+        )
 
 
 def fits(role: Role, kind: Kind) -> bool:

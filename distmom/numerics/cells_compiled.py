@@ -1,4 +1,4 @@
-"""Compiled running moments of cells; the NumPy twin with the same bits is in ``cells.py``."""
+"""Compiled running moments of cells; the NumPy twins with the same bits are in ``cells.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -6,28 +6,64 @@ from __future__ import annotations
 
 import math
 
-from distmom.numerics._jit import njit
+import numpy as np
+
+from distmom.numerics._jit import inline, njit
+
+U = np.uint64
+_LAST = U(15)  # PERMUTATIONS - 1
+
+
+@inline
+def _mix(z):
+    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
+    return z ^ (z >> U(31))
 
 
 @njit
-def welford(x, gone, cells, count, mean, m2):
+def add_rows(x, gone, cells, table):
     """Add each value to the moments of its cell; `gone` of size 0 means that all rows count."""
     some_gone = gone.size > 0
     for i in range(x.size):
         if some_gone and gone[i]:
             continue
-        c = cells[i]
+        cell = table[cells[i]]
         v = x[i]
-        n = count[c] + 1
-        count[c] = n
-        delta = v - mean[c]
+        n = cell[0] + 1.0
+        cell[0] = n
+        mean = cell[1]
+        delta = v - mean
         if math.isfinite(delta):
-            moved = mean[c] + delta / float(n)
-            m2[c] += delta * (v - moved)
-            mean[c] = moved
-        elif math.isfinite(mean[c]) and math.isfinite(v):
-            mean[c] = mean[c] * ((float(n) - 1.0) / float(n)) + v / float(n)
-            m2[c] = math.inf
+            moved = mean + delta / n
+            cell[2] += delta * (v - moved)
+            cell[1] = moved
+        elif math.isfinite(mean) and math.isfinite(v):
+            cell[1] = mean * ((n - 1.0) / n) + v / n
+            cell[2] = math.inf
         else:
-            mean[c] = v if n == 1 else mean[c] + v
-            m2[c] = math.nan
+            cell[1] = v if n == 1.0 else mean + v
+            cell[2] = math.nan
+
+
+@njit
+def label_cells(codes, first_row, key, forward, blocks, n_blocks, out):
+    """Cell of each row: code * n_blocks + block of its label."""
+    k_labels = forward.shape[1]
+    n = codes.size
+    i = 0
+    run = first_row // k_labels
+    offset = first_row - run * k_labels
+    while i < n:
+        z = _mix(U(run) * U(0x9E3779B97F4A7C15) + key)
+        row = forward[np.int64(z & _LAST)]
+        rotation = np.int64(((z >> U(32)) * U(k_labels)) >> U(32))
+        m = min(k_labels - offset, n - i)
+        for j in range(m):
+            label = np.int64(row[offset + j]) - rotation
+            if label < 0:
+                label += k_labels
+            out[i + j] = codes[i + j] * n_blocks + blocks[label]
+        i += m
+        offset = 0
+        run += 1

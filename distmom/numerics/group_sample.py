@@ -42,7 +42,7 @@ class GroupSampler:
             from distmom.numerics.group_sample_compiled import offer_rows
 
             none = gone if gone is not None else np.empty(0, np.bool_)
-            offer_rows(key, first_row, codes, x, none, self._below, self._keys, self._values, self._fill)
+            offer_rows(~key, first_row, codes, x, none, self._below, self._keys, self._values, self._fill)
             return
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)

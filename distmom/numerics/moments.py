@@ -59,7 +59,9 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         from distmom.numerics.moments_compiled import merge_flat
 
-        out = Moments.empty(*left.count.shape)  # C-contiguous, whatever the inputs: their flat views are filled
+        out = Moments.empty(
+            *left.count.shape
+        )  # C-contiguous, whatever the inputs: their flat views are filled
         merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -8,6 +8,7 @@ the rows they belong to are drawn without replacement, which costs nothing for r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,13 +34,16 @@ class RowSample(NamedTuple):
         """A sample of no rows."""
         return cls(np.full((n_groups, size), np.inf), np.full((n_groups, size), np.nan))
 
+    def each(self, change: Callable[[Floats, float], Floats]) -> RowSample:
+        """A change of shape of both arrays; its second argument is what stands for no row."""
+        return RowSample(change(self.keys, np.inf), change(self.values, np.nan))
 
-def merge_samples(left: RowSample, right: RowSample) -> RowSample:
-    """The sample of the union of two disjoint sets of rows, group by group."""
-    keys = np.concatenate([left.keys, right.keys], axis=1)
-    values = np.concatenate([left.values, right.values], axis=1)
-    order = np.argsort(keys, axis=1, kind="stable")[:, : left.keys.shape[1]]
-    return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
+    def merge(self, other: RowSample) -> RowSample:
+        """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
+        keys = np.concatenate([self.keys, other.keys], axis=1)
+        values = np.concatenate([self.values, other.values], axis=1)
+        order = np.argsort(keys, axis=1, kind="stable")[:, : self.keys.shape[1]]
+        return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
 
 
 def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:

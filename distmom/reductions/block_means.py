@@ -30,6 +30,8 @@ class BlockMeans:
         Rows kept as a uniform sample, of each column and group.
     grouped : bool
         Whether rows come with group codes.
+    most_bytes : int, optional
+        Memory that the groups of one unit may take; more is a ResourceError.
     nan : {"omit", "raise", "keep"}
         What a NaN does: left out and counted, an error, or a value that ruins its block.
     compiled : bool
@@ -42,6 +44,7 @@ class BlockMeans:
     seed: int
     sample_size: int
     grouped: bool = False
+    most_bytes: int | None = None
     nan: NanPolicy = "omit"
     compiled: bool = False
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cells import add_cells
-from distmom.numerics.labels import label_table, labels, stored_edges, stored_labels
+from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments, total
 from distmom.numerics.random import stream_key
@@ -57,15 +57,22 @@ class Layout(Protocol):
 
     @property
     def by_leaf(self) -> bool:
-        """Whether grouped rows, too, must be taken leaf by leaf, `row_blocks` being undefined."""
+        """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
+        ...
+
+    @property
+    def cells_per_group(self) -> int:
+        """Cells that the rows of one group are collected in."""
         ...
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:
         """Moments of one leaf (of one group, unless `by_leaf`)."""
         ...
 
-    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:
-        """The block of each of the `n_rows` rows that start at `place`."""
+    def row_cells(
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
+        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
         ...
 
 
@@ -93,10 +100,15 @@ class RandomBlocks:
         blocks = _one_group(blocks)
         return blocks, total(blocks, compiled=compiled)
 
-    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
         table = label_table(self.seed, self.n_fine)
-        blocks = labels(place.first_row, n_rows, place.key, table)
-        return blocks if self.width == 1 else blocks // self.width
+        return block_cells(codes, place.first_row, place.key, table, self.width, compiled=compiled)
 
 
 @dataclass(frozen=True)
@@ -116,9 +128,15 @@ class StoredBlocks:
         blocks = _one_group(stored_moments(rows.x, rows.gone, first, edges, compiled=compiled))
         return blocks, total(blocks, compiled=compiled)
 
-    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
         first = int(window[place.file]) + place.first_row
-        return stored_labels(first, n_rows, self.total_rows, self.n_blocks)
+        return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
 
 
 @dataclass(frozen=True)
@@ -127,12 +145,15 @@ class NoRowBlocks:
 
     n_blocks: int = 0
     by_leaf = False
+    cells_per_group = 1
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
         return Moments.empty(1, 0), whole_moments(rows, compiled=compiled)
 
-    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
-        raise NotImplementedError("there are no row blocks")
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
+        return codes
 
 
 @dataclass(frozen=True)
@@ -147,6 +168,7 @@ class SworBlocks:
     n_blocks: int
     block_size: int
     by_leaf = True
+    cells_per_group = 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
         tree, first_leaves = window
@@ -162,7 +184,9 @@ class SworBlocks:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
 
-    def row_blocks(self, n_rows: int, place: Place, window: Any) -> NDArray[np.int64]:  # noqa: D102
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
         raise NotImplementedError("a row may belong to several samples")
 
 
@@ -178,9 +202,10 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size, 1)])
         return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled)
-    out = Moments.empty(rows.n_groups)
-    add_cells(rows.x, rows.gone, rows.codes, out, compiled=compiled)
-    return out
+    groups = Cells(compiled=compiled)
+    groups.grow(rows.n_groups)
+    groups.add(rows.x, rows.gone, rows.codes)
+    return groups.moments(rows.n_groups)
 
 
 def _one_group(moments: Moments) -> Moments:

@@ -9,7 +9,7 @@ import numpy as np
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS
 from distmom.numerics.moments import Moments
-from distmom.numerics.sample import RowSample, leaf_sample, merge_samples
+from distmom.numerics.sample import RowSample, leaf_sample
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import LeafCutter, Rows
@@ -27,7 +27,11 @@ class LeafwiseMeans:
         self._window = window
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
-        self._samplers = [LeafSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns] if spec.sample_size else []
+        self._samplers = (
+            [LeafSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns]
+            if spec.sample_size
+            else []
+        )
         self._cutter = LeafCutter()
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
@@ -88,9 +92,7 @@ class LeafSampler:
         """Offer the rows of the next leaf of the file with this key."""
         below = float(self._sample.keys[0, -1])
         number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
-        keys, rows = leaf_sample(
-            key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled
-        )
+        keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled)
         if keys.size:
             self._fresh.append(RowSample(keys[None, :], leaf.x[rows][None, :]))
             self._n_fresh += keys.size
@@ -99,7 +101,7 @@ class LeafSampler:
 
     def _settle(self) -> None:
         fresh = RowSample(*(np.concatenate(arrays, axis=1) for arrays in zip(*self._fresh, strict=True)))
-        self._sample = merge_samples(self._sample, fresh)
+        self._sample = self._sample.merge(fresh)
         self._fresh, self._n_fresh = [], 0
 
     def result(self) -> RowSample:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.cells import add_cells
+from distmom.errors import ResourceError
+from distmom.numerics.cells import CELL_BYTES, Cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS
@@ -34,11 +34,12 @@ class RowwiseMeans:
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
         self._spec = spec
         self._window = window
-        self._blocks = max(spec.layout.n_blocks, 1)  # without row blocks, one cell for each group
+        self._blocks = spec.layout.cells_per_group
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
-        self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns]
-        self._cells = [Moments.empty(0) for _ in spec.columns]
+        self._cells = [Cells(compiled=spec.compiled) for _ in spec.columns]
+        wanted = spec.columns if spec.sample_size else ()
+        self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._filled = False
         self._n_groups = 0
@@ -47,7 +48,8 @@ class RowwiseMeans:
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
-        self._n_groups = n_groups
+        if n_groups > self._n_groups:
+            self._make_room(n_groups)
         start = 0
         while start < rows.n_rows:
             stretch = LEAF_ROWS * LEAVES_TOGETHER
@@ -57,43 +59,44 @@ class RowwiseMeans:
             if (rows.first_row + stop) % stretch == 0:
                 self._push()
 
+    def _make_room(self, n_groups: int) -> None:
+        each = self._blocks * CELL_BYTES + 32 * self._spec.sample_size
+        needed = n_groups * each * len(self._cells)
+        if self._spec.most_bytes is not None and needed > self._spec.most_bytes:
+            raise ResourceError(
+                f"{self._path or 'the data'}: {n_groups:,} groups need {needed / 1e6:,.0f} MB in one unit of "
+                f"work, more than the {self._spec.most_bytes / 1e6:,.0f} MB it may use; group by fewer "
+                "values, filter with where, or allow more memory_limit"
+            )
+        self._n_groups = n_groups
+        for cells in self._cells:
+            cells.grow(n_groups * self._blocks)
+
     def _take(self, rows: Rows) -> None:
         spec, codes = self._spec, rows.codes
         assert codes is not None
         place = Place(self._key, rows.first_row, self._number)
-        cells = codes
-        if spec.layout.n_blocks:
-            cells = codes * self._blocks + spec.layout.row_blocks(rows.n_rows, place, self._window)
+        cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
         for c, found in enumerate(self._census.scan(rows, self._n_groups, place, self._path)):
-            self._room(c)
             x = rows.values[c]
-            add_cells(x, found.gone, cells, self._cells[c], compiled=spec.compiled)
-            if spec.sample_size:
+            self._cells[c].add(x, found.gone, cells)
+            if self._samplers:
                 self._samplers[c].offer(self._key, rows.first_row, codes, x, found.gone, self._n_groups)
         self._filled = True
-
-    def _room(self, c: int) -> None:
-        """Make room for the groups met so far, doubling so that growth stays linear."""
-        cells = self._cells[c]
-        need = self._n_groups * self._blocks
-        if cells.count.size < need:
-            more = max(need, 2 * cells.count.size) - cells.count.size
-            self._cells[c] = cells.each(lambda a: np.pad(a, (0, more)))
 
     def _push(self) -> None:
         if not self._filled:
             return
         shape = (len(self._cells), self._n_groups, self._blocks)
         size = self._n_groups * self._blocks
-        arrays = zip(*(cells.at(slice(size)) for cells in self._cells), strict=True)
+        arrays = zip(*(cells.moments(size) for cells in self._cells), strict=True)
         blocks = Moments(*(np.stack(columns).reshape(shape) for columns in arrays))
         whole = total(blocks, compiled=self._spec.compiled)
         if self._spec.layout.n_blocks == 0:
             blocks = Moments.empty(*shape[:2], 0)
         self._tree.push_leaf(blocks, whole)
         for cells in self._cells:
-            for array in cells:
-                array[:] = 0
+            cells.start_anew()
         self._filled = False
 
     def end_file(self) -> None:  # noqa: D102
@@ -104,7 +107,6 @@ class RowwiseMeans:
         moments = self._tree.result(len(keys))
         if moments is None:
             return None
-        wanted = self._samplers if self._spec.sample_size else []
-        samples = tuple(sampler.result(len(keys)) for sampler in wanted)
-        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
-        return in_key_order(state)
+        samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
+        census = self._census
+        return in_key_order(MeanState(tuple(keys), census.n_rows, census.counts, moments, samples))

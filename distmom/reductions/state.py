@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.moments import Moments, merge
-from distmom.numerics.sample import RowSample, merge_samples
+from distmom.numerics.sample import RowSample
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""
@@ -32,7 +32,7 @@ class MeanState:
     moments : Moments of shape (C, G, n_blocks + n_cells)
         First the row blocks, then the cells that hold whole files.
     samples : tuple of RowSample, length C
-        Uniform samples of the used rows, shape (G, size); size 0 where none is wanted.
+        Uniform samples of the used rows, shape (G, size); empty where none is wanted.
     """
 
     keys: tuple[Key, ...]
@@ -58,7 +58,7 @@ def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -
         left.n_rows + right.n_rows,
         left.counts + right.counts,
         merge(left.moments, right.moments, compiled=compiled),
-        tuple(merge_samples(a, b) for a, b in zip(left.samples, right.samples, strict=True)),
+        tuple(a.merge(b) for a, b in zip(left.samples, right.samples, strict=True)),
     )
 
 
@@ -80,7 +80,7 @@ def _aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         spread(state.n_rows, 0),
         spread(state.counts, 1),
         state.moments.each(lambda a: spread(a, 1)),
-        tuple(RowSample(spread(s.keys, 0, np.inf), spread(s.values, 0, np.nan)) for s in state.samples),
+        tuple(s.each(lambda a, none: spread(a, 0, none)) for s in state.samples),
     )
 
 
@@ -94,5 +94,5 @@ def in_key_order(state: MeanState) -> MeanState:
         state.n_rows[order],
         state.counts[:, order],
         state.moments.each(lambda a: a[:, order]),
-        tuple(RowSample(s.keys[order], s.values[order]) for s in state.samples),
+        tuple(s.each(lambda a, _: a[order]) for s in state.samples),
     )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from distmom.report.results import Results
+
+
+NAMED, LINES = 5, 12
+"""Names in a remark, and remarks of a kind: a run of many groups should not bury its table."""
 
 
 def number(value: float | None) -> str:
@@ -27,7 +32,7 @@ def as_table(results: Results) -> Table:
     names = list(results[0].group or ()) if len(results) else []
     many = len({r.column for r in results}) > 1 or not names
     for name in ["column"] * many + names:
-        table.add_column(name, overflow="fold")
+        table.add_column(_cell(name), overflow="fold")
     level = f"{results[0].confidence_level:.6g}" if len(results) else ""
     for name in ("estimate", f"{level} interval", "plain mean", "rows used", "blocks"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -36,7 +41,7 @@ def as_table(results: Results) -> Table:
         group = [_cell((r.group or {})[name]) for name in names]
         interval = f"{number(r.interval[0])} … {number(r.interval[1])}" if r.interval else "-"
         table.add_row(
-            *([r.column] if many else []),
+            *([_cell(r.column)] if many else []),
             *group,
             number(r.estimate),
             interval,
@@ -44,51 +49,85 @@ def as_table(results: Results) -> Table:
             f"{r.n_used:,}",
             str(r.n_blocks),
             "; ".join(r.status),
+            style=None if r.status == ("ok",) else "yellow",
         )
     return table
 
 
 def _cell(value: Any) -> str:
-    return "null" if value is None else str(value)
+    return "null" if value is None else printable(str(value))
+
+
+def printable(text: str) -> str:
+    """The text on one line, without signs that a terminal would obey: they are shown as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def remarks(results: Results) -> list[str]:
     """What a reader should know beside the table, each once: missing rows, bad files, why no interval."""
-    lines: list[str] = []
+    same: dict[str, list[str]] = {}
+    own: list[str] = []
     for r in results:
-        name = r.column if not r.group else f"{r.column} ({', '.join(_cell(v) for v in r.group.values())})"
+        name = _cell(r.column)
+        if r.group:
+            name += f" ({', '.join(_cell(v) for v in r.group.values())})"
         if r.interval is None and r.interval_reason and r.interval_kind != "none":
-            lines.append(f"{name}: no interval: {r.interval_reason}")
+            same.setdefault(f"no interval: {r.interval_reason}", []).append(name)
+        for note in r.notes:
+            same.setdefault(note, []).append(name)
         if r.other_estimate is not None:
-            lines.append(
-                f"{name}: blocks of rows and blocks of files disagree; the other answer is "
-                f"{number(r.other_estimate)}"
-            )
+            other = number(r.other_estimate)
+            own.append(f"{name}: blocks of rows and blocks of files disagree; the other answer is {other}")
         if r.accused_files:
-            shown = ", ".join(r.accused_files[:5])
-            more = f" and {len(r.accused_files) - 5} more" if len(r.accused_files) > 5 else ""
-            lines.append(f"{name}: files that stand out: {shown}{more}")
-        lines += [f"{name}: {note}" for note in r.notes]
+            own.append(f"{name}: files that stand out: {_listed(map(printable, r.accused_files))}")
+    lines = [f"{_listed(names)}: {text}" for text, names in same.items()]
+    lines += _shortened(own, "remarks of this kind")
+    lines += _left_out(results)
+    skipped = [
+        f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
+    ]
+    return lines + _shortened(skipped, "files skipped")
+
+
+def _left_out(results: Results) -> list[str]:
+    """Missing and infinite values of each column, over all groups."""
+    lines = []
     for column in dict.fromkeys(r.column for r in results):
         mine = [r for r in results if r.column == column]
-        left_out = [
-            f"{total:,} {what}"
-            for what, total in (
-                ("null", sum(r.n_null for r in mine)),
-                ("NaN", sum(r.n_nan for r in mine)),
-                ("infinite", sum(r.n_inf for r in mine)),
-            )
-            if total
-        ]
-        if left_out:
-            lines.append(f"{column}: {', '.join(left_out)} of {sum(r.n_rows for r in mine):,} rows")
-    for skipped in results.data.get("skipped", ()):
-        lines.append(f"skipped {skipped['file']}: {skipped['reason']}")
+        totals = (
+            ("null", sum(r.n_null for r in mine)),
+            ("NaN", sum(r.n_nan for r in mine)),
+            ("infinite", sum(r.n_inf for r in mine)),
+        )
+        found = ", ".join(f"{total:,} {what}" for what, total in totals if total)
+        if found:
+            lines.append(f"{_cell(column)}: {found} of {sum(r.n_rows for r in mine):,} rows")
     return lines
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + more
+
+
+def _shortened(lines: list[str], what: str) -> list[str]:
+    """At most `LINES` lines of a kind."""
+    if len(lines) <= LINES:
+        return lines
+    return [*lines[: LINES - 1], f"… and {len(lines) - LINES + 1:,} more {what}"]
 
 
 def as_text(results: Results, width: int = 110) -> str:
     """The table and the remarks as plain text."""
+    return "\n".join([table_text(results, width), *remarks(results)])
+
+
+def table_text(results: Results, width: int) -> str:
+    """The table alone as plain text."""
     import io
 
     from rich.console import Console
@@ -96,6 +135,4 @@ def as_text(results: Results, width: int = 110) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, highlight=False, emoji=False, markup=False)
     console.print(as_table(results))
-    for line in remarks(results):
-        console.print(line, soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -26,14 +26,6 @@ def test_threads_when_nothing_is_said() -> None:
         assert (executor.threads, executor.threads_per_process, executor.memory) == (3, 3, 400_000_000)
 
 
-def test_threads_end_with_the_connection() -> None:
-    units = plan_units(listing([1] * 4), max_files=1)
-    with connect(threads=2) as executor:
-        run_units(Spell((1,) * 4), units, record, executor)
-    with pytest.raises(AttributeError):
-        executor.pool  # type: ignore[attr-defined]  # noqa: B018
-
-
 def test_the_active_client_is_used_and_left_open(inproc_client: Any) -> None:
     with inproc_client.as_current():
         with connect() as executor:

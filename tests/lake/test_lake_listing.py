@@ -67,7 +67,7 @@ def test_patterns(write, tmp_path):
     assert open_lake(f"{root}/d2/**").n_ignored == 1
     with pytest.raises(DataError, match=r"no Parquet file under .*x\*"):
         open_lake(f"{root}/x*")
-    with pytest.raises(DataError, match="no such folder: .*/nowhere"):
+    with pytest.raises(DataError, match=r"no such folder: .*/nowhere"):
         open_lake(f"{tmp_path}/nowhere/*.parquet")
 
 
@@ -116,20 +116,23 @@ def test_paths_are_decoded_and_normalised_but_opened_as_they_are(write, tmp_path
     write("t/a%20b.parquet", X)
     write("t/" + unicodedata.normalize("NFD", "größe.parquet"), X)
     lake = open_lake(tmp_path / "t")
-    assert [file.path for file in lake.files] == ["a b.parquet", unicodedata.normalize("NFC", "größe.parquet")]
+    assert [file.path for file in lake.files] == [
+        "a b.parquet",
+        unicodedata.normalize("NFC", "größe.parquet"),
+    ]
     assert all(file.location is not None for file in lake.files)
     assert read(tmp_path / "t", ("x",)).mean() == 2.0
     write("t/a b.parquet", X)
-    with pytest.raises(DataError, match="two files are called a b.parquet once decoded"):
+    with pytest.raises(DataError, match=r"two files are called a b\.parquet once decoded"):
         open_lake(tmp_path / "t")
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(DataError, match="no such file or folder: .*absent") as caught:
+    with pytest.raises(DataError, match=r"no such file or folder: .*absent") as caught:
         open_lake(tmp_path / "absent")
     assert "\n" not in str(caught.value)
     (tmp_path / "empty/_hidden").mkdir(parents=True)
-    with pytest.raises(DataError, match="no Parquet file under .*empty"):
+    with pytest.raises(DataError, match=r"no Parquet file under .*empty"):
         open_lake(tmp_path / "empty")
     with pytest.raises(ConfigError, match="a path must be a text that is not empty"):
         open_lake("")
@@ -150,7 +153,7 @@ def test_delta_table_is_refused_by_folder_but_read_by_its_list(write, tmp_path, 
     live = write("t/part-1.parquet", {"x": [1.0, 3.0]})
     (tmp_path / "t/_delta_log").mkdir()
     for data in (tmp_path / "t", tmp_path, f"{tmp_path}/t/*.parquet", f"{tmp_path}/**/*.parquet"):
-        with pytest.raises(DataError, match="is a Delta table: .*@list.txt"):
+        with pytest.raises(DataError, match=r"is a Delta table: .*@list\.txt"):
             open_lake(data)
     (tmp_path / "t/day=1").mkdir()
     write("t/day=1/part-2.parquet", X)
@@ -194,16 +197,16 @@ def test_file_references_are_small_and_picklable(write, tmp_path):
     assert len(data) < 100 * len(files)
 
 
-def test_twenty_thousand_files_list_quickly(tmp_path):
-    for i in range(20_000):
+def test_thousands_of_files_list_quickly(tmp_path):
+    for i in range(5_000):
         os.close(os.open(tmp_path / f"p{i:06}.parquet", os.O_CREAT | os.O_WRONLY))
     best = float("inf")
     for _ in range(3):
         start = time.thread_time()
         lake = open_lake(tmp_path)
         best = min(best, time.thread_time() - start)
-    assert len(lake.files) == 20_000
-    assert best < 1.0  # 0.2 s on a quiet machine
+    assert len(lake.files) == 5_000
+    assert best < 0.5  # 0.05 s on a quiet machine
 
 
 def test_hive_null_key_beside_integers(write, tmp_path, read):

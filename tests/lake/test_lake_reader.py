@@ -27,7 +27,7 @@ def test_only_nulls_in_the_first_file(write, tmp_path, read):
     rows = read(tmp_path / "t", ("x",), ("g",))
     assert rows.column() == [None, None, None, 2.0, 4.0]
     assert rows.keys == [(None,), (None,), (None,), ("a",), ("b",)]
-    os.rename(tmp_path / "t/0.parquet", tmp_path / "t/2.parquet")
+    (tmp_path / "t/0.parquet").rename(tmp_path / "t/2.parquet")
     assert read(tmp_path / "t", ("x",), ("g",)).column() == [2.0, 4.0, None, None, None]
     assert read(tmp_path / "t", ("x",), where="g = 'a'").column() == [2.0]
 
@@ -146,13 +146,17 @@ def test_two_columns_of_one_name(tmp_path):
 def test_destroyed_page_header_names_file_row_group_and_column(write, tmp_path):
     values = np.random.default_rng(0).normal(size=50_000)
     path = write(
-        "t/0.parquet", {"y": values, "x": values}, compression="none", use_dictionary=False, row_group_size=30_000
+        "t/0.parquet",
+        {"y": values, "x": values},
+        compression="none",
+        use_dictionary=False,
+        row_group_size=30_000,
     )
     chunk = pq.read_metadata(path).row_group(1).column(1)
     data = bytearray(path.read_bytes())
     data[chunk.data_page_offset : chunk.data_page_offset + 36] = b"\xff" * 36
     path.write_bytes(data)
-    with pytest.raises(DataError, match=r"file 0\.parquet is damaged: row group 1, column 'x': ") as caught:
+    with pytest.raises(DataError, match=r"file 0\.parquet is damaged in row group 1, column 'x': ") as caught:
         batches(tmp_path / "t", ("y", "x"))
     assert "\n" not in str(caught.value)
     assert len(batches(tmp_path / "t", ("y",))) == 1
@@ -164,7 +168,7 @@ def test_random_bytes_in_the_header(write, tmp_path):
     data = bytearray(path.read_bytes())
     data[4:40] = np.random.default_rng(1).bytes(36)
     path.write_bytes(data)
-    with pytest.raises(DataError, match=r"file 0\.parquet is damaged: row group 0, column 'x'"):
+    with pytest.raises(DataError, match=r"file 0\.parquet is damaged in row group 0, column 'x'"):
         batches(path)
 
 
@@ -230,13 +234,16 @@ def test_every_codec(write, tmp_path, read):
 
 def test_codec_that_is_not_available(write, tmp_path, monkeypatch):
     write("t/0.parquet", {"x": [1.0, 3.0]}, compression="brotli")
-    monkeypatch.setattr(footers.pa.Codec, "is_available", staticmethod(lambda name: name != "brotli"), raising=True)
-    footers._codec_available.cache_clear()
-    try:
-        with pytest.raises(DataError, match=rf"file 0\.parquet: its codec BROTLI .* pyarrow {pa.__version__}"):
-            batches(tmp_path / "t")
-    finally:
-        footers._codec_available.cache_clear()
+    monkeypatch.setattr(footers, "_codec_available", lambda codec: codec != "BROTLI")
+    with pytest.raises(DataError, match=rf"file 0\.parquet: its codec BROTLI .* pyarrow {pa.__version__}"):
+        batches(tmp_path / "t")
+
+
+def test_which_codecs_count_as_available():
+    for codec in ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "LZ4", "LZ4_RAW", "BROTLI"):
+        assert footers._codec_available(codec)
+    assert not footers._codec_available("LZO")
+    assert not footers._codec_available("UNKNOWN")
 
 
 def test_narrow_and_wide_types_from_files(write, tmp_path, read):
@@ -326,12 +333,15 @@ def test_any_range_of_rows_in_any_batches(ragged, batch_rows, start, length):
 
 def test_bytes_of_batches_add_up_to_the_columns_size(ragged):
     metadata = pq.read_metadata(ragged)
-    size = sum(metadata.row_group(g).column(0).total_compressed_size for g in range(metadata.num_row_groups))
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    size = sum(group.column(0).total_compressed_size for group in groups if group.num_rows)
     assert sum(batch.n_bytes for batch in batches(ragged, batch_rows=64)) == size
 
 
 def test_batches_do_not_grow_with_the_row_group(write):
-    path = write("a.parquet", {"x": np.arange(2_000_000.0), "y": np.zeros(2_000_000)}, row_group_size=2_000_000)
+    path = write(
+        "a.parquet", {"x": np.arange(2_000_000.0), "y": np.zeros(2_000_000)}, row_group_size=2_000_000
+    )
     lake = open_lake(path)
     before = pa.total_allocated_bytes()
     peak = 0
@@ -351,8 +361,10 @@ def test_reader_is_small_and_picklable(write, tmp_path):
     assert len(data) < 2_000
     again = pickle.loads(data)
     assert again == reader
-    assert len(list(again.batches(lake.files[7]))) == 1
-    assert list(again.batches(lake.files[2])) == []
+    assert [len(list(again.batches(file))) for file in lake.files if file.partition[0] in ("2", "3")] == [
+        0,
+        1,
+    ]
 
 
 def test_reading_does_not_read_the_whole_lakes_footers(write, tmp_path, monkeypatch):

@@ -1,11 +1,9 @@
 """Block moments of one leaf against a row-by-row twin; compiled and NumPy kernels bit for bit."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.cells import add_cells
 from distmom.numerics.labels import file_key, label_table, labels, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments
@@ -129,34 +127,3 @@ def test_stored_blocks_equal_the_row_by_row_twin(first, n, k, seed, holes):
     total = first + n + 13
     got = stored_moments(x, gone if holes else None, first, stored_edges(total, k))
     assert_close(got, slow_moments(x, gone, stored_labels(first, n, total, k), k), scale=1e6)
-
-
-@given(st.integers(0, 800), st.integers(1, 40), st.integers(0, 2**20), st.booleans(), st.booleans())
-def test_running_cells_equal_the_twins(n, k, seed, holes, infinite):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)
-    if infinite and n:
-        x[rng.integers(0, n, 2)] = [np.inf, -np.inf]
-    gone = rng.random(n) < 0.3 * holes
-    cells = rng.integers(0, k, n)
-    found = []
-    for compiled in (False, True):
-        out = Moments.empty(k)
-        for part in (slice(0, n // 3), slice(n // 3, n)):  # any cutting of the rows gives the same bits
-            add_cells(x[part], gone[part] if holes else None, cells[part], out, compiled=compiled)
-        found.append(out)
-    whole = Moments.empty(k)
-    add_cells(x, gone, cells, whole, compiled=True)
-    assert same_bits(found[0], found[1]) and same_bits(found[0], whole)
-    assert_close(whole, slow_moments(x, gone, cells, k), scale=1e4)
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_running_cells_keep_groups_of_very_different_levels(compiled):
-    rng = np.random.default_rng(0)
-    cells = rng.integers(0, 3, 3000)
-    x = np.array([1e12, 0.0, -1e-6])[cells] + rng.normal(size=3000) * np.array([1.0, 1e-3, 1e-9])[cells]
-    out = Moments.empty(3)
-    add_cells(x, None, cells, out, compiled=compiled)
-    spread = np.sqrt(out.m2 / out.count)
-    assert np.allclose(spread, [1.0, 1e-3, 1e-9], rtol=0.1)

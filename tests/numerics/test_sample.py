@@ -7,7 +7,7 @@ from scipy import stats
 
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
-from distmom.numerics.sample import RowSample, leaf_sample, merge_samples
+from distmom.numerics.sample import RowSample, leaf_sample
 
 
 def take(key, n, size, gone=None, below=np.inf, leaf=0):
@@ -61,7 +61,7 @@ def test_merging_is_exact_in_any_order():
         parts.append(pad)
     forward, backward = parts[0], parts[-1]
     for a, b in zip(parts[1:], parts[-2::-1], strict=True):
-        forward, backward = merge_samples(forward, a), merge_samples(b, backward)
+        forward, backward = forward.merge(a), b.merge(backward)
     assert np.array_equal(forward.values, backward.values)
     assert np.isfinite(forward.values).all()
 
@@ -75,7 +75,7 @@ def test_every_row_is_as_likely_as_any_other():
             keys, rows = take(key, n, 10, leaf=leaf)
             if leaf == 0:
                 first_only[rows] += 1
-            samples = merge_samples(samples, RowSample(keys[None], (rows + start)[None].astype(float)))
+            samples = samples.merge(RowSample(keys[None], (rows + start)[None].astype(float)))
             start += n
         counts[samples.values[0].astype(int)] += 1
     # counts of a sample without replacement vary a little less than multinomial ones: the test is safe
@@ -108,9 +108,12 @@ def test_group_samples_do_not_depend_on_batches_or_engine(n, groups, seed, cut, 
 
 
 def test_group_samples_are_uniform():
-    counts = np.zeros(200)
+    """Chi-square over 2,000 files of 200 rows, failure probability 1e-6; keys alike in all files fail it."""
+    counts, alike = np.zeros(200), np.zeros(200)
     for seed in range(2000):
-        sampler = GroupSampler(8, compiled=True)
-        sampler.offer(file_key(seed, "a"), 0, np.zeros(200, np.int64), np.arange(200.0), None, 1)
-        counts[sampler.result(1).values[0].astype(int)] += 1
+        for key, target in ((file_key(seed, "a"), counts), (file_key(5, "a"), alike)):
+            sampler = GroupSampler(8, compiled=True)
+            sampler.offer(key, 0, np.zeros(200, np.int64), np.arange(200.0), None, 1)
+            target[sampler.result(1).values[0].astype(int)] += 1
     assert stats.chisquare(counts).pvalue > 1e-6
+    assert stats.chisquare(alike).pvalue < 1e-6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_leaves import LEAF
 
 from distmom.numerics.labels import file_cell, file_key, label_table, labels, stored_labels
 from distmom.numerics.random import stream_key
@@ -21,21 +21,6 @@ from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import MeanState
-
-LEAF = 64
-"""Rows of a leaf in these tests; every room that counts rows of a leaf is told so by `small_leaves`."""
-
-
-def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let leaves have 64 rows, so that small files have many of them."""
-    import distmom.estimators.mean  # noqa: F401  (all users of the constant)
-    import distmom.reductions.leafwise
-    import distmom.reductions.rowwise  # noqa: F401
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("distmom.") and hasattr(module, "LEAF_ROWS"):
-            monkeypatch.setattr(module, "LEAF_ROWS", LEAF)
-
 
 @dataclass(frozen=True)
 class File:

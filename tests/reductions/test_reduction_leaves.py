@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reduction_twin import LEAF, make_files, reduce_unit, small_leaves
+from reduction_twin import make_files
+from small_leaves import LEAF, patch_leaves
 
 from distmom.reductions.leaves import LeafCutter, Rows, scan
 from distmom.reductions.row_count import RowCount
@@ -20,7 +21,7 @@ def rows_from(first: int, n: int) -> Rows:
 @given(st.lists(st.integers(1, 3 * LEAF), min_size=1, max_size=8))
 def test_leaves_are_cut_by_the_row_number_alone(sizes: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        small_leaves(patch)
+        patch_leaves(patch)
         cutter, leaves, first = LeafCutter(), [], 0
         for n in sizes:
             leaves += cutter.add(rows_from(first, n))
@@ -31,14 +32,14 @@ def test_leaves_are_cut_by_the_row_number_alone(sizes: list[int]) -> None:
 
 
 def test_a_whole_leaf_is_passed_on_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_leaves(monkeypatch)
+    patch_leaves(monkeypatch)
     rows = rows_from(0, 2 * LEAF)
     for leaf in LeafCutter().add(rows):
         assert np.shares_memory(leaf.values[0], rows.values[0])
 
 
 def test_masks_and_codes_of_pieces_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_leaves(monkeypatch)
+    patch_leaves(monkeypatch)
     cutter = LeafCutter()
     valid = np.array([True, False])
     list(cutter.add(Rows(0, 2, (np.zeros(2),), (valid,), None, np.array([0, 1]))))
@@ -89,4 +90,3 @@ def test_rows_that_pass_the_filter_are_counted() -> None:
             accumulator.end_file()
         assert accumulator.result([()]) == right
     assert spec.merge(3, 4) == 7
-    assert reduce_unit  # the same helper serves both files

@@ -189,7 +189,7 @@ def _columns(operator: Operator, left: pa.Array, right: pa.Array) -> Logic:
         return _boolean(None)
     type_ = _common_type(sides[0].type, sides[1].type)
     if type_ is not None:
-        sides = [side.cast(type_) for side in sides]
+        sides = [side.cast(type_, safe=type_ != pa.float64()) for side in sides]  # integers are rounded
     result = _call(_FUNCTIONS[operator], *[side[0] if len(side) < n_rows else side for side in sides])
     return result[0] if n_rows == 1 else result
 

@@ -1,0 +1,100 @@
+"""From failures to one line on standard error and an exit code."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+import click
+
+from distmom.errors import DistmomError, ResourceError
+
+INTERNAL, USAGE, RESOURCES, INTERRUPTED = 1, 2, 6, 130
+DEBUG_HINT = "; set DISTMOM_DEBUG=1 for the traceback"
+
+
+def run_guarded(command: Callable[[], int]) -> int:
+    """Run a command and return its exit code; a failure is told in one line on standard error."""
+    try:
+        code = command()
+        write_stdout("")
+    except KeyboardInterrupt:
+        return _tell("interrupted", INTERRUPTED)
+    except click.ClickException as error:
+        return _tell(_usage(error), USAGE)
+    except BrokenPipeError:  # of help or version: whoever reads has seen enough
+        silence_stdout()
+        return 0
+    except DistmomError as error:
+        return _tell(f"{error}{DEBUG_HINT if error.exit_code == INTERNAL else ''}", error.exit_code)
+    except MemoryError:
+        return _tell("out of memory; use fewer threads, columns or groups", RESOURCES)
+    except Exception as error:
+        return _tell(f"internal error: {type(error).__name__}: {error}{DEBUG_HINT}", INTERNAL)
+    return code
+
+
+def write_stdout(text: str) -> None:
+    """Write and flush. A reader that went away (``| head``) is no failure; a full disk is.
+
+    Raises
+    ------
+    ResourceError
+        If standard output cannot take the text.
+    """
+    if sys.stdout is None:  # closed by the shell: >&-
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+    except OSError as error:
+        silence_stdout()
+        raise ResourceError(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+def write_stderr(text: str) -> None:
+    """Write a line; that nobody can read it is no reason to fail."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+def silence_stdout() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's last flush does not complain."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _tell(text: str, code: int) -> int:
+    if os.environ.get("DISTMOM_DEBUG"):
+        import traceback
+
+        write_stderr(traceback.format_exc().rstrip())
+    if not text.isprintable():
+        from distmom.report.text import printable
+
+        text = printable(text)
+    write_stderr(f"distmom: {text}")
+    return code
+
+
+def _usage(error: click.ClickException) -> str:
+    """A usage error in one line: what is wrong, what was meant, where to look."""
+    if isinstance(error, click.NoSuchOption):
+        text = f"no such option: {error.option_name}"
+        near = difflib.get_close_matches(error.option_name, error.possibilities or (), 1)
+        text += f"; did you mean {near[0]}?" if near else ""
+    else:
+        text = " ".join(error.format_message().split()).rstrip(".")
+        text = text[:1].lower() + text[1:]
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "distmom"
+    return f"{text}; see '{path} --help'"

@@ -1,0 +1,106 @@
+"""The program ``distmom``: its commands, and what becomes of their failures."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from distmom.cli.failures import run_guarded
+from distmom.cli.mean import mean_command
+from distmom.cli.run import run_command
+
+COMPLETION = "_DISTMOM_COMPLETE"
+
+
+class Program(click.Group):
+    """A group of commands of which every ending is an exit code and at most one line."""
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """Run one command line; the exit code."""
+        return run_guarded(lambda: self._invoke(list(arguments)))
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
+        """Run one command line and leave with its exit code, as click's own entry point does."""
+        sys.exit(self.run(sys.argv[1:] if args is None else args))
+
+    def _invoke(self, arguments: list[str]) -> int:
+        wish = os.environ.get(COMPLETION)
+        if wish:
+            from click.shell_completion import shell_complete
+
+            return shell_complete(self, {}, "distmom", COMPLETION, wish)
+        try:
+            with self.make_context("distmom", arguments) as context:
+                return int(self.invoke(context) or 0)
+        except click.exceptions.Exit as end:  # after --help and --version
+            return end.exit_code
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or suggest the one that was meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"no command {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def prepare_process() -> None:
+    """Settings of a process that is nothing but this program; they also reach the workers it starts."""
+    if not os.environ.get("DISTMOM_DEBUG"):
+        import warnings
+
+        # hints for programmers: what a user should know is said by distmom itself
+        warnings.simplefilter("ignore")
+        os.environ.setdefault("PYTHONWARNINGS", "ignore")
+        os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from distmom.estimators.versions import VERSION
+
+        click.echo(f"distmom {VERSION}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Program,
+    name="distmom",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=False,
+    invoke_without_command=True,
+    epilog="Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files "
+    "skipped; 5 no finite answer, too few rows, or an answer beyond capacity (5 also where files were "
+    "skipped); 6 memory, disk or cluster; 130 interrupted.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def program(ctx: click.Context) -> int:
+    """Robust means with honest uncertainty, from Parquet lakes with heavy tails or bad rows and files."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        return 2
+    return 0
+
+
+program.add_command(mean_command)
+program.add_command(run_command)

@@ -1,0 +1,17 @@
+"""``distmom run``: a batch job from its configuration file."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("run", short_help="Run a batch job from its TOML configuration.")
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("--dry-run", is_flag=True, help="Check the configuration and show the plan; read no rows.")
+@click.option("--log-json", is_flag=True, help="Log one JSON object a line on standard error.")
+@click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
+def run_command(config: str, dry_run: bool, log_json: bool, quiet: bool) -> int:
+    """Run the batch job whose name stands under the key 'pipeline' in a TOML file."""
+    from pipelines.job import run_config
+
+    return run_config(config, dry_run=dry_run, log_json=log_json, quiet=quiet)

@@ -1,0 +1,111 @@
+"""What a command prints: results or plans, as tables or as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from distmom.cli.failures import write_stderr, write_stdout
+
+if TYPE_CHECKING:
+    from distmom.report import Results
+
+UNLIMITED = 100_000
+"""Columns of a table that is not for a terminal: no line is wrapped."""
+
+
+def show_results(results: Results, *, as_json: bool, quiet: bool) -> None:
+    """The table on standard output and the remarks on standard error, or the JSON document alone."""
+    if as_json:
+        show_json(results.to_dict())
+        return
+    _show_table(results)
+    if not quiet:
+        from distmom.report.text import remarks
+
+        for line in remarks(results):
+            write_stderr(line)
+
+
+def show_json(document: dict[str, Any]) -> None:
+    """One JSON document on standard output."""
+    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=not _utf8())
+    write_stdout(text + "\n")
+
+
+def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
+    """What a run would do: a line for each number, or a JSON document with no results."""
+    if as_json:
+        show_json(plan_document(plan))
+        return
+    shown = {k: f"{len(v)} files" if k == "skipped" else v for k, v in plan.items() if v not in (None, [])}
+    width = max(map(len, shown)) + 2
+    lines = (f"{name.replace('_', ' '):{width}}{_number(value)}\n" for name, value in shown.items())
+    write_stdout("".join(lines) + "nothing was read; run without --dry-run to get the answer\n")
+
+
+def plan_document(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan in the form that every command's JSON has."""
+    from distmom.estimators.versions import versions
+    from distmom.report.results import SCHEMA_VERSION
+
+    numbers = {k: v for k, v in plan.items() if k not in ("seed", "skipped")}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "results": [],
+        "data": {"n_files": plan["n_files"], "n_bytes": plan["n_bytes"], "skipped": plan["skipped"]},
+        "run": {
+            "seconds": None,
+            "seed": plan["seed"],
+            "workers": plan["threads"],
+            "versions": versions(),
+        },
+        "plan": numbers,
+    }
+
+
+@contextmanager
+def messages_on_stderr(quiet: bool) -> Iterator[None]:
+    """Lines of the logger ``distmom`` on standard error; with `quiet` only its errors."""
+    logger = logging.getLogger("distmom")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s distmom: %(message)s"))
+    before = logger.level
+    logger.setLevel(logging.ERROR if quiet else logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+def _show_table(results: Results) -> None:
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    from distmom.report.text import as_table, table_text
+
+    if sys.stdout is None or not sys.stdout.isatty():
+        text = table_text(results, UNLIMITED)
+        write_stdout((text if _utf8() else text.replace("─", "-").replace("…", "..")) + "\n")
+        return
+    table = as_table(results)
+    console = Console(markup=False, emoji=False, highlight=False)
+    # on a narrow terminal lines run over, since a number must never be cut
+    needed = Measurement.get(console, console.options.update(max_width=UNLIMITED), table).minimum
+    with console.capture() as captured:
+        console.print(table, width=max(console.width, needed))
+    write_stdout(captured.get())
+
+
+def _utf8() -> bool:
+    return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,104 @@
+"""What a robust mean would do, told without doing it."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import ThreadExecutor, connect, parse_bytes
+from distmom.errors import ConfigError
+from distmom.estimators.mean import mean, open_data
+from distmom.estimators.mean_plan import plan_mean
+from distmom.estimators.options import MeanOptions, check_count
+from distmom.numerics.random import resolve_seed
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor
+
+
+def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:
+    """The plan of `distmom.mean` for the same arguments: files, bytes, units, memory, blocks.
+
+    The listing is read, one footer for the columns' types, and the footers of all files where blocks or units
+    depend on the number of rows. No row is read, and no worker process is started.
+
+    Parameters
+    ----------
+    data, column, **options
+        As for `distmom.mean`.
+
+    Returns
+    -------
+    dict
+        ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
+        ``n_units``, ``largest_unit_bytes``, ``scheme``, ``n_blocks``, ``block_size``, ``fine_blocks``,
+        ``rows_drawn``, ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``,
+        ``skipped`` (files whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence
+        where block sizes depend on how many rows pass, which only a run can tell.
+
+    Raises
+    ------
+    ConfigError, DataError, NoAnswerError, ResourceError
+        As `distmom.mean`, for what can be known beforehand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distmom.estimators.explain import explain_mean
+    >>> plan = explain_mean(np.zeros(1000), n_blocks=5)
+    >>> plan["n_rows"], plan["n_blocks"]
+    (1000, 5)
+    """
+    try:
+        given = inspect.signature(mean).bind(data, column, **options)
+    except TypeError as error:
+        raise ConfigError(f"explain_mean: {error}") from error
+    given.apply_defaults()
+    wanted = given.arguments
+    chosen = MeanOptions(**{f.name: wanted[f.name] for f in fields(MeanOptions)})
+    check_count("batch_rows", wanted["batch_rows"])
+    # a Generator must not be advanced by looking
+    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
+    source, read = open_data(
+        data, column, wanted["by"], wanted["where"], wanted["missing"], wanted["batch_rows"]
+    )
+    source.reader(read)  # names and the condition are checked with the filter still in place
+    sampled_filter = chosen.scheme == "swor" and read.where is not None
+    counted = replace(read, where=None) if sampled_filter else read
+    in_memory = not hasattr(source, "root")
+    where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
+    with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+        plan = plan_mean(source, counted, chosen, seed, executor, None)
+        told = plan.describe(executor)
+    told["seed"] = shown
+    told["skipped"] = [s._asdict() for s in plan.skipped]
+    told["filter"] = (
+        "the rows that pass the filter are counted when it runs; the numbers here are those without it"
+        if sampled_filter
+        else None
+    )
+    return told
+
+
+@contextmanager
+def _place(
+    client: Any, workers: int | None, scheduler: str | None, threads: int | None, limit: Any
+) -> Iterator[Executor]:
+    """An executor as the run would have it; worker processes are imagined rather than started."""
+    if workers is None or client is not None or scheduler is not None or threads is not None:
+        with connect(client, workers, scheduler, threads, limit) as executor:
+            yield executor
+        return
+    check_count("workers", workers)
+    from distmom.cluster.machine import memory_bytes, usable_cpus
+
+    imagined = ThreadExecutor(workers, parse_bytes(limit) or memory_bytes() // usable_cpus())
+    imagined.threads_per_process = 1
+    try:
+        yield imagined
+    finally:
+        imagined.close()

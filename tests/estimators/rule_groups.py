@@ -1,0 +1,77 @@
+"""Small groups of rows of many kinds, as block moments, for the tests of the rule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.moments import Moments
+
+
+def moments_of(x, label, n_blocks):
+    """Moments of the rows of each label, straight from NumPy."""
+    count, mean, m2 = np.zeros(n_blocks, np.int64), np.zeros(n_blocks), np.zeros(n_blocks)
+    for block in range(n_blocks):
+        part = x[label == block]
+        if part.size:
+            with np.errstate(all="ignore"):
+                first = part[0] if np.isfinite(part[0]) else 0.0
+                count[block], mean[block] = part.size, first + np.mean(part - first)
+                finite = np.isfinite(mean[block])
+                m2[block] = np.sum((part - mean[block]) ** 2) if finite else np.nan
+    return count, mean, m2
+
+
+LAWS = {
+    "normal": lambda g, n: g.normal(size=n),
+    "shifted": lambda g, n: 1e6 + g.normal(size=n),
+    "pareto": lambda g, n: g.pareto(2.1, n),
+    "constant": lambda g, n: np.full(n, 0.1),
+    "mostly zero": lambda g, n: np.where(g.random(n) < 0.8, 0.0, g.exponential(size=n)),
+    "rare": lambda g, n: (g.random(n) < 0.02) * 1.0,
+    "few values": lambda g, n: g.integers(0, 3, n) * 1.0,
+}
+WILD = {
+    "none": lambda g, x, file: x,
+    "one": lambda g, x, file: np.where(np.arange(x.size) == 0, 1e9, x),
+    "rows": lambda g, x, file: np.where(g.random(x.size) < 0.02, 1e6, x),
+    "many rows": lambda g, x, file: np.where(g.random(x.size) < 0.2, 1e6, x),
+    "moderate": lambda g, x, file: np.where(g.random(x.size) < 0.05, x + 30.0, x),
+    "infinite": lambda g, x, file: np.where(g.random(x.size) < 0.005, np.inf, x),
+    "both infinite": lambda g, x, file: np.where(
+        g.random(x.size) < 0.01, np.inf * g.choice([-1, 1], x.size), x
+    ),
+    "nearly all infinite": lambda g, x, file: np.where(g.random(x.size) < 0.3, np.inf, x),
+    "files": lambda g, x, file: np.where(file % 23 == 5, 1e6, x),
+    "infinite files": lambda g, x, file: np.where(file % 23 == 5, -np.inf, x),
+}
+
+
+def make_group(seed, n, law, wild, n_fine, n_cells, n_files, deal):
+    """Rows of one group in fine blocks, cells of files, and a sample."""
+    g = np.random.default_rng(seed)
+    file = np.sort(np.minimum(g.integers(0, n_files, n), g.integers(0, n_files, n)))
+    x = WILD[wild](g, LAWS[law](g, n), file)
+    if deal == "stratified":
+        label = np.concatenate([g.permutation(n_fine) for _ in range(n // n_fine + 1)])[:n]
+    else:
+        label = g.integers(0, n_fine, n) if deal == "random" else (g.random(n) ** 2 * n_fine).astype(int)
+    cell_of_file = g.integers(0, n_cells, n_files)
+    cell = cell_of_file[file] if n else np.zeros(0, int)
+    sample = g.permutation(x)[:128]
+    return moments_of(x, label, n_fine), moments_of(x, cell, n_cells), sample
+
+
+def stack(groups):
+    """Arrays of all groups for the package, lists for the twin."""
+    rows = Moments(*(np.stack([group[0][i] for group in groups]) for i in range(3)))
+    files = Moments(*(np.stack([group[1][i] for group in groups]) for i in range(3)))
+    n_sample = np.array([group[2].size for group in groups], np.int64)
+    sample = np.full((len(groups), max(n_sample.max(initial=0), 1)), np.nan)
+    for line, group in zip(sample, groups, strict=True):
+        line[: group[2].size] = group[2]
+    return rows, files, sample, n_sample
+
+
+def a_batch(law="pareto", wild="rows", n_groups=6, n=2000, n_fine=105):
+    made = [make_group(seed, n, law, wild, n_fine, 105, 400, "stratified") for seed in range(n_groups)]
+    return stack(made)

@@ -1,0 +1,134 @@
+"""The same lake and seed give the same bits, however the work is cut and whoever does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mean_lakes import cut_work, dirty_lake, same, write
+from small_leaves import patch_leaves
+
+import distmom as dm
+from distmom.estimators import mean_plan
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "random": {},
+    "random, grouped": {"by": "key"},
+    "random, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.3"},
+    "two columns": {"column": ["x", "y"]},
+    "NaN kept": {"nan": "keep", "n_blocks": 301},
+    "seven blocks": {"n_blocks": 7},
+    "seven blocks, grouped": {"n_blocks": 7, "by": "name"},
+    "paper": {"n_blocks": "paper"},
+    "block size": {"block_size": 50},
+    "many fine blocks": {"fine": "many"},
+    "stored": {"order": "stored"},
+    "stored, grouped": {"order": "stored", "by": "key"},
+    "samples": {"scheme": "swor", "n_blocks": 7, "block_size": 90},
+    "samples, large": {"scheme": "swor", "n_blocks": 3, "block_size": 1_500},
+    "samples, grouped": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "by": "key"},
+    "samples, filtered": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "where": "u > 0.3"},
+    "samples by tau": {"scheme": "swor", "tau": 0.3},
+    "files": {"block_by": "file"},
+    "files, grouped": {"block_by": "file", "by": "key", "n_blocks": 3},
+}
+EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"))
+
+
+def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
+    return dm.mean(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
+
+
+@EACH
+def test_threads(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, options)
+    cut_work(monkeypatch, max_files=1)
+    for threads in (1, 2, 4):
+        assert same(right, run(lake, options, threads=threads)), threads
+
+
+@EACH
+def test_batches(lake: Path, options: dict[str, Any]) -> None:
+    right = run(lake, options)
+    for batch_rows in (1, 7, 10**6):
+        assert same(right, run(lake, options, batch_rows=batch_rows)), batch_rows
+
+
+@EACH
+def test_units_of_files(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, options)
+    for cut in ({"max_files": 1}, {"max_files": 3}, {"unit_bytes": 20_000}, {"unit_bytes": 10**9}):
+        cut_work(monkeypatch, **cut)
+        assert same(right, run(lake, options)), cut
+
+
+@EACH
+def test_compiled(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, options)
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
+    assert same(right, run(lake, options))
+    cut_work(monkeypatch, max_files=2)
+    assert same(right, run(lake, options, threads=2, batch_rows=33))
+
+
+@EACH
+def test_parts_of_files(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_leaves(monkeypatch)
+    right = run(lake, options)
+    monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    units: list[int] = []
+    plan = mean_plan.plan_units
+    for unit_bytes in (600, 2_000, 6_000):
+
+        def planned(*args: Any, _bytes: int = unit_bytes, **kwargs: Any) -> Any:
+            cut = plan(*args, **{**kwargs, "unit_bytes": _bytes, "max_files": 4})
+            units.append(sum(u.rows is not None for u in cut))
+            return cut
+
+        monkeypatch.setattr(mean_plan, "plan_units", planned)
+        assert same(right, run(lake, options, threads=2, batch_rows=50)), unit_bytes
+    assert max(units) > 0 or options.get("by"), "the files were to be cut"
+
+
+def test_parts_of_files_with_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_leaves(monkeypatch)
+    g = np.random.default_rng(0)
+    for i, n in enumerate((2_500, 100, 1_100)):
+        write(tmp_path / f"{i}.parquet", {"x": g.normal(size=n), "key": g.integers(0, 4, n)})
+    right = run(tmp_path, {"by": "key"})
+    monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
+    cut_work(monkeypatch, unit_bytes=4_000)
+    assert same(right, run(tmp_path, {"by": "key"}, threads=2, batch_rows=333))
+
+
+def test_rows_of_a_lake_and_of_a_table_in_memory_are_one_file_each(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    x = g.standard_t(3, 3_000)
+    path = write(tmp_path / "a.parquet", {"x": x})
+    file, array = dm.mean(path, rng=1), dm.mean(x, rng=1)
+    assert file.plain_estimate == pytest.approx(array.plain_estimate, rel=1e-14)
+    assert not file.same_bits(array)  # the path is part of the key of every draw
+    assert same(array, dm.mean(x, rng=1, threads=2, batch_rows=7))
+
+
+def test_seeds_differ(lake: Path) -> None:
+    assert not same(run(lake, {}), run(lake, {}, rng=8))
+
+
+def test_ten_runs_agree_also_for_a_law_without_a_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parallel sums in order of arrival differ in the last digits from run to run."""
+    g = np.random.default_rng(1)
+    for i in range(37):
+        write(tmp_path / f"{i:03}.parquet", {"x": g.standard_cauchy(1000 + 97 * i)})
+    right = dm.mean(tmp_path, "x", rng=0, threads=1)
+    cut_work(monkeypatch, max_files=1)
+    for run_number in range(10):
+        assert right.same_bits(dm.mean(tmp_path, "x", rng=0, threads=1 + run_number % 4))

@@ -1,0 +1,224 @@
+"""`dm.mean` on clusters of one, two and four workers: the bits of threads, whoever dies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mean_lakes import FatalFile, KillWorkers, SomeWorkers, cut_work, dirty_lake, same, write
+
+import distmom as dm
+from distmom.cluster.client import ClientTasks
+from distmom.estimators import mean as mean_module
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "random": {"column": ["x", "y"]},
+    "grouped": {"by": "key"},
+    "stored": {"order": "stored"},
+    "samples": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "where": "u > 0.3"},
+    "files": {"block_by": "file"},
+}
+EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+Clients = Callable[[int], SomeWorkers]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"))
+
+
+def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
+    return dm.mean(lake, **{"column": "x", "rng": 7, **options, **more})
+
+
+@EACH
+def test_one_two_and_four_workers(
+    lake: Path, options: dict[str, Any], client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run(lake, options, threads=1)
+    cut_work(monkeypatch, max_files=1)
+    for n_workers in (1, 2, 4):
+        assert same(right, run(lake, options, client=client_of(n_workers))), n_workers
+
+
+@EACH
+def test_after_a_worker_was_killed_in_the_middle(
+    lake: Path, options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run(lake, options, threads=1)
+    cut_work(monkeypatch, max_files=1)
+    client = client_of(4)
+    client.register_plugin(KillWorkers(tmp_path, nth=3))
+    try:
+        client.chosen = ()  # a worker that is started anew has another address
+        assert same(right, run(lake, options, client=client))
+    finally:
+        client.unregister_worker_plugin("kill-workers")
+    assert len(list(tmp_path.glob("_death-*"))) == 1, "nobody was killed"
+
+
+def test_half_of_the_workers_vanish_and_others_come(
+    client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batch jobs reach their wall time, and all their workers go at once."""
+    lake, deaths = tmp_path / "lake", tmp_path / "deaths"
+    deaths.mkdir()
+    for i in range(50):
+        write(lake / f"{i}.parquet", {"x": np.random.default_rng(i).normal(size=1_000)})
+    right = run(lake, {}, threads=1)
+    cut_work(monkeypatch, max_files=2)
+    client = client_of(4)
+    client.register_plugin(KillWorkers(deaths, nth=3, deaths=2))
+    try:
+        client.chosen = ()
+        assert same(right, run(lake, {}, client=client))
+    finally:
+        client.unregister_worker_plugin("kill-workers")
+    assert len(list(deaths.glob("_death-*"))) == 2
+
+
+@pytest.fixture
+def eight_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for i in range(8):
+        write(tmp_path / "t" / f"{i}.parquet", {"x": np.arange(1000.0) + i})
+    monkeypatch.setattr(mean_module, "ReadAndReduce", FatalFile)
+    cut_work(monkeypatch, max_files=1)
+    return tmp_path / "t"
+
+
+def test_a_file_that_kills_its_worker_twice(eight_files: Path, client_of: Clients) -> None:
+    (eight_files / "_fatal").write_text("5.parquet\n2")
+    client = client_of(4)
+    client.chosen = ()
+    found = run(eight_files, {}, client=client)
+    assert len(list(eight_files.glob("_death-*"))) == 2
+    (eight_files / "_fatal").write_text("5.parquet\n0")
+    assert same(found, run(eight_files, {}, threads=1))
+
+
+def test_a_file_that_always_kills_its_worker_is_named(eight_files: Path, client_of: Clients) -> None:
+    (eight_files / "_fatal").write_text("5.parquet\n1000")
+    client = client_of(4)
+    client.chosen = ()
+    with pytest.raises(dm.ResourceError, match=r"5\.parquet.*memory") as caught:
+        run(eight_files, {}, client=client)
+    assert "\n" not in str(caught.value)
+    (eight_files / "_fatal").write_text("none\n0")
+    client.wait_for_workers(4, timeout=30)
+    assert run(eight_files, {}, client=client).n_rows == 8_000, "the cluster goes on"
+
+
+def test_tasks_carry_paths_and_numbers_only(
+    client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below 300 bytes for each file, whatever the files hold, and no warning of a large graph."""
+    import cloudpickle
+
+    sizes = []
+    send = ClientTasks.submit
+
+    def submit(self: ClientTasks, unit: Any, attempt: int) -> None:
+        sizes.append(len(cloudpickle.dumps((self._work, unit))))
+        send(self, unit, attempt)
+
+    monkeypatch.setattr(ClientTasks, "submit", submit)
+    for i in range(200):
+        write(tmp_path / f"{i:04}.parquet", {"x": np.full(1000, float(i)), "w": np.ones(1000)})
+    found = run(tmp_path, {}, client=client_of(2))
+    assert found.plain_estimate == pytest.approx(99.5)
+    assert sum(sizes) < 200 * 300 and len(sizes) <= 20
+
+
+def test_thousands_of_files_are_few_tasks(
+    client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = write(tmp_path / "one.parquet", {"x": [1.0, 3.0]}).read_bytes()
+    (tmp_path / "t").mkdir()
+    for i in range(2_000):
+        (tmp_path / "t" / f"p{i:06}.parquet").write_bytes(one)
+    n_units = []
+    send = ClientTasks.submit
+
+    def submit(self: ClientTasks, unit: Any, attempt: int) -> None:
+        n_units.append(unit.number)
+        send(self, unit, attempt)
+
+    monkeypatch.setattr(ClientTasks, "submit", submit)
+    found = run(tmp_path / "t", {}, client=client_of(2))
+    assert (found.plain_estimate, found.n_rows, found.data["n_files"]) == (2.0, 4_000, 2_000)
+    assert len(n_units) <= 100
+
+
+@pytest.mark.slow
+def test_twenty_thousand_files(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.parquet", {"x": [1.0, 3.0]}).read_bytes()
+    (tmp_path / "t").mkdir()
+    for i in range(20_000):
+        (tmp_path / "t" / f"p{i:06}.parquet").write_bytes(one)
+    found = dm.mean(tmp_path / "t", rng=0)
+    assert (found.plain_estimate, found.n_rows) == (2.0, 40_000)
+    assert found.run["seconds"] < 60  # about 6 s on two quiet cores
+
+
+def test_a_damaged_file_leaves_the_workers_alive(client_of: Clients, tmp_path: Path) -> None:
+    for i in range(3):
+        write(tmp_path / f"{i}.parquet", {"x": np.ones(10)})
+    damaged = tmp_path / "1.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    client = client_of(2)
+    before = set(client.scheduler_info(n_workers=-1)["workers"])
+    with pytest.raises(dm.BadFileError, match=r"1\.parquet"):
+        run(tmp_path, {}, client=client)
+    assert run(tmp_path, {"on_bad_file": "skip"}, client=client).n_rows == 20
+    assert set(client.scheduler_info(n_workers=-1)["workers"]) == before
+
+
+def test_files_rewritten_between_two_runs_on_one_cluster(client_of: Clients, tmp_path: Path) -> None:
+    client = client_of(1)
+    write(tmp_path / "0.parquet", {"x": [1.0, 1.0]})
+    assert run(tmp_path, {}, client=client).plain_estimate == 1.0
+    write(tmp_path / "0.parquet", {"x": [5.0] * 10})
+    found = run(tmp_path, {}, client=client)
+    assert (found.plain_estimate, found.n_rows) == (5.0, 10)
+
+
+def test_many_files_are_counted_on_the_workers(client_of: Clients, tmp_path: Path) -> None:
+    for i in range(100):
+        write(tmp_path / f"{i:03}.parquet", {"x": np.full(i % 4, float(i))})
+    bad = tmp_path / "050.parquet"
+    bad.write_bytes(b"PAR1 no footer PAR1")
+    options = {"order": "stored", "n_blocks": 5}
+    client = client_of(2)
+    with pytest.raises(dm.BadFileError, match=r"050\.parquet"):
+        run(tmp_path, options, client=client)
+    right = run(tmp_path, {**options, "on_bad_file": "skip"}, threads=2)
+    found = run(tmp_path, {**options, "on_bad_file": "skip"}, client=client)
+    assert same(found, right) and [s["file"] for s in found.data["skipped"]] == ["050.parquet"]
+
+
+def test_data_in_memory_stays_here(client_of: Clients) -> None:
+    x = np.arange(1000.0)
+    assert same(run(x, {}, client=client_of(1)), run(x, {}, threads=1))
+
+
+@pytest.mark.parametrize("way", ["threads", "workers=2"])
+def test_a_plain_script_without_a_main_guard(way: str, tmp_path: Path) -> None:
+    """A cluster opened at the top level of a script dies, elsewhere, in a cascade of spawn tracebacks."""
+    write(tmp_path / "t" / "a.parquet", {"x": [1.0, 3.0]})
+    more = "" if way == "threads" else f", {way}"
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import distmom as dm\n"
+        "print('estimate of', 'x')\n"
+        f"print(dm.mean({str(tmp_path / 't')!r}, rng=0{more}).plain_estimate)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:2] == ["estimate of x", "2.0"] and not done.stderr

@@ -1,0 +1,205 @@
+"""The rooms of the house: imports go down only, what is heavy is loaded late, and sizes stay readable."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "distmom"
+
+BELOW = {
+    "__main__": {"cli"},
+    "cli": {"estimators", "report", "cluster", "solvers", "reductions", "lake", "numerics"},
+    "estimators": {"report", "cluster", "solvers", "reductions", "lake", "numerics", "theory"},
+    "report": {"reductions", "lake", "numerics"},
+    "cluster": {"reductions", "lake", "numerics"},
+    "solvers": {"reductions", "lake", "numerics"},
+    "reductions": {"numerics"},
+    "lake": {"numerics"},
+    "numerics": set(),
+    "theory": set(),
+}
+"""Rooms that a room may import from, beside itself; errors.py is free for all."""
+
+MOST_LINES, MOST_FUNCTION_LINES = 400, 60
+
+
+def sources(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0].removesuffix(".py")
+
+
+def imports(text: str) -> Iterator[tuple[int, str]]:
+    """Line and module of every import, those inside of functions and for the type checker included."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                yield node.lineno, "a relative module"
+            elif node.module == "distmom":  # the room is the name
+                yield from ((node.lineno, f"distmom.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, node.module or ""
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            if isinstance(node.args[0], ast.Constant):
+                yield node.lineno, str(node.args[0].value)
+
+
+def wrong_arrows(text: str, room: str) -> list[str]:
+    """Imports that a module of this room must not have."""
+    allowed = BELOW[room] | {room, "errors"}
+    found = []
+    for line, module in imports(text):
+        parts = [*module.split("."), "distmom"]
+        if module == "a relative module" or (parts[0] == "distmom" and parts[1] not in allowed):
+            found.append(f"line {line} imports {module}")
+    return found
+
+
+def test_every_room_is_known() -> None:
+    rooms = {room_of(path) for path in sources("distmom")} - {"__init__", "errors"}
+    assert rooms <= BELOW.keys()
+
+
+def test_imports_go_down_only() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in sources("distmom")
+        if room_of(path) not in ("__init__", "errors")
+        for line in wrong_arrows(path.read_text("utf-8"), room_of(path))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from distmom.lake import open_lake",
+        "import distmom.lake.reader as r",
+        "from distmom import lake",
+        "def late():\n    from distmom.lake import open_lake",
+        "if TYPE_CHECKING:\n    from distmom.lake import Lake",
+        "import importlib\nimportlib.import_module('distmom.lake')",
+        "from ..lake import open_lake",
+        "from distmom import mean",
+        "import distmom",
+    ],
+)
+def test_a_wrong_arrow_is_found(statement: str) -> None:
+    assert wrong_arrows(statement, "numerics")
+    assert not wrong_arrows("from distmom.errors import DataError\nimport numpy\nimport distmom.numerics.tree", "lake")
+
+
+def test_pipelines_use_public_names_only() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in sources("pipelines")
+        for line, module in imports(path.read_text("utf-8"))
+        if module.startswith("distmom.") and module.split(".")[1] not in _public_names()
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _public_names() -> set[str]:
+    import distmom
+
+    return set(distmom.__all__) | {"errors"}
+
+
+def test_only_the_cluster_room_imports_dask() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in sources("distmom", "pipelines")
+        if path.parent != PACKAGE / "cluster"
+        for line, module in imports(path.read_text("utf-8"))
+        if module.split(".")[0] in ("dask", "distributed")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_numerics_and_theory_see_neither_files_nor_frames() -> None:
+    for room in ("numerics", "theory"):
+        for path in sources(f"distmom/{room}"):
+            heavy = {m.split(".")[0] for _, m in imports(path.read_text("utf-8"))} & {"pyarrow", "dask", "pandas", "distributed"}
+            assert not heavy, path
+
+
+def loaded(statement: str) -> set[str]:
+    """Top-level modules in memory after a statement in a fresh process."""
+    code = f"import sys\n{statement}\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert not loaded("import distmom") & {"numpy", "pyarrow", "dask", "distributed", "numba", "scipy", "rich"}
+
+
+def test_importing_numerics_loads_neither_dask_nor_pyarrow_nor_numba() -> None:
+    plain = [p.stem for p in sources("distmom/numerics") if not p.stem.endswith(("_compiled", "_jit", "__"))]
+    assert len(plain) > 10
+    modules = ", ".join(f"distmom.numerics.{name}" for name in plain)
+    heavy = {"dask", "distributed", "pyarrow", "numba", "pandas", "scipy"}
+    assert not loaded(f"import {modules}") & heavy
+
+
+def test_a_small_mean_loads_neither_dask_nor_numba_nor_pandas() -> None:
+    run = "import distmom, numpy; distmom.mean(numpy.arange(1000.0), rng=0, threads=1)"
+    assert not loaded(run) & {"dask", "distributed", "numba", "pandas", "rich"}
+
+
+def test_modules_and_functions_stay_readable() -> None:
+    wrong = []
+    for path in sources("distmom", "pipelines"):
+        text = path.read_text("utf-8")
+        n_lines = text.count("\n")
+        if n_lines > MOST_LINES:
+            wrong.append(f"{path.relative_to(ROOT)}: {n_lines} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _length(node) > MOST_FUNCTION_LINES:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {_length(node)} lines")
+    assert not wrong, "\n".join(wrong)
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the body; neither the docstring nor the parameters, which are documentation as well."""
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
+
+
+TEXT = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".sh", ".cfg", ".json", ".html", ""}
+SKIPPED = {".git", ".venv", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "demo", "__pycache__"}
+FORBIDDEN = {
+    "a path of one machine": re.compile(r"/(?:work|root)/"),
+    "the address of a package registry": re.compile(r"https?://[\w.-]*(?:pypi|pythonhosted|anaconda|artifactory)"),
+}
+
+
+def texts() -> Iterator[Path]:
+    for path in sorted(ROOT.rglob("*")):
+        inside = path.relative_to(ROOT).parts
+        if not SKIPPED & set(inside) and path.is_file() and path.suffix in TEXT and path != Path(__file__):
+            yield path
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_the_project_speaks_of_itself_alone(what: str) -> None:
+    found = [str(p.relative_to(ROOT)) for p in texts() if FORBIDDEN[what].search(p.read_text("utf-8", "replace"))]
+    assert not found, f"{what} in {', '.join(found)}"
+
+
+def test_no_module_is_called_utils() -> None:
+    names = {path.stem for path in sources("distmom", "pipelines")}
+    assert not names & {"utils", "util", "helpers", "misc", "common"}
