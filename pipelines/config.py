@@ -1,4 +1,4 @@
-"""The configuration of a batch job: a TOML file, checked before anything runs. Errors name file, key, line."""
+"""The configuration of a batch job: a TOML file, checked before anything runs. Errors name the line."""
 
 from __future__ import annotations
 

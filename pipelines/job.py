@@ -1,7 +1,7 @@
 """What all batch jobs share: their common tables, log lines, failures, exit codes, atomic output.
 
-A pipeline is one module of this package with an example configuration of the same name beside it. It defines a
-`Job` called ``JOB`` and ends with ``if __name__ == "__main__": main(JOB)``.
+A pipeline is one module of this package with an example configuration of the same name beside it. It defines
+a `Job` called ``JOB`` and ends with ``if __name__ == "__main__": main(JOB)``.
 
 Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files skipped; 5 no
 finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 resources; 130 interrupted; 143
@@ -187,7 +187,7 @@ def _load(file: Path, only: Job | None) -> tuple[Config, Job]:
         raise ConfigError(f"{file}: no pipeline of the name {name!r}")
     if only is not None and name != only.name:
         raise ConfigError(
-            f"{file}: pipeline: is {name!r}, and this is {only.name!r}; use 'distmom run', or the other module"
+            f"{file}: pipeline: is {name!r}, and this is {only.name!r}; use 'distmom run {file}'"
         )
     job: Job = only or importlib.import_module(f"pipelines.{name}").JOB
     return read_config(file, {job.name: {**COMMON, **job.tables}}), job

@@ -95,11 +95,12 @@ def _show_table(results: Results) -> None:
         write_stdout((text if _utf8() else text.replace("─", "-").replace("…", "..")) + "\n")
         return
     table = as_table(results)
-    console = Console(markup=False, emoji=False, highlight=False)
-    # on a narrow terminal lines run over, since a number must never be cut
-    needed = Measurement.get(console, console.options.update(max_width=UNLIMITED), table).minimum
-    with console.capture() as captured:
-        console.print(table, width=max(console.width, needed))
+    terminal = Console()
+    # on a narrow terminal its own line breaks take over, so that no number is cut
+    needed = Measurement.get(terminal, terminal.options.update(max_width=UNLIMITED), table).minimum
+    wide = Console(width=max(terminal.width, needed), markup=False, emoji=False, highlight=False)
+    with wide.capture() as captured:
+        wide.print(table)
     write_stdout(captured.get())
 
 

@@ -14,6 +14,13 @@ from distmom.cluster.failures import one_line
 from distmom.errors import ResourceError
 
 CLOSE_SECONDS = 10.0
+SETTINGS = {
+    # A worker that is away this long after it died once is given up, even if it is only starting again after
+    # a second death: a unit that kills workers would leave the cluster without any.
+    "distributed.deploy.lost-worker-timeout": "1h",
+    # Results on a worker that just died are asked for in vain for this long.
+    "distributed.comm.timeouts.connect": "10s",
+}
 
 
 def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecutor:
@@ -24,10 +31,12 @@ def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecu
     ResourceError
         The processes cannot be started.
     """
+    import dask
     from distributed import Client, LocalCluster
 
     ending = ExitStack()
     try:
+        ending.enter_context(dask.config.set(SETTINGS))
         scratch = tempfile.TemporaryDirectory(prefix="distmom-", ignore_cleanup_errors=True)
         ending.callback(scratch.cleanup)
         hidden_main.hide()

@@ -56,7 +56,7 @@ def leaf_moments(
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
     """
     rows = np.flatnonzero(gone) if gone is not None else None
-    shift = middle_value(x, gone)
+    shift = middle_value(x, gone, compiled=compiled)
     moments, better = _shifted(x, rows, first_row, key, table, shift, compiled)
     if better is not None:
         moments, _ = _shifted(x, rows, first_row, key, table, better, compiled)
@@ -72,9 +72,14 @@ def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     return bool(np.isfinite(x).all())
 
 
-def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
+def middle_value(x: Floats, gone: NDArray[np.bool_] | None, *, compiled: bool = False) -> float:
     """A finite value from the middle of the leaf: lower median of 31 values spread over it."""
     n = x.size
+    if compiled:
+        from distmom.numerics.leaf_compiled import median_of_probes
+
+        none = gone if gone is not None else np.empty(0, np.bool_)
+        return float(median_of_probes(x, none, SHIFT_PROBES))
     places = (np.arange(SHIFT_PROBES) * n) // SHIFT_PROBES if n > SHIFT_PROBES else np.arange(n)
     probes = x[places]
     good = np.isfinite(probes)

@@ -110,3 +110,27 @@ def add_lanes(x, shift, s1, s2):
         d = x[whole + j] - shift
         s1[j] += d
         s2[j] += d * d
+
+
+@njit
+def median_of_probes(x, gone, n_probes):
+    """Lower median of the finite values that count among `n_probes` spread places, else the first such value."""
+    n = x.size
+    some_gone = gone.size > 0
+    probes = np.empty(n_probes)
+    found = 0
+    for p in range(min(n, n_probes)):
+        place = p * n // n_probes if n > n_probes else p
+        if math.isfinite(x[place]) and not (some_gone and gone[place]):
+            j = found  # insertion sort: there are few
+            while j > 0 and probes[j - 1] > x[place]:
+                probes[j] = probes[j - 1]
+                j -= 1
+            probes[j] = x[place]
+            found += 1
+    if found:
+        return probes[(found - 1) // 2]
+    for i in range(n):
+        if math.isfinite(x[i]) and not (some_gone and gone[i]):
+            return x[i]
+    return 0.0

@@ -94,7 +94,13 @@ def leaf_sample(
     n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
     if n_used <= size:
         rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
-        keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+        if compiled:
+            from distmom.numerics.sample_compiled import row_keys
+
+            keys = np.empty(rows.size)
+            row_keys(key, 2 * leaf, rows, keys)
+        else:
+            keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         few = int(np.searchsorted(keys, below, side="right"))

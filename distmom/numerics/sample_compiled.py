@@ -31,6 +31,14 @@ def _start(key, stream):
 
 
 @njit
+def row_keys(key, stream, rows, keys):
+    """Independent exponential keys of the given rows of a leaf, into `keys`."""
+    start = _start(key, stream)
+    for i in range(rows.size):
+        keys[i] = -log(_uniform(start, rows[i]))
+
+
+@njit
 def spacings(key, stream, n_used, below, keys):
     """Smallest keys of n_used rows, ascending, into `keys`; how many are not above the bound."""
     start = _start(key, stream)

@@ -51,6 +51,9 @@ def as_table(results: Results) -> Table:
             "; ".join(r.status),
             style=None if r.status == ("ok",) else "yellow",
         )
+    for column in table.columns:
+        if column.no_wrap:  # a number that is cut is another number
+            column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
 
 

@@ -30,7 +30,12 @@ def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     scratch = str(tmp_path_factory.mktemp("dask"))
-    settings = {"temporary-directory": scratch, "distributed.scheduler.allowed-failures": 2}
+    settings = {
+        "temporary-directory": scratch,
+        "distributed.scheduler.allowed-failures": 2,
+        "distributed.deploy.lost-worker-timeout": "1h",  # see cluster/local.py
+        "distributed.comm.timeouts.connect": "5s",
+    }
     with (
         dask.config.set(settings),
         LocalCluster(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.errors import DataError
-from distmom.lake import KeyEncoder, decode_key, keys
+from distmom.lake import KeyEncoder, column_codes, decode_key, dictionary_codes, keys
 
 
 def canonical(value: Any) -> Any:
@@ -98,7 +98,8 @@ def test_several_columns_equal_the_obvious_numbering(several, keep, cuts):
 def test_without_tables_it_is_the_same(several, keep, cuts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keys, "MOST_TABLE_ENTRIES", 2)
-        patch.setattr(keys, "SMALL_DICTIONARY", 1)
+        patch.setattr(column_codes, "MOST_TABLE_ENTRIES", 2)
+        patch.setattr(dictionary_codes, "SMALL_DICTIONARY", 1)
         check(several, keep, cuts)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake import ReadOptions, as_filter, footers, open_lake
 
 
@@ -218,7 +219,7 @@ def test_file_rewritten_while_it_is_read(write, tmp_path):
         list(stream)
 
 
-def test_rewritten_lake_is_read_anew_in_the_same_session(write, tmp_path, read):
+def test_rewritten_lake_is_read_anew_in_the_same_process(write, tmp_path, read):
     write("t/0.parquet", {"x": [1.0, 1.0]})
     assert read(tmp_path / "t", ("x",)).column() == [1.0, 1.0]
     write("t/0.parquet", {"x": [5.0] * 10})
@@ -396,3 +397,40 @@ def test_operating_system_errors_keep_their_number(write, tmp_path, monkeypatch)
     with pytest.raises(OSError, match=r"file 0\.parquet: .*Input/output error") as caught:
         list(lake.row_counts())
     assert caught.value.errno == 5
+
+
+@pytest.mark.parametrize(
+    ("cause", "error", "message"),
+    [
+        (pa.ArrowMemoryError("malloc of size 9 failed"), ResourceError, "memory does not suffice to read it"),
+        (
+            pa.ArrowNotImplementedError("no such encoding"),
+            DataError,
+            r"cannot be read by pyarrow \d.*: no such enc",
+        ),
+        (PermissionError(13, "Permission denied"), DataError, r"0\.parquet: permission denied"),
+    ],
+)
+def test_failures_that_are_no_damage(write, tmp_path, monkeypatch, cause, error, message):
+    write("t/0.parquet", {"x": [1.0]})
+    lake = open_lake(tmp_path / "t")
+
+    def fail(*_):
+        raise cause
+
+    monkeypatch.setattr(footers, "_parquet_file", fail)
+    with pytest.raises(error, match=message):
+        lake.row_counts()
+
+
+def test_one_reader_serves_several_threads(write, tmp_path, read):
+    for i in range(8):
+        write(f"t/{i}.parquet", {"x": np.arange(20_000.0) + i, "s": [f"k{j % 5}" for j in range(20_000)]})
+    lake = open_lake(tmp_path / "t")
+    reader = lake.reader(ReadOptions(("x",), ("s",), as_filter("s != 'k3'", lake), batch_rows=1_000))
+
+    def total(file):
+        return sum(float(batch.values[0][batch.keep].sum()) for batch in reader.batches(file))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(total, lake.files)) == [total(file) for file in lake.files]

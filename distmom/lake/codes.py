@@ -1,0 +1,63 @@
+"""Codes 0, 1, 2, … of values, by first appearance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+Mask = NDArray[np.bool_] | None
+Value = TypeVar("Value", bound=Hashable)
+ValuesOf = Callable[[Codes], list[Value]]
+
+
+class FirstSeen(Generic[Value]):
+    """Values in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self._codes: dict[Value, int] = {}
+        self._scratch = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def code(self, value: Value) -> int:
+        """Code of a value, a new one where it has none."""
+        code = self._codes.setdefault(value, len(self.values))
+        if code == len(self.values):
+            self.values.append(value)
+        return code
+
+    def get(self, value: Value) -> int:
+        """Code of a value, -1 where it has none."""
+        return self._codes.get(value, -1)
+
+    def look_up(self, ids: Codes, table: Codes, keep: Mask, values_of: ValuesOf[Value]) -> Codes:
+        """Codes of local ids by a table of the ids' codes, filled where an id appears first.
+
+        All ids must be within the table. The result lies in memory that the next call uses again.
+        """
+        self._scratch, codes = sized(self._scratch, ids.size)
+        table.take(ids, out=codes, mode="clip")  # with "raise" NumPy would copy the result
+        if codes.size and codes.min() < 0:
+            rows = np.flatnonzero(codes < 0 if keep is None else (codes < 0) & keep)
+            first = np.full(table.size, -1, np.int64)
+            first[ids[rows[::-1]]] = rows[::-1]  # of equal ids the last one stays: the first row
+            fresh = np.flatnonzero(first >= 0)
+            fresh = fresh[np.argsort(first[fresh])]
+            table[fresh] = [self.code(value) for value in values_of(fresh)]
+            codes[rows] = table.take(ids[rows])
+        if keep is not None:
+            codes[~keep] = -1
+        return codes
+
+
+def sized(scratch: Codes, size: int) -> tuple[Codes, Codes]:
+    """Scratch of at least ``size`` entries, and its first ``size`` ones."""
+    if scratch.size < size:
+        scratch = np.empty(size, np.int64)
+    return scratch, scratch[:size]
