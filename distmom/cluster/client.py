@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SCATTER_BYTES = 64_000  # work above this size is sent to the workers once, not with every task
 PROBE = 5.0  # seconds the scheduler has to answer a question about itself
+PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
 FRESH = 5.0  # seconds for which the number of threads is taken as known
 
 
@@ -64,7 +65,7 @@ class ClientTasks(FutureTasks):
             collected.set_result(Finished(unit, "lost", error=error))
         else:
             self._remote[unit.number] = remote
-            collected = asyncio.run_coroutine_threadsafe(self._collect(remote, unit), self._loop)
+            collected = asyncio.run_coroutine_threadsafe(self._collect(remote, unit, attempt), self._loop)
         self._under_way[collected] = unit
 
     def _sent_work(self) -> Any:
@@ -73,15 +74,29 @@ class ClientTasks(FutureTasks):
         if self._held is None or self._held.status not in ("finished", "pending"):  # gone with its workers
             if not (self._executor.ask() or {}).get("n_workers"):
                 return self._work  # nobody to scatter to yet, and an adaptive cluster only grows for tasks
-            self._held = self._client.scatter(self._work, broadcast=True, hash=False, timeout=PROBE)
+            try:
+                self._held = self._client.scatter(self._work, broadcast=True, hash=False, timeout=PROBE)
+            except Exception as error:  # workers that die meanwhile show in many ways
+                raise ConnectionError(f"no worker took the work: {one_line(error)}") from error
         return self._held
 
-    async def _collect(self, remote: Any, unit: Unit) -> Finished:
+    async def _collect(self, remote: Any, unit: Unit, attempt: int) -> Finished:
         """Fetch a result on the client's own event loop, while the caller's thread merges others."""
         from distributed.scheduler import KilledWorker
 
+        gathering = asyncio.ensure_future(self._client.gather([remote], asynchronous=True))
+        patience = PATIENCE * 2 ** (attempt - 1)
         try:
-            [outcome] = await self._client.gather([remote], asynchronous=True)
+            while not gathering.done():
+                was_there = remote.status == "finished"
+                await asyncio.wait({gathering}, timeout=patience)
+                if was_there and remote.status == "finished" and not gathering.done():
+                    # The scheduler tries for half a minute to reach a worker that died with its results:
+                    # computing them again is faster. Not cancelled, as Dask fetches several together.
+                    gathering.add_done_callback(lambda late: late.cancelled() or late.exception())
+                    await self._client.cancel([remote], asynchronous=True)
+                    return Finished(unit, "lost")
+            [outcome] = gathering.result()
         except KilledWorker as error:
             return Finished(unit, "killed", error=error)
         except CancelledError as error:  # Dask's word for: given up together with a worker or scheduler

@@ -18,8 +18,6 @@ SETTINGS = {
     # A worker that is away this long after it died once is given up, even if it is only starting again after
     # a second death: a unit that kills workers would leave the cluster without any.
     "distributed.deploy.lost-worker-timeout": "1h",
-    # Results on a worker that just died are asked for in vain for this long.
-    "distributed.comm.timeouts.connect": "10s",
 }
 
 
@@ -51,6 +49,7 @@ def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecu
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             memory_limit="auto" if memory_limit is None else memory_limit,
             local_directory=scratch.name,
+            preload=["distmom.cluster.preload"],
             silence_logs=logging.CRITICAL,  # what goes wrong is said once, by us
         )
         ending.callback(cluster.close, timeout=CLOSE_SECONDS)

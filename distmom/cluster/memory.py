@@ -68,7 +68,8 @@ def check_memory(
     if needed <= limit:
         return
     fitting = int((limit - base_bytes) // per_unit_bytes) if per_unit_bytes > 0 else 0
-    remedy = f"use {fitting} threads per process" if fitting > 0 else "use fewer columns or blocks"
+    plural = "s" if fitting > 1 else ""
+    remedy = f"use {fitting} thread{plural} per process" if fitting > 0 else "use fewer columns or blocks"
     raise ResourceError(
         f"{worst}: projected memory {in_words(needed)} per process ({threads} x {in_words(per_unit_bytes)} "
         f"and {in_words(base_bytes)} for the program) exceeds the limit of {in_words(limit)}; "

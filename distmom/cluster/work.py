@@ -48,25 +48,23 @@ class ReadAndReduce:
         """Read the unit's files and return the state of its rows."""
         bad: dict[int, str] = {}
         while True:
+            place = _Place()
             try:
-                return self._attempt(unit, bad)
-            except _BadFile as failure:
-                # rows of the bad file are already in the sums: begin the unit again without it
+                return self._attempt(unit, bad, place)
+            except BadFileError as error:
                 if self.on_bad_file != "skip":
-                    raise failure.error from failure.error.__cause__
-                bad[failure.number] = str(failure.error)
+                    raise
+                # rows of the bad file are already in the sums: begin the unit again without it
+                bad[place.file] = str(error)
 
-    def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome:
+    def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder = KeyEncoder(self.n_keys) if self.n_keys else None
         n_rows = n_bytes = 0
-        for number, file in enumerate(unit.files):
-            accumulator.start_file(number, file.path)
-            if number not in bad:
-                try:
-                    rows, size = self._read(file, unit, accumulator, encoder)
-                except BadFileError as error:
-                    raise _BadFile(number, error) from error
+        for place.file, file in enumerate(unit.files):
+            accumulator.start_file(place.file, file.path)
+            if place.file not in bad:
+                rows, size = self._read(file, unit, accumulator, encoder)
                 n_rows, n_bytes = n_rows + rows, n_bytes + size
             accumulator.end_file()
         keys = encoder.keys if encoder is not None else [()]
@@ -86,13 +84,10 @@ class ReadAndReduce:
         return n_rows, n_bytes
 
 
-class _BadFile(Exception):
-    """Carries the number, within its unit, of a file that cannot be read."""
+class _Place:
+    """Where an attempt has got to: the number of the file within its unit."""
 
-    def __init__(self, number: int, error: BadFileError) -> None:
-        super().__init__(number)
-        self.number = number
-        self.error = error
+    file = 0
 
 
 def _rows(batch: Batch, codes: Any) -> Rows:

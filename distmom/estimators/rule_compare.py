@@ -14,6 +14,11 @@ from distmom.estimators.rule_rows import RowSet
 from distmom.estimators.rule_set import Answer
 from distmom.estimators.rule_status import NoInterval, Status
 
+INFLATED = 4.0
+"""Rows of one law give both sets the same standard error, up to sampling. Where that of the row blocks is so
+much larger, bad files lie in most of them: its own width then hides any difference, and the files' scale
+serves both."""
+
 
 def hear_files(
     result: RuleAnswer, own: RowSet, found: FileSet, delta: float, wanted: frozenset[str]
@@ -34,7 +39,9 @@ def hear_files(
     active = found.active & (level > 0) & ~own.lowered[groups] & comparable
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(result.row_estimate[groups] - found.answer.estimate)
-        same = (apart <= row_width + file_width) & finite
+        inflated = row_se > INFLATED * found.finest.se
+        tamed = np.where(inflated, row_width * (found.finest.se / row_se), row_width)
+        same = (apart <= tamed + file_width) & finite
     sharper = found.finest.se < row_se
     disagree = active & ~same & sharper
     result.file_estimate[groups] = np.where(active, found.answer.estimate, np.nan)

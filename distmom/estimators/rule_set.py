@@ -171,7 +171,8 @@ def screen(finest: Finest, ladder: Ladder) -> Screen:
     able = finest.testable[:, None] & finest.blocks.filled
     with np.errstate(invalid="ignore", over="ignore"):
         away = finest.blocks.mean - finest.centre[:, None]
-        far = able & ~(np.abs(away) <= t * finest.spread)  # NaN means are far too
+        # ruined means are wild also where t * spread overflows
+        far = able & ~(np.isfinite(finest.blocks.mean) & (np.abs(away) <= t * finest.spread))
         near = able & ~far & (np.abs(away) > CERTAIN * finest.spread)
         pull = away * finest.share
         shift = np.abs(np.sum(np.where(far, pull, 0.0), axis=1))

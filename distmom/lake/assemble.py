@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from distmom.errors import DataError
+from distmom.errors import BadFileError, DataError
 from distmom.lake.convert import Valid, Values, converter, to_float64
 from distmom.lake.scalars import one_value
 from distmom.lake.schema import kind_of, partition_arrow_type
@@ -167,7 +167,7 @@ def _check_agreement(column: Column, array: pa.Array) -> None:
     row = pc.call_function("index", [differs], pc.IndexOptions(one_value(True, pa.bool_())[0])).as_py()
     if row >= 0:
         says = "null" if column.text is None else column.text
-        raise DataError(
+        raise BadFileError(
             f"file {column.file}: its folder says {column.name}={says} but its stored column {column.name!r} "
             f"holds {array[row].as_py()!r}; rename the folder or drop the column"
         )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import DataError, DistmomError, ResourceError
+from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
 
@@ -113,7 +113,7 @@ def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequ
             n_bytes += chunk.total_compressed_size
             codec = chunk.compression
             if not _codec_available(codec):
-                raise DataError(
+                raise BadFileError(
                     f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
                     "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
                 )
@@ -170,8 +170,8 @@ def _named_errors(filesystem: pafs.FileSystem, root: str, file: FileRef) -> Iter
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         check_unchanged(filesystem, root, file)
         if isinstance(error, PermissionError):
-            raise DataError(f"file {file.path}: permission denied; allow reading it") from error
+            raise BadFileError(f"file {file.path}: permission denied; allow reading it") from error
         number = getattr(error, "errno", None)
         if isinstance(error, OSError) and number is not None:
             raise type(error)(number, f"file {file.path}: {first_line(error)}") from error
-        raise DataError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}") from error
+        raise BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}") from error

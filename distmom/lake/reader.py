@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import DataError
+from distmom.errors import BadFileError, DataError
 from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
@@ -87,7 +87,7 @@ class Reader:
         for name, role in _roles(self.options):
             fields = schema.get_all_field_indices(name)
             if len(fields) > 1:
-                raise DataError(f"file {file.path} has {len(fields)} columns called {name!r}; rename them")
+                raise BadFileError(f"file {file.path} has {len(fields)} columns called {name!r}; rename them")
             if name in constants:
                 columns[name] = constant_column(
                     name, constants[name], kinds[name], positions.get(name), file.path
@@ -99,7 +99,7 @@ class Reader:
             elif self.options.missing == "null":
                 columns[name] = Column(name, null=True)
             else:
-                raise DataError(
+                raise BadFileError(
                     f"column {name!r} is not in {file.path}"
                     f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
                 )
@@ -186,7 +186,7 @@ def _arrays(
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
                 raise
-            raise DataError(_locate(parquet, rows, positions, done, file, error)) from error
+            raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
             return
         done += batch.num_rows

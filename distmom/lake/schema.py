@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 from pyarrow import types as patypes
 
-from distmom.errors import DataError
+from distmom.errors import BadFileError, DataError
 from distmom.lake.source import PartitionType
 
 Kind = Literal[
@@ -141,14 +141,14 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     if kind == "null" or (fits_role and (role == "value" or reference is None)):
         return
     if reference is not None and reference.kind != kind:
-        raise DataError(
+        raise BadFileError(
             f"column {column!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
             f"{_WORDS[reference.kind]} and {_WORDS[kind]} do not mix; give the files of one type only, "
             "or rewrite the others"
         )
     if not fits_role:
         remedy = _REMEDIES.get(kind, "choose another column")
-        raise DataError(
+        raise BadFileError(
             f"column {column!r} is {type_name(type_)} in {_name(file)}: {_ACTIONS[role]}; {remedy}"
         )
 

@@ -114,7 +114,7 @@ def add_lanes(x, shift, s1, s2):
 
 @njit
 def median_of_probes(x, gone, n_probes):
-    """Lower median of the finite values that count among `n_probes` spread places, else the first such value."""
+    """Lower median of the finite values that count among spread places, else the first such value."""
     n = x.size
     some_gone = gone.size > 0
     probes = np.empty(n_probes)

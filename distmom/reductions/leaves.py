@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -77,11 +77,15 @@ class LeafCutter:
         while start < rows.n_rows:
             stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
             whole = start == 0 and stop == rows.n_rows
-            self._pieces.append(rows if whole else rows.part(start, stop))
+            piece = rows if whole else rows.part(start, stop)
             self._held += stop - start
             start = stop
             if self._held == LEAF_ROWS:
+                self._pieces.append(piece)
                 yield from self.flush()
+            else:  # the array of codes is filled anew with the next batch, the others are not
+                codes = None if piece.codes is None else piece.codes.copy()
+                self._pieces.append(replace(piece, codes=codes))
 
     def flush(self) -> Iterator[Rows]:
         """Yield the last, incomplete leaf of the file, if there is one."""

@@ -1,7 +1,7 @@
 """Write lakes for benchmarks: heavy-tailed columns and an integer key, as snappy Parquet.
 
-    python -m tests.benchmarks.lakes FOLDER [--rows 64000000] [--files 16] [--row-group 1000000]
-    python -m tests.benchmarks.lakes FOLDER --tiny 20000    # many files of two rows
+python -m tests.benchmarks.lakes FOLDER [--rows 64000000] [--files 16] [--row-group 1000000]
+python -m tests.benchmarks.lakes FOLDER --tiny 20000    # many files of two rows
 """
 
 import argparse
@@ -48,7 +48,9 @@ def write_tiny(folder: Path, files: int) -> None:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=64_000_000)
     parser.add_argument("--files", type=int, default=16)

@@ -56,46 +56,41 @@ def test_a_terminal_that_knows_little_gets_ascii(lake: Path) -> None:
     assert "\\u" not in done.out
 
 
-def interrupted(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """Interrupt as a terminal does, a moment after the work began; code and standard error."""
-    time.sleep(0.3)
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
-    return running.returncode, err
-
-
 def start(*words: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
 
 
 def test_interrupt_on_threads(long_lake: Path, tmp_path: Path) -> None:
-    target = tmp_path / "out.json"
-    with start("mean", long_lake, "-c", "x", "--by", "key", "--output", target) as running:
+    with start("mean", long_lake, "-c", "x", "--by", "key", "--output", tmp_path / "out.json") as running:
         watched = psutil.Process(running.pid)
         wait_until(lambda: watched.num_threads() > 2, "threads that read")
-        code, err = interrupted(running)
-    assert (code, err) == (130, b"distmom: interrupted\n")
+        time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+    assert (running.returncode, err) == (130, b"distmom: interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("to_group", [False, True])
-def test_interrupt_with_workers_leaves_no_process(long_lake: Path, to_group: bool) -> None:
-    running = subprocess.Popen(
-        command("mean", long_lake, "-c", "x", "--workers", "1"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    with running:
+@pytest.mark.parametrize(
+    ("busy", "to_all"),
+    [
+        pytest.param(False, False, id="while workers start"),
+        pytest.param(False, True, id="while workers start, to all as a terminal does"),
+        pytest.param(True, True, id="while workers read, to all"),
+        pytest.param(True, False, id="while workers read", marks=pytest.mark.slow),
+    ],
+)
+def test_interrupt_with_workers_leaves_no_process(long_lake: Path, busy: bool, to_all: bool) -> None:
+    with start("mean", long_lake, "-c", "x", "--workers", "1") as running:
         watched = psutil.Process(running.pid)
         wait_until(lambda: len(watched.children(recursive=True)) >= 2, "worker processes")
-        time.sleep(0.5)
         children = watched.children(recursive=True)
-        if to_group:  # as a terminal does
-            os.killpg(running.pid, signal.SIGINT)
-        else:
-            running.send_signal(signal.SIGINT)
+        if busy:  # a worker that is connected and idle has used half of this
+            wait_until(lambda: sum(sum(c.cpu_times()[:2]) for c in children) > 2.5, "work")
+        (os.killpg if to_all else os.kill)(running.pid, signal.SIGINT)
         _, err = running.communicate(timeout=40)
     assert (running.returncode, err) == (130, b"distmom: interrupted\n")
     _, alive = psutil.wait_procs(children, timeout=10)

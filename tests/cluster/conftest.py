@@ -34,7 +34,6 @@ def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "temporary-directory": scratch,
         "distributed.scheduler.allowed-failures": 2,
         "distributed.deploy.lost-worker-timeout": "1h",  # see cluster/local.py
-        "distributed.comm.timeouts.connect": "5s",
     }
     with (
         dask.config.set(settings),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -86,6 +87,25 @@ def test_work_that_cannot_be_pickled_is_a_clear_error(inproc_client: Any) -> Non
     lock = threading.Lock()
     with pytest.raises(ConfigError, match="cannot be sent to workers"):
         run_units(lambda unit: UnitOutcome(lock), UNITS, record, ClientExecutor(inproc_client))
+
+
+def test_a_result_that_never_arrives_is_computed_again(
+    inproc_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gather, asked, release = inproc_client.gather, [], asyncio.Event()
+
+    async def stuck(futures: list[Any]) -> Any:
+        asked.append(futures[0].key)
+        if len(asked) == 3:
+            await release.wait()
+        return await gather(futures, asynchronous=True)
+
+    monkeypatch.setattr(inproc_client, "gather", lambda futures, asynchronous: stuck(futures))
+    monkeypatch.setattr("distmom.cluster.client.PATIENCE", 0.2)
+    result = run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(inproc_client))
+    inproc_client.loop.add_callback(release.set)
+    assert result.state == expected(ROWS)
+    assert result.n_retries == 1
 
 
 def test_keys_hold_no_paths(inproc_client: Any) -> None:

@@ -57,6 +57,7 @@ def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_so_does_a_script_that_runs_as_a_module(tmp_path: Path) -> None:
     write(tmp_path, ESTIMATE + "print(__spec__.name)\n")
     command = [sys.executable, "-m", "job"]

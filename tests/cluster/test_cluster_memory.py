@@ -56,7 +56,8 @@ def test_a_run_that_does_not_fit_is_refused_with_the_remedy() -> None:
         check_memory(100e6, 4, 400_000_000, "big/7.parquet and 3 more")
     assert str(caught.value) == (
         "big/7.parquet and 3 more: projected memory 640 MB per process "
-        "(4 x 100 MB and 240 MB for the program) exceeds the limit of 400 MB; use 1 threads per process, or allow at least 640 MB"
+        "(4 x 100 MB and 240 MB for the program) exceeds the limit of 400 MB; "
+        "use 1 thread per process, or allow at least 640 MB"
     )
     with pytest.raises(ResourceError, match="use fewer columns or blocks, or allow at least 740 MB"):
         check_memory(500e6, 1, 400_000_000, "x")

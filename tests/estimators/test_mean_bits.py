@@ -27,7 +27,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "stored": {"order": "stored"},
     "stored, grouped": {"order": "stored", "by": "key"},
     "samples": {"scheme": "swor", "n_blocks": 7, "block_size": 90},
-    "samples, large": {"scheme": "swor", "n_blocks": 3, "block_size": 1_500},
+    "samples, large": {"column": "y", "scheme": "swor", "n_blocks": 3, "block_size": 1_500},
     "samples, grouped": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "by": "key"},
     "samples, filtered": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "where": "u > 0.3"},
     "samples by tau": {"scheme": "swor", "tau": 0.3},

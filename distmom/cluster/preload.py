@@ -1,0 +1,14 @@
+"""Loaded first by our own worker processes: an interrupt is the business of the process that started them.
+
+A terminal sends Ctrl-C to every process of the group; the caller's process ends its workers in order, and
+they would only print a traceback each.
+"""
+
+from __future__ import annotations
+
+import signal
+
+
+def dask_setup(worker: object) -> None:
+    """Called by Dask in the worker's main thread."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
