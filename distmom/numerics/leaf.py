@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.labels import LabelTable, labels_of, run_choices
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
+from distmom.numerics.moments import Moments, total
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
@@ -49,17 +49,17 @@ def leaf_moments(
     Returns
     -------
     Moments
-        Of shape (n_blocks,). Infinite values ruin their block: mean infinite or NaN, second moment NaN.
+        Of shape (n_blocks + 1,): the blocks, and last all rows together. Infinite values ruin their block:
+        mean infinite or NaN, second moment NaN; and so does a NaN that is not marked as gone.
 
     Notes
     -----
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
     """
-    rows = np.flatnonzero(gone) if gone is not None else None
-    shift = middle_value(x, gone, compiled=compiled)
-    moments, better = _shifted(x, rows, first_row, key, table, shift, compiled)
+    shift = middle_value(x, gone)
+    moments, better = _shifted(x, gone, first_row, key, table, shift, compiled)
     if better is not None:
-        moments, _ = _shifted(x, rows, first_row, key, table, better, compiled)
+        moments, _ = _shifted(x, gone, first_row, key, table, better, compiled)
     return moments
 
 
@@ -72,14 +72,9 @@ def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     return bool(np.isfinite(x).all())
 
 
-def middle_value(x: Floats, gone: NDArray[np.bool_] | None, *, compiled: bool = False) -> float:
+def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
     """A finite value from the middle of the leaf: lower median of 31 values spread over it."""
     n = x.size
-    if compiled:
-        from distmom.numerics.leaf_compiled import median_of_probes
-
-        none = gone if gone is not None else np.empty(0, np.bool_)
-        return float(median_of_probes(x, none, SHIFT_PROBES))
     places = (np.arange(SHIFT_PROBES) * n) // SHIFT_PROBES if n > SHIFT_PROBES else np.arange(n)
     probes = x[places]
     good = np.isfinite(probes)
@@ -111,36 +106,40 @@ def _amid(moments: Moments, shift: float) -> float | None:
 
 def _shifted(
     x: Floats,
-    rows: NDArray[np.int64] | None,
+    gone: NDArray[np.bool_] | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
     shift: float,
     compiled: bool,
 ) -> tuple[Moments, float | None]:
-    """Moments from sums about `shift`, and a better shift where that one lost digits.
-
-    `rows` are the places in x of the rows that do not count.
-    """
+    """Moments from sums about `shift`, and a better shift where that one lost digits."""
     k = table.n_blocks
+    if compiled:
+        from distmom.numerics.leaf_compiled import leaf_blocks
+
+        out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
+        none = gone if gone is not None else np.empty(0, np.bool_)
+        lost, _ = leaf_blocks(x, none, first_row, key, table.inverse, table.forward, shift, LOST_BITS, *out)
+        return out, _amid(out.at(slice(k)), shift) if lost else None
     s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
     about = shift
-    if rows is not None:  # a missing value adds exactly nothing, and is counted out of its block below
+    if gone is not None:  # a missing value adds exactly nothing, and is counted out of its block
+        rows = np.flatnonzero(gone)
         with np.errstate(invalid="ignore", over="ignore"):
             x, about = x - shift, 0.0
         x[rows] = 0.0
-        if rows.size:
-            missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
-    if compiled:
-        from distmom.numerics.leaf_compiled import add_runs, finish
-
-        runs = add_runs(x, first_row, key, table.inverse, about, s1, s2, missing)
-        out = Moments(missing, s1, s2)
-        lost = finish(runs, shift, LOST_BITS, *out)  # in place: no array is allocated
-        return out, _amid(out, shift) if lost else None
+        missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
-    out = from_sums(runs - missing, s1, s2, shift)
-    return out, _better_shift(out, shift)
+    blocks = from_sums(runs - missing, s1, s2, shift)
+    return with_total(blocks), _better_shift(blocks, shift)
+
+
+def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:
+    """The blocks along the last axis, and one more: all rows together."""
+    whole = total(blocks, compiled=compiled)
+    both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
+    return Moments(*both)
 
 
 def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:

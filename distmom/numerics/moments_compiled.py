@@ -36,30 +36,33 @@ def merge_flat(na, ma, qa, nb, mb, qb, n, mean, m2):
 
 
 @njit
+def total_row(count, mean, m2):
+    """Moments of all blocks of a row together."""
+    size = 0
+    centre = 0.0
+    for k in range(count.size):
+        if count[k] > 0:
+            if size == 0 and math.isfinite(mean[k]):
+                centre = mean[k]
+            size += count[k]
+    if size == 0:
+        return size, 0.0, 0.0
+    moved = 0.0
+    for k in range(count.size):
+        if count[k] > 0:
+            moved += float(count[k]) * (mean[k] - centre)
+    shift = moved / float(size)
+    squares = 0.0
+    for k in range(count.size):
+        if count[k] > 0:
+            rest = (mean[k] - centre) - shift
+            squares += m2[k] + float(count[k]) * rest * rest
+    whole = centre + shift
+    return size, whole, squares if math.isfinite(whole) else math.nan
+
+
+@njit
 def total_rows(count, mean, m2, n, whole, spread):
     """Total of each row of 2-d arrays of moments, into (n, whole, spread)."""
     for g in range(count.shape[0]):
-        size = 0
-        centre = 0.0
-        for k in range(count.shape[1]):
-            if count[g, k] > 0:
-                if size == 0 and math.isfinite(mean[g, k]):
-                    centre = mean[g, k]
-                size += count[g, k]
-        n[g] = size
-        if size == 0:
-            whole[g] = 0.0
-            spread[g] = 0.0
-            continue
-        total = 0.0
-        for k in range(count.shape[1]):
-            if count[g, k] > 0:
-                total += float(count[g, k]) * (mean[g, k] - centre)
-        shift = total / float(size)
-        squares = 0.0
-        for k in range(count.shape[1]):
-            if count[g, k] > 0:
-                rest = (mean[g, k] - centre) - shift
-                squares += m2[g, k] + float(count[g, k]) * rest * rest
-        whole[g] = centre + shift
-        spread[g] = squares if math.isfinite(whole[g]) else math.nan
+        n[g], whole[g], spread[g] = total_row(count[g], mean[g], m2[g])

@@ -51,7 +51,7 @@ def stored_moments(
             values = values[~gone[begin:end]]
         if values.size == 0:
             continue
-        block = _moments(values, middle_value(values, None, compiled=compiled), compiled)
+        block = _moments(values, middle_value(values, None), compiled)
         for target, value in zip(out, block, strict=True):
             target[k] = value[0]
     return out

@@ -11,8 +11,7 @@ from distmom.errors import DataError
 from distmom.numerics.labels import file_cell
 from distmom.numerics.moments import Moments, merge
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.reductions.layouts import Place
-from distmom.reductions.leaves import Rows, Scan, scan
+from distmom.reductions.leaves import Mask, Rows, missing_rows, strange_rows
 from distmom.reductions.state import INFS, NANS, NULLS
 
 if TYPE_CHECKING:
@@ -38,14 +37,9 @@ class FileTree:
             left, right = _widened(left, groups), _widened(right, groups)
         return merge(left, right, compiled=self._spec.compiled)
 
-    def push_leaf(self, blocks: Moments, whole: Moments) -> None:
-        """Add the next leaf of the file.
-
-        `blocks` are its row blocks, shape (columns, groups, n_blocks); `whole` is all its rows together,
-        shape (columns, groups).
-        """
-        both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
-        self._leaves.push(Moments(*both))
+    def push_leaf(self, blocks: Moments) -> None:
+        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
+        self._leaves.push(blocks)
 
     def end_file(self, number: int, key: np.uint64) -> None:
         """Put the file's rows into its cell."""
@@ -81,25 +75,39 @@ class Census:
         self.n_rows = np.zeros(0, np.int64)
         self.counts = np.zeros((len(spec.columns), 0, 3), np.int64)
 
-    def scan(self, rows: Rows, n_groups: int, place: Place, path: str) -> list[Scan]:
-        """Count, and say for each column which rows do not enter."""
+    def rows(self, rows: Rows, n_groups: int) -> None:
+        """Count rows that pass the filter; `n_groups` groups have been met so far."""
         if n_groups > self.n_rows.size:
             more = n_groups - self.n_rows.size
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
         self._add(self.n_rows, rows, rows.keep)
-        found = []
-        for c, (x, valid) in enumerate(zip(rows.values, rows.valid, strict=True)):
-            result = scan(x, valid, rows.keep, self._spec.nan, compiled=self._spec.compiled)
-            if result.nan is not None and self._spec.nan == "raise":
-                self._refuse(self._spec.columns[c], result.nan, place, path)
-            for kind, mask in ((NULLS, result.null), (NANS, result.nan), (INFS, result.inf)):
-                if mask is not None:
-                    self._add(self.counts[c, :, kind], rows, mask)
-            found.append(result)
-        return found
 
-    def _add(self, target: NDArray[np.int64], rows: Rows, mask: NDArray[np.bool_] | None) -> None:
+    def missing(self, rows: Rows, c: int) -> Mask:
+        """Count the nulls of column c, and say which rows are null or filtered."""
+        gone, null = missing_rows(rows.valid[c], rows.keep)
+        if null is not None:
+            self._add(self.counts[c, :, NULLS], rows, null)
+        return gone
+
+    def strange(self, rows: Rows, c: int, gone: Mask, path: str) -> Mask:
+        """Count NaNs and infinities of column c, and say which rows do not enter.
+
+        Those are the rows that are `gone` already, and under ``nan="omit"`` the NaNs.
+        """
+        nan, inf = strange_rows(rows.values[c], gone)
+        if inf is not None:
+            self._add(self.counts[c, :, INFS], rows, inf)
+        if nan is None:
+            return gone
+        if self._spec.nan == "raise":
+            self._refuse(self._spec.columns[c], nan, rows.first_row, path)
+        self._add(self.counts[c, :, NANS], rows, nan)
+        if self._spec.nan == "keep":
+            return gone
+        return nan if gone is None else gone | nan
+
+    def _add(self, target: NDArray[np.int64], rows: Rows, mask: Mask) -> None:
         """Add the marked rows (all, where the mask is None) to their groups' counts."""
         if rows.codes is None:
             target[0] += rows.n_rows if mask is None else np.count_nonzero(mask)
@@ -107,8 +115,8 @@ class Census:
         codes = rows.codes if mask is None else rows.codes[mask]
         target += np.bincount(codes, minlength=target.size)
 
-    def _refuse(self, column: str, mask: NDArray[np.bool_], place: Place, path: str) -> None:
-        row = place.first_row + int(np.argmax(mask))
+    def _refuse(self, column: str, nan: NDArray[np.bool_], first_row: int, path: str) -> None:
+        row = first_row + int(np.argmax(nan))
         raise DataError(
             f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
             'use nan="omit" to leave NaN out (counted), or clean the file'

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
-from distmom.numerics.moments import Moments, total
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, with_total
+from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworWindow
@@ -43,10 +43,6 @@ class LeafRows:
     place: Place
 
 
-Blocks = tuple[Moments, Moments]
-"""Moments of the row blocks, shape (groups, n_blocks), and of all rows together, shape (groups,)."""
-
-
 class Layout(Protocol):
     """A way to form row blocks."""
 
@@ -65,8 +61,11 @@ class Layout(Protocol):
         """Cells that the rows of one group are collected in."""
         ...
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:
-        """Moments of one leaf (of one group, unless `by_leaf`)."""
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
+        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
+
+        There is one group unless `by_leaf`.
+        """
         ...
 
     def row_cells(
@@ -93,12 +92,11 @@ class RandomBlocks:
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
         place = rows.place
         blocks = leaf_moments(rows.x, rows.gone, place.first_row, place.key, table, compiled=compiled)
-        blocks = _one_group(blocks)
-        return blocks, total(blocks, compiled=compiled)
+        return blocks.at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -122,11 +120,11 @@ class StoredBlocks:
     n_blocks: int
     by_leaf = False
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = _one_group(stored_moments(rows.x, rows.gone, first, edges, compiled=compiled))
-        return blocks, total(blocks, compiled=compiled)
+        blocks = stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)
+        return with_total(blocks, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -147,8 +145,8 @@ class NoRowBlocks:
     by_leaf = False
     cells_per_group = 1
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
-        return Moments.empty(1, 0), whole_moments(rows, compiled=compiled)
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        return whole_moments(rows, compiled=compiled)
 
     def row_cells(  # noqa: D102
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
@@ -170,7 +168,7 @@ class SworBlocks:
     by_leaf = True
     cells_per_group = 0
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Blocks:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         tree, first_leaves = window
         key = stream_key(self.seed, "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
@@ -178,7 +176,9 @@ class SworBlocks:
         moments = swor_leaf_moments(
             rows.x, rows.gone, rows.codes, rows.n_groups, key, leaf, counts, compiled=compiled
         )
-        return Moments(*moments), whole_moments(rows, compiled=compiled)
+        whole = whole_moments(rows, compiled=compiled)
+        both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
+        return Moments(*both)
 
     def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
@@ -198,15 +198,11 @@ def _window_counts(
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
-    """Moments of all rows of a leaf together, shape (groups,)."""
+    """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size, 1)])
-        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled)
+        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at(None)
     groups = Cells(compiled=compiled)
     groups.grow(rows.n_groups)
     groups.add(rows.x, rows.gone, rows.codes)
-    return groups.moments(rows.n_groups)
-
-
-def _one_group(moments: Moments) -> Moments:
-    return moments.at(None)
+    return groups.moments(rows.n_groups).at((slice(None), None))

@@ -35,6 +35,7 @@ class LeafwiseMeans:
         self._cutter = LeafCutter()
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
+        self._strange = [False for _ in spec.columns]
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
@@ -50,16 +51,33 @@ class LeafwiseMeans:
         self._tree.end_file(self._number, self._key)
 
     def _take(self, leaf: Rows) -> None:
-        spec = self._spec
+        self._census.rows(leaf, self._n_groups)
         place = Place(self._key, leaf.first_row, self._number)
-        taken = []
-        for c, found in enumerate(self._census.scan(leaf, self._n_groups, place, self._path)):
-            mine = LeafRows(leaf.values[c], found.gone, leaf.codes, self._n_groups, place)
-            taken.append(spec.layout.leaf(mine, self._window, compiled=spec.compiled))
-            if self._samplers:
-                self._samplers[c].offer(self._key, mine)
-        blocks, whole = zip(*taken, strict=True)
-        self._tree.push_leaf(_stacked(blocks), _stacked(whole))
+        blocks = [self._column(leaf, c, place) for c in range(len(leaf.values))]
+        self._tree.push_leaf(_stacked(blocks))
+
+    def _column(self, leaf: Rows, c: int, place: Place) -> Moments:
+        """Moments of one column; its values are searched for NaN and infinity only if the sums tell of some.
+
+        A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
+        searched first, which saves doing it twice.
+        """
+        gone = self._census.missing(leaf, c)
+        if not self._strange[c]:
+            mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place)
+            blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
+            if np.isfinite(blocks.mean[:, -1]).all():
+                self._offer(c, mine)
+                return blocks
+        searched = self._census.strange(leaf, c, gone, self._path)
+        self._strange[c] = searched is not gone
+        mine = LeafRows(leaf.values[c], searched, leaf.codes, self._n_groups, place)
+        self._offer(c, mine)
+        return self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
+
+    def _offer(self, c: int, leaf: LeafRows) -> None:
+        if self._samplers:
+            self._samplers[c].offer(self._key, leaf)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
@@ -70,7 +88,7 @@ class LeafwiseMeans:
         return in_key_order(state)
 
 
-def _stacked(columns: tuple[Moments, ...]) -> Moments:
+def _stacked(columns: list[Moments]) -> Moments:
     """One array over the columns."""
     if len(columns) == 1:
         return columns[0].at(None)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LEAF_ROWS, all_finite
+from distmom.numerics.leaf import LEAF_ROWS
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -95,35 +94,21 @@ class LeafCutter:
             yield leaf
 
 
-class Scan(NamedTuple):
-    """What counts among some rows of one column: masks, None where nothing is so marked."""
-
-    gone: Mask
-    null: Mask
-    nan: Mask
-    inf: Mask
-
-
-def scan(x: Floats, valid: Mask, keep: Mask, nan: str, *, compiled: bool = False) -> Scan:
-    """Sort out nulls, NaNs, infinities and filtered rows.
-
-    ``gone`` are the rows that do not enter: filtered, null, and NaN under ``nan="omit"``. The other three
-    mark rows that passed the filter.
-    """
+def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:
+    """Rows that do not enter whatever their value, and among those that passed the filter the nulls."""
     null = None if valid is None else ~valid
-    gone = null
-    if keep is not None:
-        gone = ~keep if null is None else ~keep | null
-        null = None if null is None else null & keep
-    if all_finite(x, compiled=compiled):
-        return Scan(gone, null, None, None)
+    if keep is None:
+        return null, null
+    if null is None:
+        return ~keep, None
+    return ~keep | null, null & keep
+
+
+def strange_rows(x: Floats, gone: Mask) -> tuple[Mask, Mask]:
+    """NaNs and infinities among the rows that are not gone; None where there are none."""
     strange = ~np.isfinite(x)
     if gone is not None:
         strange &= ~gone
     is_nan = np.isnan(x) & strange
     is_inf = strange & ~is_nan
-    if not is_nan.any():
-        return Scan(gone, null, None, is_inf)
-    if nan != "keep":
-        gone = is_nan if gone is None else gone | is_nan
-    return Scan(gone, null, is_nan, is_inf)
+    return (is_nan if is_nan.any() else None), (is_inf if is_inf.any() else None)

@@ -10,8 +10,8 @@ from distmom.errors import ResourceError
 from distmom.numerics.cells import CELL_BYTES, Cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.moments import Moments, total
+from distmom.numerics.leaf import LEAF_ROWS, all_finite, with_total
+from distmom.numerics.moments import Moments
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import Place
 from distmom.reductions.leaves import Rows
@@ -77,11 +77,14 @@ class RowwiseMeans:
         assert codes is not None
         place = Place(self._key, rows.first_row, self._number)
         cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
-        for c, found in enumerate(self._census.scan(rows, self._n_groups, place, self._path)):
-            x = rows.values[c]
-            self._cells[c].add(x, found.gone, cells)
+        self._census.rows(rows, self._n_groups)
+        for c, x in enumerate(rows.values):
+            gone = self._census.missing(rows, c)
+            if not all_finite(x, compiled=spec.compiled):
+                gone = self._census.strange(rows, c, gone, self._path)
+            self._cells[c].add(x, gone, cells)
             if self._samplers:
-                self._samplers[c].offer(self._key, rows.first_row, codes, x, found.gone, self._n_groups)
+                self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
 
     def _push(self) -> None:
@@ -91,10 +94,9 @@ class RowwiseMeans:
         size = self._n_groups * self._blocks
         arrays = zip(*(cells.moments(size) for cells in self._cells), strict=True)
         blocks = Moments(*(np.stack(columns).reshape(shape) for columns in arrays))
-        whole = total(blocks, compiled=self._spec.compiled)
-        if self._spec.layout.n_blocks == 0:
-            blocks = Moments.empty(*shape[:2], 0)
-        self._tree.push_leaf(blocks, whole)
+        if self._spec.layout.n_blocks:
+            blocks = with_total(blocks, compiled=self._spec.compiled)
+        self._tree.push_leaf(blocks)  # without row blocks, the one cell of a group is all its rows
         for cells in self._cells:
             cells.start_anew()
         self._filled = False

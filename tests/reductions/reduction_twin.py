@@ -22,6 +22,7 @@ from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, StoredBlocks, 
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import MeanState
 
+
 @dataclass(frozen=True)
 class File:
     """Rows of one file, for two or more columns; keys None: no groups."""
