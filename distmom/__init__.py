@@ -14,8 +14,9 @@ from distmom.errors import (
 )
 
 if TYPE_CHECKING:
+    from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
-    from distmom.report import MeanResult, Results, write_results
+    from distmom.report import MeanResult, Results, check_output, write_results
 
 __all__ = [
     "BadFileError",
@@ -27,6 +28,8 @@ __all__ = [
     "ResourceError",
     "Results",
     "__version__",
+    "check_output",
+    "explain_mean",
     "mean",
     "write_results",
 ]
@@ -35,6 +38,8 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "Results": "distmom.report",
     "__version__": "distmom.estimators.versions",
+    "check_output": "distmom.report",
+    "explain_mean": "distmom.estimators.explain",
     "mean": "distmom.estimators.mean",
     "write_results": "distmom.report",
 }

@@ -28,8 +28,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import pipelines
-from distmom import ConfigError, DistmomError, Results, write_results
-from distmom.report import check_output
+from distmom import ConfigError, DistmomError, Results, check_output, write_results
 from pipelines.config import Config, Key, Tables, pipeline_named_in, read_config
 from pipelines.log import MinuteLines, log, log_lines
 

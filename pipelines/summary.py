@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from distmom import Results, mean
-from distmom.estimators.explain import explain_mean
+from distmom import Results, explain_mean, mean
 from pipelines.config import Config, Key
 from pipelines.job import Job, arguments, main
 from pipelines.log import MinuteLines

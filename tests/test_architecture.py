@@ -99,7 +99,9 @@ def test_imports_go_down_only() -> None:
 )
 def test_a_wrong_arrow_is_found(statement: str) -> None:
     assert wrong_arrows(statement, "numerics")
-    assert not wrong_arrows("from distmom.errors import DataError\nimport numpy\nimport distmom.numerics.tree", "lake")
+    assert not wrong_arrows(
+        "from distmom.errors import DataError\nimport numpy\nimport distmom.numerics.tree", "lake"
+    )
 
 
 def test_pipelines_use_public_names_only() -> None:
@@ -132,7 +134,12 @@ def test_only_the_cluster_room_imports_dask() -> None:
 def test_numerics_and_theory_see_neither_files_nor_frames() -> None:
     for room in ("numerics", "theory"):
         for path in sources(f"distmom/{room}"):
-            heavy = {m.split(".")[0] for _, m in imports(path.read_text("utf-8"))} & {"pyarrow", "dask", "pandas", "distributed"}
+            heavy = {m.split(".")[0] for _, m in imports(path.read_text("utf-8"))} & {
+                "pyarrow",
+                "dask",
+                "pandas",
+                "distributed",
+            }
             assert not heavy, path
 
 
@@ -144,7 +151,15 @@ def loaded(statement: str) -> set[str]:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    assert not loaded("import distmom") & {"numpy", "pyarrow", "dask", "distributed", "numba", "scipy", "rich"}
+    assert not loaded("import distmom") & {
+        "numpy",
+        "pyarrow",
+        "dask",
+        "distributed",
+        "numba",
+        "scipy",
+        "rich",
+    }
 
 
 def test_importing_numerics_loads_neither_dask_nor_pyarrow_nor_numba() -> None:
@@ -168,7 +183,10 @@ def test_modules_and_functions_stay_readable() -> None:
         if n_lines > MOST_LINES:
             wrong.append(f"{path.relative_to(ROOT)}: {n_lines} lines")
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _length(node) > MOST_FUNCTION_LINES:
+            if (
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and _length(node) > MOST_FUNCTION_LINES
+            ):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {_length(node)} lines")
     assert not wrong, "\n".join(wrong)
 
@@ -180,10 +198,21 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 TEXT = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".sh", ".cfg", ".json", ".html", ""}
-SKIPPED = {".git", ".venv", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "demo", "__pycache__"}
+SKIPPED = {
+    ".git",
+    ".venv",
+    ".hypothesis",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    "demo",
+    "__pycache__",
+}
 FORBIDDEN = {
     "a path of one machine": re.compile(r"/(?:work|root)/"),
-    "the address of a package registry": re.compile(r"https?://[\w.-]*(?:pypi|pythonhosted|anaconda|artifactory)"),
+    "the address of a package registry": re.compile(
+        r"https?://[\w.-]*(?:pypi|pythonhosted|anaconda|artifactory)"
+    ),
 }
 
 
@@ -196,7 +225,9 @@ def texts() -> Iterator[Path]:
 
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_the_project_speaks_of_itself_alone(what: str) -> None:
-    found = [str(p.relative_to(ROOT)) for p in texts() if FORBIDDEN[what].search(p.read_text("utf-8", "replace"))]
+    found = [
+        str(p.relative_to(ROOT)) for p in texts() if FORBIDDEN[what].search(p.read_text("utf-8", "replace"))
+    ]
     assert not found, f"{what} in {', '.join(found)}"
 
 

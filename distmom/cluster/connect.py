@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster.failures import one_line
+from distmom.cluster.interrupts import interrupts
 from distmom.cluster.memory import parse_bytes
 from distmom.cluster.outcome import Executor
 from distmom.cluster.threads import ThreadExecutor
@@ -69,11 +70,12 @@ def connect(
         if given[name] is not None and (type(given[name]) is not int or given[name] < 1):
             raise ConfigError(f"{name}: must be a whole number of at least 1, not {given[name]!r}")
     limit = parse_bytes(memory_limit)
-    executor = _open(client, workers, scheduler, threads, limit, timeout)
-    try:
-        yield executor
-    finally:
-        executor.close()
+    with interrupts.deferred():
+        executor = _open(client, workers, scheduler, threads, limit, timeout)
+        try:
+            yield executor
+        finally:
+            executor.close()
 
 
 def _open(

@@ -7,10 +7,12 @@ import sys
 import tempfile
 import threading
 from contextlib import ExitStack, suppress
+from multiprocessing import resource_tracker
 from typing import Any
 
 from distmom.cluster.client import ClientExecutor
 from distmom.cluster.failures import one_line
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import ResourceError
 
 CLOSE_SECONDS = 10.0
@@ -29,10 +31,17 @@ def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecu
     ResourceError
         The processes cannot be started.
     """
+    ending = ExitStack()
+    # if a worker's thread has to start this helper first, SIGINT is unblocked there afterwards
+    resource_tracker.ensure_running()
+    with interrupts.blocked():
+        return _started(workers, memory_limit, ending)
+
+
+def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> ClientExecutor:
     import dask
     from distributed import Client, LocalCluster
 
-    ending = ExitStack()
     try:
         ending.enter_context(dask.config.set(SETTINGS))
         scratch = tempfile.TemporaryDirectory(prefix="distmom-", ignore_cleanup_errors=True)

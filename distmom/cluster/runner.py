@@ -9,6 +9,7 @@ from time import monotonic, sleep
 from typing import Any, Protocol
 
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
+from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
@@ -159,8 +160,9 @@ class _Run:
     def drive(self, tasks: Tasks) -> RunResult:
         """Submit, wait, settle until every unit is done."""
         while self.n_done < self.n_units:
+            interrupts.check()
             self.submit(tasks)
-            timeout = min(self.poll, self.queue.until_due(monotonic()))
+            timeout = min(self.poll, EVERY, self.queue.until_due(monotonic()))
             if self.n_in_flight:
                 finished = tasks.wait(timeout)
             else:  # everything left pauses before its next attempt, or the cluster is away

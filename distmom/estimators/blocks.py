@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.options import MeanOptions
+from distmom.estimators.options import MeanOptions, check_most_blocks
 from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
 from distmom.theory import fine_blocks, mom_blocks, morm_blocks
 
@@ -90,6 +90,7 @@ def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
                 f"block_size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
             )
         k = n_rows // options.block_size
+        check_most_blocks(f"block_size={options.block_size} of {n_rows} rows", k)
         return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
     if options.n_blocks == "paper":
         return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]

@@ -171,7 +171,7 @@ def mean(
     in_memory = not hasattr(source, "root")
     if in_memory:
         client = workers = scheduler = None
-        threads = threads or _usable_threads()
+        threads = _usable_threads() if threads is None else threads
     with connect(client, workers, scheduler, threads, memory_limit) as executor:
         plan = plan_mean(source, read, options, seed, executor, progress)
         found, skipped = run_plan(plan, len(read.by), executor, progress)

@@ -23,6 +23,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "fine": ("standard", "many"),
 }
 
+MOST_BLOCKS = 1_000_000
+
 REFUSED: tuple[tuple[str, str, str], ...] = (
     ("scheme='swor'", "order='stored'", "samples are drawn at random; drop order"),
     ("scheme='swor'", "block_by", "samples are of rows; use scheme='partition' for blocks of whole files"),
@@ -63,6 +65,9 @@ class MeanOptions:
         _check_n_blocks(self.n_blocks)
         if self.block_size is not None:
             check_count("block_size", self.block_size)
+        for name in ("n_blocks", "block_size"):  # NumPy's whole numbers become Python's
+            if isinstance(getattr(self, name), numbers.Integral):
+                object.__setattr__(self, name, int(getattr(self, name)))
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
         if self.tau is not None:
             check_fraction("tau", self.tau, 0.5, "such as 0.45")
@@ -124,7 +129,12 @@ def _check_n_blocks(value: Any) -> None:
         check_choice("n_blocks", value, ("auto", "paper"))
         return
     check_count("n_blocks", value)
-    if value > 1_000_000:
+    check_most_blocks("n_blocks", int(value))
+
+
+def check_most_blocks(name: str, n_blocks: int) -> None:
+    """ConfigError if so many blocks would make the states of units too large."""
+    if n_blocks > MOST_BLOCKS:
         raise ConfigError(
-            f"n_blocks: at most 1,000,000, not {value}; blocks cost 24 bytes each in every unit"
+            f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; each costs 24 bytes in every unit"
         )

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from distmom.errors import BadFileError, DataError
+from distmom.errors import BadFileError
 from distmom.lake.convert import Valid, Values, converter, to_float64
 from distmom.lake.scalars import one_value
 from distmom.lake.schema import kind_of, partition_arrow_type

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import BadFileError, DataError
+from distmom.errors import BadFileError
 from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 from pyarrow import types as patypes
 
-from distmom.errors import BadFileError, DataError
+from distmom.errors import BadFileError
 from distmom.lake.source import PartitionType
 
 Kind = Literal[

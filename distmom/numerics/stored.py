@@ -66,8 +66,8 @@ def _moments(values: NDArray[np.float64], shift: float, compiled: bool, again: b
         add_lanes(values, shift, s1, s2)
     else:
         _add_lanes(values, shift, s1, s2)
-    sum1, sum2 = np.cumsum(s1)[-1:], np.cumsum(s2)[-1:]
     with np.errstate(invalid="ignore", over="ignore"):
+        sum1, sum2 = np.cumsum(s1)[-1:], np.cumsum(s2)[-1:]
         block = from_sums(np.array([values.size]), sum1, sum2, shift)
         lost = again and values.size * (block.mean[0] - shift) ** 2 > LOST_BITS * block.m2[0]
     return _moments(values, float(block.mean[0]), compiled, again=False) if lost else block

@@ -39,6 +39,7 @@ from distmom.estimators.rule_status import status_list
 from distmom.theory import fine_blocks
 
 REPEATS = {1000: 600, 10_000: 500, 30_000: 250, 100_000: 120, 300_000: 60, 1_000_000: 30}
+LAWS = REGULAR | HARD | OWN
 FOUR = ("normal", "Student 3", "lognormal", "Pareto 3")
 MOST_NMSE, LEAST_COVERAGE = 3.6, 0.95
 """Claims; a cell fails when its replications contradict them at a risk of 1e-4."""
@@ -126,8 +127,10 @@ def alarms(found, laws, sizes) -> str:
         line = [name]
         for n in sizes:
             cell = found[name, "clean", n]
-            text = f"{cell.flag:.3f}; {number(cell.nmse)}; {share(cell.order_coverage)}"
-            text += f"; {share(cell.exact_coverage)}"
+            order = share(cell.order_coverage) if cell.order_given else "none"
+            exact = share(cell.exact_coverage) if cell.exact_given else "none"
+            nmse = number(cell.nmse) if np.isfinite(LAWS[name].sd) else "–"
+            text = f"{cell.flag:.3f}; {nmse}; {order}; {exact}"
             line.append(text + (f"; R {share(cell.row_sample)}" if cell.row_sample else ""))
         lines.append(line)
     return table(["law", *(f"n = {n:,}" for n in sizes)], lines)
@@ -173,6 +176,7 @@ LAKES = {
         "uneven": True,
     },
     "5 of 500 files × (−10)": {"bad": 5, "change": times(-10.0)},
+    "10 % of the files 10 sd higher, rightly so": {"bad": 50, "change": lambda x, g, law: x + 10 * law.sd},
     "1 of 50 files × 1000": {"bad": 1, "change": times(1000.0), "n_files": 50},
 }
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,40 +21,69 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 
 
-@pytest.fixture(scope="session")
-def four_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Four worker processes of one thread; a task fails once its workers died three times."""
-    import dask
-    from distributed import LocalCluster
+class FourWorkers:
+    """Four worker processes of one thread; a task fails once its workers died three times.
 
-    scratch = str(tmp_path_factory.mktemp("dask"))
-    settings = {"temporary-directory": scratch, "distributed.scheduler.allowed-failures": 2}
-    with (
-        dask.config.set(settings),
-        LocalCluster(
+    A nanny whose workers die again and again gives up: then a new cluster is started for the next test.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self._settings = {"temporary-directory": scratch, "distributed.scheduler.allowed-failures": 2}
+        self._open = ExitStack()
+        self._address = ""
+
+    def address(self) -> str:
+        """Address of a scheduler with four workers."""
+        from distributed import Client
+
+        if self._address:
+            with Client(self._address, set_as_default=False) as client:
+                with suppress(TimeoutError):
+                    client.wait_for_workers(4, timeout=5)
+                    return self._address
+        self.close()
+        self._start()
+        return self._address
+
+    def _start(self) -> None:
+        import dask
+        from distributed import LocalCluster
+
+        self._open.enter_context(dask.config.set(self._settings))
+        cluster = LocalCluster(
             n_workers=4,
             threads_per_worker=1,
             host="127.0.0.1",
             **NO_DASHBOARD,
             memory_limit="1.5GB",
             silence_logs=60,
-        ) as cluster,
-    ):
-        yield cluster
+        )
+        self._address = self._open.enter_context(cluster).scheduler_address
+
+    def close(self) -> None:
+        self._open.close()
+        self._address = ""
+
+
+@pytest.fixture(scope="session")
+def four_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FourWorkers]:
+    cluster = FourWorkers(str(tmp_path_factory.mktemp("dask")))
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture
-def client_of(four_workers: Any) -> Iterator[Callable[[int], SomeWorkers]]:
-    """Make a client that uses so many of the four workers."""
+def client_of(four_workers: FourWorkers) -> Iterator[Callable[[int], SomeWorkers]]:
+    """Make a client that uses so many of the four workers; with all four, also those started anew later."""
     from mean_lakes import SomeWorkers
 
     with ExitStack() as open_clients:
 
         def make(n_workers: int) -> SomeWorkers:
-            client = SomeWorkers(four_workers.scheduler_address, set_as_default=False)
+            client = SomeWorkers(four_workers.address(), set_as_default=False)
             open_clients.enter_context(client)
-            client.wait_for_workers(4, timeout=30)
-            client.chosen = tuple(sorted(client.scheduler_info(n_workers=-1)["workers"])[:n_workers])
+            workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+            client.chosen = tuple(workers[:n_workers]) if n_workers < 4 else ()
             return client
 
         yield make

@@ -112,4 +112,4 @@ class SomeWorkers(Client):
     chosen: tuple[str, ...] = ()
 
     def submit(self, *args: Any, **kwargs: Any) -> Any:
-        return super().submit(*args, workers=list(self.chosen), allow_other_workers=False, **kwargs)
+        return super().submit(*args, workers=list(self.chosen) or None, **kwargs)

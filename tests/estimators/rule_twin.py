@@ -352,7 +352,8 @@ def _files(out, found, finite, cells, n, sample, k_given):
     h_rows = found["h"][found["levels"].index(kd if k_given is None else k_given)]
     out["file_estimate"], out["file_h"], out["row_h"] = files["estimate"], h_files, h_rows
     row_se = found["se"] if finite else INF
-    differ = not (finite and abs(found["estimate"] - files["estimate"]) <= h_rows + h_files)
+    tamed = h_rows * (files["se"] / row_se) if row_se > 4.0 * files["se"] else h_rows
+    differ = not (finite and abs(found["estimate"] - files["estimate"]) <= tamed + h_files)
     sharper = files["se"] < row_se
     if files["contradicted"] and (not differ or sharper):
         out["suspects"] = {i for i, j in files["place"].items() if files["far"][j]}

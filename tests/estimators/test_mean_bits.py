@@ -123,7 +123,9 @@ def test_seeds_differ(lake: Path) -> None:
     assert not same(run(lake, {}), run(lake, {}, rng=8))
 
 
-def test_ten_runs_agree_also_for_a_law_without_a_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ten_runs_agree_also_for_a_law_without_a_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parallel sums in order of arrival differ in the last digits from run to run."""
     g = np.random.default_rng(1)
     for i in range(37):

@@ -1,0 +1,234 @@
+"""Options that are wrong, or do not go together, end in one clear line; `rng` alone decides the draw."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mean_lakes import same, write
+
+import distmom as dm
+from distmom.estimators import mean as mean_module
+from distmom.estimators.options import CHOICES, REFUSED, MeanOptions
+
+X = np.random.default_rng(0).normal(size=2_000)
+
+WAYS: dict[str, dict[str, Any]] = {
+    "scheme='swor'": {"scheme": "swor"},
+    "scheme='partition'": {"scheme": "partition"},
+    "order='stored'": {"order": "stored"},
+    "block_by": {"block_by": "file"},
+    "interval='order'": {"interval": "order"},
+    "n_blocks": {"n_blocks": 5},
+    "a given n_blocks": {"n_blocks": 5},
+    "block_size": {"block_size": 50},
+    "fine": {"fine": "many"},
+    "tau": {"tau": 0.3},
+}
+
+
+def one_line(error: BaseException) -> str:
+    text = str(error)
+    assert text and "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize(("first", "second", "remedy"), REFUSED)
+def test_pairs_that_exclude_each_other(first: str, second: str, remedy: str) -> None:
+    with pytest.raises(dm.ConfigError) as caught:
+        dm.mean(X, **WAYS[first], **WAYS[second])
+    text = one_line(caught.value)
+    assert first in text and second in text and remedy in text
+
+
+def test_every_other_pair_is_taken(tmp_path: Path) -> None:
+    """Each way of `WAYS` with each other one: refused by the list, or answered."""
+    for i in range(12):
+        write(tmp_path / f"{i:02}.parquet", {"x": X[i * 150 : (i + 1) * 150]})
+    listed = {frozenset(pair[:2]) for pair in REFUSED}
+    fixing = {"n_blocks", "block_size", "scheme='swor'", "a given n_blocks"}  # these give the number of blocks
+    for first, second in itertools.combinations(WAYS, 2):
+        options = {**WAYS[first], **WAYS[second]}
+        names = {first, second} | ({"scheme='partition'"} if "scheme" not in options else set())
+        names |= {"a given n_blocks"} if names & fixing else set()
+        names |= {"n_blocks"} if "n_blocks" in options and "scheme='swor'" not in names else set()
+        if len(options) < 2:
+            continue
+        if any(pair <= names for pair in listed):
+            with pytest.raises(dm.ConfigError, match="does not go with"):
+                dm.mean(tmp_path, rng=0, **options)
+        else:
+            assert np.isfinite(dm.mean(tmp_path, rng=0, **options).estimate), options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scheme": "sword"}, ["scheme", "'sword'", "did you mean 'swor'?"]),
+        ({"order": "sorted"}, ["order", "'sorted'", "did you mean 'stored'?"]),
+        ({"nan": "keeep"}, ["nan", "did you mean 'keep'?"]),
+        ({"nan": None}, ["nan", "None"]),
+        ({"missing": "nul"}, ["missing", "did you mean 'null'?"]),
+        ({"on_bad_file": "skipp"}, ["on_bad_file", "did you mean 'skip'?"]),
+        ({"interval": "exakt"}, ["interval", "did you mean 'exact'?"]),
+        ({"fine": "more"}, ["fine", "'more'"]),
+        ({"n_blocks": "papers"}, ["n_blocks", "did you mean 'paper'?"]),
+        ({"n_blocks": 0}, ["n_blocks", "at least 1", "0"]),
+        ({"n_blocks": 2.5}, ["n_blocks", "2.5"]),
+        ({"n_blocks": True}, ["n_blocks", "True"]),
+        ({"n_blocks": None}, ["n_blocks", "None"]),
+        ({"n_blocks": 10**7}, ["n_blocks", "1,000,000", "10,000,000"]),
+        ({"block_size": 0}, ["block_size", "at least 1"]),
+        ({"block_size": -3}, ["block_size", "-3"]),
+        ({"confidence_level": 1.0}, ["confidence_level", "between 0 and 1", "1.0"]),
+        ({"confidence_level": 99}, ["confidence_level", "99", "such as 0.99"]),
+        ({"confidence_level": float("nan")}, ["confidence_level", "nan"]),
+        ({"confidence_level": "0.99"}, ["confidence_level", "'0.99'"]),
+        ({"scheme": "swor", "tau": 0.5}, ["tau", "0.5", "such as 0.45"]),
+        ({"block_by": "sensor"}, ["block_by", "'sensor'", "'file'"]),
+        ({"batch_rows": 0}, ["batch_rows", "at least 1"]),
+        ({"threads": 0}, ["threads", "at least 1", "0"]),
+        ({"memory_limit": "plenty"}, ["memory_limit", "plenty"]),
+        ({"column": "y"}, ["y", "x"]),
+        ({"column": ["x", "x"]}, ["column", "'x'", "twice"]),
+        ({"column": 3}, ["column", "3"]),
+        ({"column": {"x": 1}}, ["column"]),
+        ({"by": "x"}, ["by", "'x'", "also a column"]),
+        ({"by": "z"}, ["z"]),
+        ({"where": "x >"}, ["where"]),
+        ({"where": "z > 1"}, ["z"]),
+        ({"where": 3}, ["where", "int"]),
+        ({"rng": "seed"}, ["rng", "'seed'"]),
+        ({"rng": -1}, ["rng", "-1"]),
+        ({"rng": 1.5}, ["rng", "float"]),
+        ({"client": "tcp://x"}, ["client"]),
+        ({"scheme": "swor", "n_blocks": 5, "block_size": 50, "tau": 0.3}, ["tau", "n_blocks and block_size"]),
+    ],
+    ids=str,
+)
+def test_wrong_values(options: dict[str, Any], words: list[str], tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", {"x": X})
+    with pytest.raises(dm.ConfigError) as caught:
+        dm.mean(tmp_path, **{"column": "x", **options})
+    text = one_line(caught.value)
+    for word in words:
+        assert word in text, text
+
+
+def test_no_threads_at_all() -> None:
+    with pytest.raises(dm.ConfigError, match="threads.*at least 1"):
+        dm.mean(X, threads=0)
+
+
+def test_an_unknown_option_is_an_error() -> None:
+    with pytest.raises(TypeError, match="n_block"):
+        dm.mean(X, n_block=5)  # type: ignore[call-arg]
+
+
+def test_every_choice_of_every_option_is_documented() -> None:
+    text = inspect.getdoc(dm.mean) or ""
+    for name, values in CHOICES.items():
+        assert name in text and all(f'"{value}"' in text for value in values), name
+    fields = set(MeanOptions.__dataclass_fields__)
+    assert fields <= set(inspect.signature(dm.mean).parameters)
+
+
+def test_whole_numbers_of_numpy_are_numbers() -> None:
+    plain = dm.mean(X, n_blocks=7, rng=0)
+    assert plain.n_blocks == 7
+    assert same(plain, dm.mean(X, n_blocks=np.int64(7), rng=np.int32(0)))  # type: ignore[arg-type]
+    assert dm.mean(X, block_size=np.int64(400), rng=0).n_blocks == 5  # type: ignore[arg-type]
+
+
+def test_a_small_block_size_is_not_a_million_blocks() -> None:
+    x = np.zeros(1_500_000, np.float32)
+    with pytest.raises(dm.ConfigError, match=r"block_size=1 of 1500000 rows.*1,500,000"):
+        dm.mean(x, block_size=1, rng=0)
+
+
+def test_a_confidence_that_the_proposition_does_not_reach_prints_the_range() -> None:
+    with pytest.raises(dm.ConfigError, match=r"confidence_level.*0\.99"):
+        dm.mean(X[:3], n_blocks="paper", order="stored", rng=0)
+    with pytest.raises(dm.ConfigError, match="confidence_level"):
+        dm.mean(X[:20], scheme="swor", rng=0)
+
+
+def test_a_column_must_be_named_where_there_are_several(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", {"x": X, "y": X})
+    with pytest.raises(dm.ConfigError, match=r"column.*x, y"):
+        dm.mean(tmp_path)
+
+
+# --- randomness
+
+
+def test_the_seed_alone_decides_the_draw() -> None:
+    """The global generators are neither read nor changed."""
+    np.random.seed(1)  # noqa: NPY002
+    random.seed(1)
+    state, other = np.random.get_state(), random.getstate()  # noqa: NPY002
+    first = [dm.mean(X, rng=1), dm.mean(X, scheme="swor", rng=1), dm.mean(X, rng=None)]
+    after = np.random.get_state()  # noqa: NPY002
+    assert np.array_equal(state[1], after[1]) and state[2:] == after[2:]
+    assert random.getstate() == other
+    np.random.seed(2)  # noqa: NPY002
+    random.seed(2)
+    assert first[0].same_bits(dm.mean(X, rng=1))
+    assert first[1].same_bits(dm.mean(X, scheme="swor", rng=1))
+    assert not first[0].same_bits(dm.mean(X, rng=2))
+
+
+def test_without_a_seed_runs_differ_and_can_be_repeated() -> None:
+    first, second = dm.mean(X), dm.mean(X)
+    assert not first.same_bits(second)
+    assert first.run["seed"] != second.run["seed"]
+    assert first.same_bits(dm.mean(X, rng=first.run["seed"]))
+
+
+def test_kinds_of_seeds() -> None:
+    """An int and the SeedSequence of it are pure; a Generator is drawn from, so repetitions differ."""
+    assert dm.mean(X, rng=5).same_bits(dm.mean(X, rng=np.random.SeedSequence(5)))
+    sequence = np.random.SeedSequence(5)
+    assert dm.mean(X, rng=sequence).same_bits(dm.mean(X, rng=sequence))
+    child = sequence.spawn(1)[0]
+    assert not dm.mean(X, rng=sequence).same_bits(dm.mean(X, rng=child))
+    once = [dm.mean(X, rng=g) for g in [np.random.default_rng(5)] * 5]
+    again = [dm.mean(X, rng=g) for g in [np.random.default_rng(5)] * 5]
+    assert len({r.estimate for r in once}) == 5, "five repetitions, five assignments"
+    assert all(a.same_bits(b) for a, b in zip(once, again, strict=True))
+    assert once[2].same_bits(dm.mean(X, rng=once[2].run["seed"]))
+
+
+def test_no_two_blocks_share_a_stream() -> None:
+    """Chunks seeded with random 31-bit integers would repeat: here blocks are addresses of one key."""
+    x = np.arange(50_000.0)
+    found = dm.mean(x, scheme="swor", n_blocks=5_000, block_size=12, rng=0)
+    # two equal samples of 12 of 50,000 rows have probability 1e-49
+    assert len(set(found.block_estimates.tolist())) > 4_900
+
+
+def test_results_carry_what_repeats_them(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", {"x": X})
+    found = dm.mean(tmp_path, rng=3)
+    assert found.data["n_files"] == 1 and found.data["skipped"] == [] and found.data["n_bytes"] > 0
+    assert found.run["seed"] == 3
+    assert {"distmom", "draws", "numpy", "pyarrow", "python"} <= found.run["versions"].keys()
+
+
+def test_a_run_that_cannot_fit_says_so_before_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.parquet", {"x": X})
+
+    def never(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr(mean_module, "run_plan", never)
+    with pytest.raises(dm.ResourceError, match=r"a\.parquet.*projected memory.*limit of 100 MB") as caught:
+        dm.mean(tmp_path, rng=0, memory_limit="100MB")
+    one_line(caught.value)
