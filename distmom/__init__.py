@@ -1,4 +1,4 @@
-"""Robust means with honest uncertainty, from Parquet lakes whose values are heavy-tailed or partly corrupted."""
+"""Robust means, with honest uncertainty, of Parquet lakes that are heavy-tailed or partly corrupted."""
 
 from __future__ import annotations
 

@@ -53,8 +53,7 @@ def imports(text: str) -> Iterator[tuple[int, str]]:
             else:
                 yield node.lineno, node.module or ""
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            if isinstance(node.args[0], ast.Constant):
-                yield node.lineno, str(node.args[0].value)
+            yield from ((node.lineno, str(a.value)) for a in node.args[:1] if isinstance(a, ast.Constant))
 
 
 def wrong_arrows(text: str, room: str) -> list[str]:

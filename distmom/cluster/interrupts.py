@@ -27,7 +27,7 @@ class _Interrupts:
     def deferred(self) -> Iterator[None]:
         """Note SIGINT instead of raising; what is noted when this ends is raised then.
 
-        Only in the main thread of a program whose handler is Python's own, and outermost: else nothing changes.
+        Only in the main thread, outermost, and where the handler is Python's own: else nothing changes.
         """
         before = signal.getsignal(signal.SIGINT)
         main = threading.current_thread() is threading.main_thread()

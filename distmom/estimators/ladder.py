@@ -173,7 +173,7 @@ def median_or_nan(values: Floats) -> Floats:
 
 
 def scaled_mad(values: Floats) -> Floats:
-    """1.4826 times the median distance from the median, along the last axis: a robust standard deviation."""
+    """1.4826 times the median distance from the median, line by line: a robust standard deviation."""
     with np.errstate(invalid="ignore", over="ignore"):
         away = np.abs(values - median_or_nan(values)[..., None])
         # an infinite value is infinitely far from everything, also from an infinite median
@@ -210,9 +210,9 @@ def most_frequent(sample: Floats, n_sample: Counts) -> Counts:
     ceil(v/3) runs of three, at least c - ceil(v/3) have an equal one to the left in their own run.
     """
     width = sample.shape[1]
-    most = np.minimum(n_sample, 1) if width == 0 or n_sample.max(initial=0) < 2 else np.zeros_like(n_sample)
     if width < 2:
-        return most
+        return np.minimum(n_sample, 1)
+    most = np.zeros_like(n_sample)
     close = np.count_nonzero(sample[:, 1:] == sample[:, :-1], axis=1)
     close += np.count_nonzero(sample[:, 2:] == sample[:, :-2], axis=1)
     busy = np.flatnonzero(close > 3 * n_sample // 8 - -(-n_sample // 3))

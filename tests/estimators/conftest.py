@@ -37,10 +37,9 @@ class FourWorkers:
         from distributed import Client
 
         if self._address:
-            with Client(self._address, set_as_default=False) as client:
-                with suppress(TimeoutError):
-                    client.wait_for_workers(4, timeout=5)
-                    return self._address
+            with Client(self._address, set_as_default=False) as client, suppress(TimeoutError):
+                client.wait_for_workers(4, timeout=5)
+                return self._address
         self.close()
         self._start()
         return self._address

@@ -30,7 +30,7 @@ def write(path: Path, columns: pa.Table | dict[str, Any], **options: Any) -> Pat
 
 
 def dirty_lake(folder: Path, n_files: int = 13, seed: int = 0, rows: int = 60) -> Path:
-    """Heavy tails with nulls, NaN, an infinity, groups and files of very different sizes, one of them empty."""
+    """Heavy tails with nulls, NaN, an infinity, groups, and files of very different sizes, one empty."""
     g = np.random.default_rng(seed)
     for i in range(n_files):
         n = 0 if i == 4 else rows * (1 + i % 5) + i

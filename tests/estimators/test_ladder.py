@@ -138,6 +138,32 @@ def test_most_frequent_value(values, padding):
         assert found <= want
 
 
+def test_frequent_values_are_found_in_any_order_and_next_to_rare_ones():
+    g = np.random.default_rng(8)
+    for size in (3, 16, 17, 64, 1024):
+        for share in (0.3, 0.376, 0.4, 0.7, 1.0):
+            c = int(np.ceil(share * size))
+            sample = np.where(np.arange(size) < c, 7.0, g.normal(size=size))
+            spaced = np.empty(size)  # as far apart as they can be
+            order = np.argsort((np.arange(size) * c) % size, kind="stable")
+            spaced[order] = sample
+            for line in (sample, g.permutation(sample), spaced):
+                found = most_frequent(np.append(line, [np.nan] * 5)[None], np.array([size]))[0]
+                assert found == c if 8 * c > 3 * size else found <= c
+
+
+def test_large_counts_merge_like_small_ones():
+    """Quotients are taken in float64 while that is exact; the same division in integers must agree."""
+    g = np.random.default_rng(9)
+    count = g.integers(1, 30, (3, 105))
+    small, large = (Merger(Moments(s * count, count * 1.0, count * 1.0)) for s in (1, 2**45))
+    for k in (1, 2, 7, 10, 105):
+        np.testing.assert_array_equal(small.index(k), large.index(k))
+        exact = [[k * (2 * int(c.sum()) + int(own)) // (2 * int(row.sum())) for c, own in
+                  ((row[:i], row[i]) for i in range(105))] for row in count]  # fmt: skip
+        np.testing.assert_array_equal(small.index(k), exact)
+
+
 def test_row_bound_in_integers():
     levels = np.array([5, 7, 9])
     none = np.zeros(1, np.int64)

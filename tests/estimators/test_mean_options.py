@@ -51,7 +51,12 @@ def test_every_other_pair_is_taken(tmp_path: Path) -> None:
     for i in range(12):
         write(tmp_path / f"{i:02}.parquet", {"x": X[i * 150 : (i + 1) * 150]})
     listed = {frozenset(pair[:2]) for pair in REFUSED}
-    fixing = {"n_blocks", "block_size", "scheme='swor'", "a given n_blocks"}  # these give the number of blocks
+    fixing = {
+        "n_blocks",
+        "block_size",
+        "scheme='swor'",
+        "a given n_blocks",
+    }  # these give the number of blocks
     for first, second in itertools.combinations(WAYS, 2):
         options = {**WAYS[first], **WAYS[second]}
         names = {first, second} | ({"scheme='partition'"} if "scheme" not in options else set())
