@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,7 @@ def mean_command(
 
     if output is not None:
         check_output(output)
+    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
     arguments = _arguments(options)
     what = data[0] if len(data) == 1 else list(data)
     with messages_on_stderr(quiet):

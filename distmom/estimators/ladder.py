@@ -22,8 +22,8 @@ Flags = NDArray[np.bool_]
 
 
 EXACT_QUOTIENT = 1 << 50
-"""Integers a < b K below this bound have the same whole quotient a // b in float64, only faster: the exact one
-is an integer or at least 1/b away from one, the rounding error at most K 2**-53."""
+"""Integers a < b K below this bound have the same whole quotient a // b in float64, only faster: the exact
+quotient is an integer or at least 1/b away from one, the rounding error at most K 2**-53."""
 
 
 class Merger:

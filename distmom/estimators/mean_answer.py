@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -125,9 +126,29 @@ def _partition_results(
             suspects,
             None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
+            plain_mean(rows.at(g), float(answer.plain_estimate[g])),
         )
         for g, fields in enumerate(shared)
     ]
+
+
+def plain_mean(blocks: Moments, rounded: float) -> float:
+    """Mean of all rows, from the blocks' means with one rounding at the end; `rounded` where that overflows.
+
+    Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
+    roundings of the block means average out far below the last bit.
+    """
+    if not math.isfinite(rounded):
+        return rounded
+    filled = blocks.count > 0
+    count, mean, _ = blocks.at(filled)
+    try:
+        with np.errstate(over="ignore"):
+            sums = (count * mean).tolist()
+        exact = math.fsum(sums) / int(count.sum())
+    except OverflowError:
+        return rounded
+    return exact if math.isfinite(exact) else rounded
 
 
 def _row_variance(rows: Moments, answer: RuleAnswer) -> NDArray[np.float64]:
@@ -145,6 +166,7 @@ def _result(
     suspects: dict[int, list[str]],
     n_units: int | None,
     sigma2: float | None,
+    plain: float,
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
     status = Status(int(answer.status[g]))
@@ -181,7 +203,7 @@ def _result(
         block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
         n_ruined_blocks=int(answer.n_ruined[g]),
         n_set_aside=int(answer.n_set_aside[g]),
-        plain_estimate=float(answer.plain_estimate[g]),
+        plain_estimate=plain,
         block_estimates=answer.block_estimates[g][:width].copy(),
         path=tuple(path),
         accused_files=tuple(sorted(accused)),

@@ -39,16 +39,24 @@ def as_arrow(results: Results) -> pa.Table:
     names = list(results[0].group) if len(results) and results[0].group else []
     columns: dict[str, pa.Array] = {}
     for name in names:
-        values = [(r.group or {}).get(name) for r in results]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            columns[name] = pa.array([None if v is None else str(v) for v in values], pa.string())
+        columns[name] = _keys([(r.group or {}).get(name) for r in results])
     for name in rows[0] if rows else ():
         kind = pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
         key = name if name not in columns else f"{name}_"
         columns[key] = pa.array([row[name] for row in rows], kind)
     return pa.table(columns)
+
+
+def _keys(values: list[Any]) -> pa.Array:
+    """A group column: Arrow's own type for the values, unsigned where they need it, else text."""
+    import pyarrow as pa
+
+    for kind in (None, pa.uint64()):
+        try:
+            return pa.array(values, kind)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            continue
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
 def _flat(r: Any) -> dict[str, Any]:

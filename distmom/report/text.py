@@ -71,7 +71,6 @@ def printable(text: str) -> str:
 def remarks(results: Results) -> list[str]:
     """What a reader should know beside the table, each once: missing rows, bad files, why no interval."""
     same: dict[str, list[str]] = {}
-    own: list[str] = []
     for r in results:
         name = _cell(r.column)
         if r.group:
@@ -81,12 +80,12 @@ def remarks(results: Results) -> list[str]:
         for note in r.notes:
             same.setdefault(note, []).append(name)
         if r.other_estimate is not None:
-            other = number(r.other_estimate)
-            own.append(f"{name}: blocks of rows and blocks of files disagree; the other answer is {other}")
+            text = "blocks of rows tell another story than blocks of files, which are heard"
+            same.setdefault(text, []).append(name)
         if r.accused_files:
-            own.append(f"{name}: files that stand out: {_listed(map(printable, r.accused_files))}")
+            files = _listed(map(printable, r.accused_files))
+            same.setdefault(f"bad files are among {len(r.accused_files)}: {files}", []).append(name)
     lines = [f"{_listed(names)}: {text}" for text, names in same.items()]
-    lines += _shortened(own, "remarks of this kind")
     lines += _left_out(results)
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())

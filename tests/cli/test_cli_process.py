@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -47,6 +48,13 @@ def test_a_full_disk_behind_stdout_is_a_failure(lake: Path) -> None:
     assert done.returncode == 6
     assert done.stderr.startswith(b"distmom: standard output")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_change_no_code(lake: Path, tmp_path: Path, closed: str) -> None:
+    for words, code in ((("mean", lake, "-c", "y"), 0), (("mean", tmp_path / "none"), 3)):
+        done = subprocess.run(f"{shlex.join(command(*words))} {closed}", shell=True, timeout=60, check=False)
+        assert done.returncode == code
 
 
 def test_a_terminal_that_knows_little_gets_ascii(lake: Path) -> None:
