@@ -18,7 +18,8 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed-demo
 	$(BIN)/python -m pipelines.flights $(DEMO)
 	$(BIN)/distmom mean $(DEMO)/clean -c arr_delay --by carrier
-	$(BIN)/distmom mean $(DEMO)/damaged -c arr_delay --by carrier --block-by file
+	@echo; echo "The same lake with five damaged files. (Exit code 5: two answers are close to what blocks can bear.)"
+	$(BIN)/distmom mean $(DEMO)/damaged -c arr_delay --by carrier || [ $$? -eq 5 ]
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
