@@ -125,19 +125,18 @@ def run_config(
     """
     started = monotonic()
     failed = True
+    ending = _Ending()
     facts: dict[str, Any] = {}
     with log_lines(log_json, quiet) as lines:
         try:
-            with _terminable():
+            with ending.listening():
                 config, job = _load(Path(file), only)
                 if config.table("run").get("log") == "json":
                     lines.as_json()
-                facts = _plan(job, config) if dry_run else _answer(job, config)
+                facts = _plan(job, config) if dry_run else _answer(job, config, ending)
             code, failed = int(facts.pop("exit_code")), False
         except KeyboardInterrupt:
-            code = _failure("interrupted", INTERRUPTED)
-        except _Terminated:
-            code = _failure("terminated", TERMINATED)
+            code = _failure(*(("terminated", TERMINATED) if ending.asked else ("interrupted", INTERRUPTED)))
         except DistmomError as error:
             code = _failure(str(error), error.exit_code)
         except MemoryError:
@@ -171,10 +170,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line."""
         self.exit(2, f"distmom: {message}; see '{self.prog} --help'\n")
-
-
-class _Terminated(BaseException):
-    """The process was asked to end."""
 
 
 def _load(file: Path, only: Job | None) -> tuple[Config, Job]:
@@ -215,16 +210,17 @@ def _plan(job: Job, config: Config) -> dict[str, Any]:
     return {"exit_code": 0}
 
 
-def _answer(job: Job, config: Config) -> dict[str, Any]:
+def _answer(job: Job, config: Config, ending: _Ending) -> dict[str, Any]:
     outputs = _outputs(config)
     log("start", f"{job.name} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
-        results = job.run(config, MinuteLines())
+        results = job.run(config, MinuteLines(ending.check))
     except ConfigError as error:
         raise config.located(error) from error
     for one in results.data["skipped"]:
         log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
     for path in outputs:
+        ending.check()
         write_results(results, path)
         log("wrote", f"wrote {path}", file=str(path))
     statuses = Counter(result.status[0] for result in results)
@@ -244,18 +240,39 @@ def _failure(text: str, code: int) -> int:
     return code
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let the request to terminate, with which batch systems end a job, unwind like an interrupt."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Ending:
+    """Lets SIGTERM, with which batch systems end a job, unwind like an interrupt.
 
-    def end(number: int, frame: FrameType | None) -> None:
-        raise _Terminated
+    Attributes
+    ----------
+    asked : bool
+        Whether it came.
+    """
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    def __init__(self) -> None:
+        self.asked = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Only in the main thread; elsewhere signals are not ours."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGTERM, self._ask)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def check(self) -> None:
+        """Raise once more: what a handler raises may be swallowed by what it interrupts, such as imports."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        interrupt = signal.getsignal(signal.SIGINT)
+        if callable(interrupt):  # raises, or puts it off to where a run can be ended
+            interrupt(number, frame)
+        else:  # ignored, as in a job that a shell started in the background
+            raise KeyboardInterrupt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
@@ -58,12 +58,12 @@ class MinuteLines:
 
     Parameters
     ----------
-    every : float
-        Seconds between lines.
+    check : callable, optional
+        Called whenever there is progress; may raise.
     """
 
-    def __init__(self, every: float | None = None) -> None:
-        self.every = EVERY if every is None else every
+    def __init__(self, check: Callable[[], None] | None = None) -> None:
+        self.check = check
         self.said = monotonic()
         self.begin(0, 0)
 
@@ -75,10 +75,12 @@ class MinuteLines:
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
         """Count, and say so once in a while."""
+        if self.check is not None:
+            self.check()
         self.n_rows += n_rows
         self.n_bytes += n_bytes
         now = monotonic()
-        if now - self.said < self.every:
+        if now - self.said < EVERY:
             return
         self.said = now
         share = 100 * self.n_bytes / self.total if self.total else 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import NoAnswerError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.rule import answer_rule
@@ -247,7 +247,10 @@ def _paper_interval(
         return None, REASON_WORDS[NoInterval.NO_ANSWER]
     if sigma2 == 0.0:
         return None, REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
-    prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
+    try:
+        prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
+    except ConfigError:  # one small group must not end the run
+        return None, f"the proposition does not reach this confidence level with {n_used} rows"
     if n_blocks != prescribed:
         return None, f"the proposition holds for {prescribed} blocks, not {n_blocks}; use n_blocks='paper'"
     half = paper_halfwidth_mom(sigma2, n_used, plan.options.delta)

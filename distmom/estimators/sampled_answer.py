@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.errors import ConfigError
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult
@@ -79,7 +80,10 @@ def _interval(
     k, size, delta = int(count.size), int(count.min()), plan.options.delta
     if kind == "paper":
         tau = 0.45 if plan.options.tau is None else plan.options.tau
-        prescribed = morm_blocks(plan.options.confidence_level, tau, n_used)[0]
+        try:
+            prescribed = morm_blocks(plan.options.confidence_level, tau, n_used)[0]
+        except ConfigError:  # one small group must not end the run
+            return None, f"the proposition does not reach this confidence level with {n_used} rows"
         if k != prescribed:
             return None, f"the proposition holds for {prescribed} blocks at tau={tau:g}, not {k}"
         half = paper_halfwidth_morm(mean_variance(sigma2, size), tau)

@@ -260,7 +260,7 @@ def test_several_keys_with_folders_among_them(tmp_path: Path) -> None:
 
 
 def test_groups_agree_with_a_filter_for_each(tmp_path: Path) -> None:
-    """A group's rows, and a lake that holds no others: the same counts and plain mean, and close estimates."""
+    """A group, and a lake that holds no other rows: the same counts and plain mean, and close estimates."""
     g = np.random.default_rng(0)
     for i in range(3):
         write(tmp_path / f"{i}.parquet", {"k": g.integers(0, 3, 2_000), "x": g.normal(size=2_000)})

@@ -164,7 +164,9 @@ def test_fewer_rows_than_blocks_names_both_numbers() -> None:
     assert found.interval is None and found.interval_reason == "fewer rows than blocks"
 
 
-@pytest.mark.parametrize("data", [np.empty(0), pa.table({"x": pa.array([], pa.float64())})], ids=["NumPy", "Arrow"])
+@pytest.mark.parametrize(
+    "data", [np.empty(0), pa.table({"x": pa.array([], pa.float64())})], ids=["NumPy", "Arrow"]
+)
 @pytest.mark.parametrize("options", [{}, {"scheme": "swor"}, {"order": "stored"}, {"n_blocks": 5}], ids=str)
 def test_no_rows(data: Any, options: dict[str, Any]) -> None:
     with pytest.raises(dm.NoAnswerError, match="no rows"):
@@ -173,13 +175,15 @@ def test_no_rows(data: Any, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"n_blocks": 3}, {"scheme": "swor", "n_blocks": 3, "block_size": 2}])
 def test_nothing_but_nulls(options: dict[str, Any]) -> None:
-    with pytest.raises(dm.NoAnswerError, match="none of the 20 rows has a value.*20 null"):
+    with pytest.raises(dm.NoAnswerError, match=r"none of the 20 rows has a value.*20 null"):
         dm.mean(pa.table({"x": pa.nulls(20, pa.float64())}), rng=0, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_blocks": 3}, {"scheme": "swor", "n_blocks": 3, "block_size": 200}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_blocks": 3}, {"scheme": "swor", "n_blocks": 3, "block_size": 200}]
+)
 def test_nothing_but_infinities(options: dict[str, Any]) -> None:
-    with pytest.raises(dm.NoAnswerError, match="blocks are ruined.*5000 infinite"):
+    with pytest.raises(dm.NoAnswerError, match=r"blocks are ruined.*5000 infinite"):
         dm.mean(np.full(5_000, np.inf), rng=0, **options)
 
 
@@ -244,7 +248,9 @@ def test_three_columns_give_three_numbers() -> None:
 
 def test_columns_do_not_influence_each_other() -> None:
     g = np.random.default_rng(0)
-    table = pa.table({"x": g.normal(size=2_000), "y": g.standard_t(2, 2_000), "z": pa.nulls(2_000, pa.int8())})
+    table = pa.table(
+        {"x": g.normal(size=2_000), "y": g.standard_t(2, 2_000), "z": pa.nulls(2_000, pa.int8())}
+    )
     both = dm.mean(table, ["x", "y", "z"], rng=0)
     assert both[0].same_bits(dm.mean(table, "x", rng=0))
     assert both[1].same_bits(dm.mean(table, "y", rng=0))

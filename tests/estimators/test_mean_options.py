@@ -126,7 +126,7 @@ def test_wrong_values(options: dict[str, Any], words: list[str], tmp_path: Path)
 
 
 def test_no_threads_at_all() -> None:
-    with pytest.raises(dm.ConfigError, match="threads.*at least 1"):
+    with pytest.raises(dm.ConfigError, match=r"threads.*at least 1"):
         dm.mean(X, threads=0)
 
 

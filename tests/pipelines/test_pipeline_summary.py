@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -255,6 +257,8 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int, word: st
     ) as running:
         assert running.stderr is not None
         assert json.loads(running.stderr.readline())["event"] == "start"
+        if number == signal.SIGINT:  # which imports may swallow; SIGTERM is remembered
+            time.sleep(0.5)
         running.send_signal(number)
         _, err = running.communicate(timeout=30)
     lines = [json.loads(line) for line in err.splitlines()]
@@ -262,6 +266,24 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int, word: st
     assert lines[0]["message"] == word
     assert running.returncode == lines[1]["exit_code"] == code
     assert not (tmp_path / "out.json").exists()
+
+
+def test_a_request_to_end_that_was_swallowed_is_heard_at_the_next_progress(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pipelines.summary as room
+
+    def mean(*words: Any, **options: Any) -> Any:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        return dm.mean(*words, **options)
+
+    monkeypatch.setattr(room, "mean", mean)
+    ended = run(folder / "job.toml")
+    assert ended.code == 143
+    assert ended.err.splitlines()[-1] == "distmom: terminated"
+    assert not (folder / "out.json").exists()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_the_shipped_configuration_works_on_the_demonstration(run: Run, demo: Path) -> None:
