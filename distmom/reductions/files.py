@@ -77,11 +77,15 @@ class Census:
 
     def rows(self, rows: Rows, n_groups: int) -> None:
         """Count rows that pass the filter; `n_groups` groups have been met so far."""
-        if n_groups > self.n_rows.size:
-            more = n_groups - self.n_rows.size
+        self.make_room(n_groups)
+        self._add(self.n_rows, rows, rows.keep)
+
+    def make_room(self, n_groups: int) -> None:
+        """Have counts for that many groups."""
+        more = n_groups - self.n_rows.size
+        if more > 0:
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
-        self._add(self.n_rows, rows, rows.keep)
 
     def missing(self, rows: Rows, c: int) -> Mask:
         """Count the nulls of column c, and say which rows are null or filtered."""

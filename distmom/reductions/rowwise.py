@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.errors import ResourceError
 from distmom.numerics.cells import CELL_BYTES, Cells
@@ -15,7 +16,7 @@ from distmom.numerics.moments import Moments
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import Place
 from distmom.reductions.leaves import Rows
-from distmom.reductions.state import Key, MeanState, in_key_order
+from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -69,6 +70,7 @@ class RowwiseMeans:
                 "values, filter with where, or allow more memory_limit"
             )
         self._n_groups = n_groups
+        self._census.make_room(n_groups)
         for cells in self._cells:
             cells.grow(n_groups * self._blocks)
 
@@ -77,7 +79,6 @@ class RowwiseMeans:
         assert codes is not None
         place = Place(self._key, rows.first_row, self._number)
         cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
-        self._census.rows(rows, self._n_groups)
         for c, x in enumerate(rows.values):
             gone = self._census.missing(rows, c)
             if not all_finite(x, compiled=spec.compiled):
@@ -110,5 +111,12 @@ class RowwiseMeans:
         if moments is None:
             return None
         samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
-        census = self._census
-        return in_key_order(MeanState(tuple(keys), census.n_rows, census.counts, moments, samples))
+        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples)
+        return in_key_order(state)
+
+    def _n_rows(self, moments: Moments) -> NDArray[np.int64]:
+        """Rows of each group that passed the filter: in the first column they entered or are missing."""
+        n_blocks = self._spec.layout.n_blocks
+        used = moments.count[0, :, :n_blocks] if n_blocks else moments.count[0]
+        missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
+        return np.asarray(used.sum(axis=-1) + self._census.counts[0][:, missing].sum(axis=-1))
