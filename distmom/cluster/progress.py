@@ -23,7 +23,8 @@ def make_progress(title: str = "reading", *, quiet: bool = False) -> Progress | 
     """A bar if standard error is a terminal, else log lines; ``None`` if ``quiet``."""
     if quiet:
         return None
-    return BarProgress(title) if sys.stderr.isatty() else LogProgress(title)
+    terminal = sys.stderr is not None and sys.stderr.isatty()  # None where the shell closed it
+    return BarProgress(title) if terminal else LogProgress(title)
 
 
 class _Counts:

@@ -29,7 +29,7 @@ def write(path: Path, columns: pa.Table | dict[str, Any], **options: Any) -> Pat
     return path
 
 
-def dirty_lake(folder: Path, n_files: int = 13, seed: int = 0, rows: int = 60) -> Path:
+def dirty_lake(folder: Path, n_files: int = 13, seed: int = 0, rows: int = 35) -> Path:
     """Heavy tails with nulls, NaN, an infinity, groups, and files of very different sizes, one empty."""
     g = np.random.default_rng(seed)
     for i in range(n_files):

@@ -111,7 +111,7 @@ def test_contaminated_rows_and_the_plain_mean() -> None:
 
 
 def risk_within(errors: np.ndarray, right: float, rounding: float = 0.01) -> None:
-    """The mean of the squares within five standard errors: 1e-6 for normal means, somewhat more for others."""
+    """The mean of the squares within five standard errors: 1e-6 if it is normal, somewhat more if not."""
     squares = errors**2
     allowed = 5.0 * squares.std() / math.sqrt(squares.size) + rounding * right
     assert abs(squares.mean() - right) <= allowed, (squares.mean(), right, allowed)

@@ -1,0 +1,50 @@
+"""Compile all kernels into Numba's cache: ``python -m distmom.numerics``, once when an image is built."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.labels import file_key, label_table, stored_edges
+from distmom.numerics.leaf import all_finite, leaf_moments, with_total
+from distmom.numerics.moments import merge
+from distmom.numerics.random import stream_key
+from distmom.numerics.sample import leaf_sample
+from distmom.numerics.stored import stored_moments
+from distmom.numerics.swor import SworTree
+from distmom.numerics.swor_leaf import swor_leaf_moments
+
+
+def compile_kernels() -> None:
+    """Call every compiled kernel once with each kind of argument it meets."""
+    n, key, table = 4_000, file_key(0, ""), label_table(0, 945)
+    for writeable in (True, False):  # arrays from Arrow are read-only, which is a type of its own
+        x, gone = np.arange(float(n)), np.arange(n) % 7 == 0
+        codes = np.arange(n) % 3
+        x.flags.writeable = writeable
+        all_finite(x, compiled=True)
+        for mask in (None, gone):
+            blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
+            stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
+            leaf_sample(key, 0, n, mask, 64, np.inf, compiled=True)
+            leaf_sample(key, 0, n, mask, n, np.inf, compiled=True)
+            cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
+            cells.grow(3 * 105)
+            cells.add(
+                x,
+                mask,
+                block_cells(codes, 0, key, table, 9, compiled=True),
+            )
+            sampler.offer(key, 0, codes, x, mask, 3)
+            draws = stream_key(0, "swor")
+            counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
+            for groups in (None, codes):
+                size = 1 if groups is None else 3
+                swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+    merge(blocks, blocks, compiled=True)
+    with_total(stored, compiled=True)
+
+
+if __name__ == "__main__":
+    compile_kernels()
