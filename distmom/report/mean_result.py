@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from distmom.report.results import Results
 
 Interval = tuple[float, float]
 
@@ -124,6 +129,18 @@ class MeanResult:
         shown["accused_files"] = list(self.accused_files)
         shown["notes"] = list(self.notes)
         return {name: plain(value) for name, value in shown.items()}
+
+    def to_arrow(self) -> pa.Table:
+        """A table of one row; see `Results.to_arrow`."""
+        return self._alone().to_arrow()
+
+    def __str__(self) -> str:
+        return str(self._alone())
+
+    def _alone(self) -> Results:
+        from distmom.report.results import Results
+
+        return Results.of(self)
 
     def same_bits(self, other: MeanResult) -> bool:
         """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""

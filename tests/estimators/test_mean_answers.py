@@ -123,6 +123,12 @@ def test_small_groups_do_not_break_the_paper_interval() -> None:
         assert few.interval is None and few.interval_reason
 
 
+@pytest.mark.parametrize("options", [{}, {"scheme": "swor", "block_size": 50}, {"order": "stored"}], ids=str)
+def test_of_an_even_number_of_blocks_the_lower_middle_one_is_the_answer(options: dict[str, Any]) -> None:
+    found = dm.mean(X, n_blocks=4, rng=0, **options)
+    assert found.n_blocks == 4 and found.estimate == np.sort(found.block_estimates)[1]
+
+
 def test_up_to_half_of_the_blocks_may_be_ruined() -> None:
     x = X.copy()
     x[:4] = np.inf
@@ -235,6 +241,15 @@ def test_one_result_alone_as_json() -> None:
     shown = json.loads(json.dumps(one.to_dict(), allow_nan=False))
     assert shown["estimate"] == one.estimate and shown["group"] is None
     assert shown["interval"] == list(interval(one)) and shown["block_size"] == list(one.block_size)
+
+
+def test_one_result_alone_as_table_and_text(tmp_path: Path) -> None:
+    one = dm.mean(X, rng=0)
+    table = one.to_arrow()
+    assert table.num_rows == 1 and table.column("estimate").to_pylist() == [one.estimate]
+    assert "plain mean" in str(one) and "MeanResult(" in repr(one)
+    dm.write_results(one, tmp_path / "one.json")
+    assert json.loads((tmp_path / "one.json").read_text())["run"]["seed"] == 0
 
 
 @pytest.mark.parametrize("ending", [".json", ".parquet", ".csv", ".html"])

@@ -33,7 +33,7 @@ ways = st.sampled_from(
         {},
         {"n_blocks": 5},
         {"order": "stored", "n_blocks": 3},
-        {"scheme": "swor", "n_blocks": 3, "block_size": 1},
+        {"scheme": "swor", "n_blocks": 4, "block_size": 1},
     ]
 )
 
