@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from distmom.report.results import Results
-
 Interval = tuple[float, float]
 
 _SHOWN = (
@@ -115,11 +113,6 @@ class MeanResult:
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def __str__(self) -> str:
-        from distmom.report.results import Results
-
-        return str(Results([self], {}, {}))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, as in the JSON output: numbers that are not finite become None."""
         shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
@@ -132,15 +125,9 @@ class MeanResult:
 
     def to_arrow(self) -> pa.Table:
         """A table of one row; see `Results.to_arrow`."""
-        return self._alone().to_arrow()
-
-    def __str__(self) -> str:
-        return str(self._alone())
-
-    def _alone(self) -> Results:
         from distmom.report.results import Results
 
-        return Results.of(self)
+        return Results.of(self).to_arrow()
 
     def same_bits(self, other: MeanResult) -> bool:
         """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
