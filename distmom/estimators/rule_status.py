@@ -38,7 +38,7 @@ STATUS_ADVICE: dict[Status, str] = {
     Status.FILES_DISAGREE: "whole files hold other values than the rest; the answer is the one by files",
     Status.CONTAMINATED: "contaminated, or tails heavier than finite variance allows",
     Status.CARRIED_BY_FEW_ROWS: "fewer than 10 % of the rows carry this mean",
-    Status.PLAIN_MEAN: "too few rows for five blocks: the plain mean, without any guarantee",
+    Status.PLAIN_MEAN: "too few rows or different values for five blocks: the plain mean, without guarantee",
 }
 """One clause per finding, for people."""
 
@@ -62,7 +62,7 @@ REASON_WORDS: dict[NoInterval, str] = {
     NoInterval.GIVEN: "",
     NoInterval.NOT_WANTED: "not asked for",
     NoInterval.NO_ANSWER: "there is no finite answer",
-    NoInterval.PLAIN_MEAN: "too few rows for five blocks",
+    NoInterval.PLAIN_MEAN: "too few rows, or too few different values, for five blocks",
     NoInterval.FEWER_ROWS_THAN_BLOCKS: "fewer rows than blocks",
     NoInterval.CONSTANT_BLOCKS: "more than half of the blocks are constant",
     NoInterval.TOO_FEW_BLOCKS: "too few blocks for this confidence level",

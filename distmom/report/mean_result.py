@@ -113,6 +113,11 @@ class MeanResult:
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
 
+    def __str__(self) -> str:
+        from distmom.report.results import Results
+
+        return str(Results.of(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, as in the JSON output: numbers that are not finite become None."""
         shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
