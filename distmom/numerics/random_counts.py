@@ -148,7 +148,8 @@ def _flatten(
     if not _within(where[0], 0xFFFFFFFF):
         raise ValueError(f"a block has 32 bits, got {where[0].max()}")
     full = np.broadcast_arrays(*where, *numbers)
-    blocks, nodes, *rest = (np.ascontiguousarray(a).ravel() for a in full)
+    # copies: NumPy warns whoever looks whether a broadcast array, even a contiguous one, is writeable
+    blocks, nodes, *rest = (a.flatten() for a in full)
     return full[0].shape, (blocks, nodes), rest
 
 
