@@ -164,3 +164,56 @@ def leaf_blocks(x, gone, first_row, key, inverse, forward, shift, lost_bits, cou
     lost = finish(runs, shift, lost_bits, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost, touched
+
+
+@njit
+def median_of_probes(x, n_probes):
+    """Lower median of the finite values among spread places, else the first finite value, else 0."""
+    n = x.size
+    probes = np.empty(n_probes)
+    found = 0
+    for p in range(min(n, n_probes)):
+        value = x[p * n // n_probes if n > n_probes else p]
+        if math.isfinite(value):
+            j = found  # insertion sort: there are few
+            while j > 0 and probes[j - 1] > value:
+                probes[j] = probes[j - 1]
+                j -= 1
+            probes[j] = value
+            found += 1
+    if found:
+        return probes[(found - 1) // 2]
+    for i in range(n):
+        if math.isfinite(x[i]):
+            return x[i]
+    return 0.0
+
+
+@njit
+def one_block(x, n_probes, lanes, lost_bits):
+    """Mean and second moment of values, at least one; about their mean if the first shift lost digits."""
+    n = float(x.size)
+    shift = median_of_probes(x, n_probes)
+    mean = 0.0
+    q = 0.0
+    for attempt in range(2):
+        s1 = np.zeros(lanes)
+        s2 = np.zeros(lanes)
+        add_lanes(x, shift, s1, s2)
+        sum1 = s1[0]
+        sum2 = s2[0]
+        for j in range(1, lanes):
+            sum1 += s1[j]
+            sum2 += s2[j]
+        away = sum1 / n
+        q = sum2 - sum1 * away
+        if q < 0.0:
+            q = 0.0
+        mean = away + shift
+        if not math.isfinite(mean):
+            q = math.nan
+        distance = mean - shift
+        if attempt == 1 or not n * (distance * distance) > lost_bits * q:
+            break
+        shift = mean
+    return mean, q

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LOST_BITS, from_sums, middle_value
+from distmom.numerics.leaf import LOST_BITS, SHIFT_PROBES, from_sums, middle_value
 from distmom.numerics.moments import Moments
 
 LANES = 64
@@ -51,26 +51,34 @@ def stored_moments(
             values = values[~gone[begin:end]]
         if values.size == 0:
             continue
-        block = _moments(values, middle_value(values, None), compiled)
-        for target, value in zip(out, block, strict=True):
-            target[k] = value[0]
+        out.count[k] = values.size
+        out.mean[k], out.m2[k] = _one_block(values, compiled)
     return out
 
 
-def _moments(values: NDArray[np.float64], shift: float, compiled: bool, again: bool = True) -> Moments:
-    """Moments of some values as one block, of shape (1,)."""
-    s1, s2 = np.zeros(LANES), np.zeros(LANES)
+def _one_block(values: NDArray[np.float64], compiled: bool) -> tuple[float, float]:
+    """Mean and second moment of values, at least one; about their mean if the first shift lost digits."""
     if compiled:
-        from distmom.numerics.leaf_compiled import add_lanes
+        from distmom.numerics.leaf_compiled import one_block
 
-        add_lanes(values, shift, s1, s2)
-    else:
-        _add_lanes(values, shift, s1, s2)
+        mean, m2 = one_block(values, SHIFT_PROBES, LANES, LOST_BITS)
+        return mean, m2
+    shift = middle_value(values, None)
+    block = _about(values, shift)
+    with np.errstate(invalid="ignore", over="ignore"):
+        lost = values.size * np.square(block.mean[0] - shift) > LOST_BITS * block.m2[0]
+    if lost:
+        block = _about(values, float(block.mean[0]))
+    return float(block.mean[0]), float(block.m2[0])
+
+
+def _about(values: NDArray[np.float64], shift: float) -> Moments:
+    """Moments, of shape (1,), from sums about a shift."""
+    s1, s2 = np.zeros(LANES), np.zeros(LANES)
+    _add_lanes(values, shift, s1, s2)
     with np.errstate(invalid="ignore", over="ignore"):
         sum1, sum2 = np.cumsum(s1)[-1:], np.cumsum(s2)[-1:]
-        block = from_sums(np.array([values.size]), sum1, sum2, shift)
-        lost = again and values.size * (block.mean[0] - shift) ** 2 > LOST_BITS * block.m2[0]
-    return _moments(values, float(block.mean[0]), compiled, again=False) if lost else block
+        return from_sums(np.array([values.size]), sum1, sum2, shift)
 
 
 def _add_lanes(
