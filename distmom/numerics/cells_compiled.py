@@ -8,17 +8,8 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
-
-U = np.uint64
-_LAST = U(15)  # PERMUTATIONS - 1
-
-
-@inline
-def _mix(z):
-    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
-    return z ^ (z >> U(31))
+from distmom.numerics._jit import njit
+from distmom.numerics.labels_compiled import run_choice
 
 
 @njit
@@ -55,9 +46,8 @@ def label_cells(codes, first_row, key, forward, blocks, n_blocks, out):
     run = first_row // k_labels
     offset = first_row - run * k_labels
     while i < n:
-        z = _mix(U(run) * U(0x9E3779B97F4A7C15) + key)
-        row = forward[np.int64(z & _LAST)]
-        rotation = np.int64(((z >> U(32)) * U(k_labels)) >> U(32))
+        choice, rotation = run_choice(run, key, k_labels)
+        row = forward[choice]
         m = min(k_labels - offset, n - i)
         for j in range(m):
             label = np.int64(row[offset + j]) - rotation

@@ -6,16 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import njit
+from distmom.numerics.labels_compiled import mix
 
 U = np.uint64
-
-
-@inline
-def _mix(z):
-    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
-    return z ^ (z >> U(31))
 
 
 @njit
@@ -68,7 +62,7 @@ def offer_rows(key, first_row, codes, x, gone, below, keys, values, fill):
         if some_gone and gone[i]:
             continue
         g = codes[i]
-        u = float(_mix(U(first_row + i) * U(0x9E3779B97F4A7C15) + key) >> U(11)) * 2.0**-53
+        u = float(mix(U(first_row + i) * U(0x9E3779B97F4A7C15) + key) >> U(11)) * 2.0**-53
         if u < below[g]:
             j = fill[g]
             keys[g, j] = u

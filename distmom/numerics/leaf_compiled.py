@@ -8,18 +8,11 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import njit
+from distmom.numerics.labels_compiled import run_choice
 from distmom.numerics.moments_compiled import total_row
 
 U = np.uint64
-_LAST = U(15)  # PERMUTATIONS - 1
-
-
-@inline
-def _mix(z):
-    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
-    return z ^ (z >> U(31))
 
 
 @njit
@@ -40,9 +33,8 @@ def add_runs(x, first_row, key, inverse, shift, s1, s2, missing):
     offset = first_row - run * k_blocks
     runs = 0
     while i < n:
-        z = _mix(U(run) * U(0x9E3779B97F4A7C15) + key)
-        places = inverse[np.int64(z & _LAST)]
-        rotation = np.int64(((z >> U(32)) * U(k_blocks)) >> U(32))
+        choice, rotation = run_choice(run, key, k_blocks)
+        places = inverse[choice]
         m = min(k_blocks - offset, n - i)
         runs += 1
         if m == k_blocks:
@@ -127,9 +119,8 @@ def take_out(x, gone, first_row, key, forward, shift, out, missing):
     run = first_row // k_blocks
     offset = first_row - run * k_blocks
     while i < n:
-        z = _mix(U(run) * U(0x9E3779B97F4A7C15) + key)
-        blocks = forward[np.int64(z & _LAST)]
-        rotation = np.int64(((z >> U(32)) * U(k_blocks)) >> U(32))
+        choice, rotation = run_choice(run, key, k_blocks)
+        blocks = forward[choice]
         m = min(k_blocks - offset, n - i)
         for j in range(m):
             out[i + j] = 0.0 if gone[i + j] else x[i + j] - shift

@@ -7,27 +7,21 @@ from __future__ import annotations
 import numpy as np
 
 from distmom.numerics._jit import inline, njit
+from distmom.numerics.labels_compiled import mix
 from distmom.numerics.random_counts_compiled import log
 
 U = np.uint64
 
 
 @inline
-def _mix(z):
-    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
-    return z ^ (z >> U(31))
-
-
-@inline
 def _uniform(start, index):
-    word = _mix(start + U(index) * U(0x9E3779B97F4A7C15))
+    word = mix(start + U(index) * U(0x9E3779B97F4A7C15))
     return (float(word >> U(11)) + 0.5) * 2.0**-53
 
 
 @inline
 def _start(key, stream):
-    return _mix(U(stream) * U(0x9E3779B97F4A7C15) + key)
+    return mix(U(stream) * U(0x9E3779B97F4A7C15) + key)
 
 
 @njit
