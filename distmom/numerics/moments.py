@@ -59,9 +59,8 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         from distmom.numerics.moments_compiled import merge_flat
 
-        out = Moments.empty(
-            *left.count.shape
-        )  # C-contiguous, whatever the inputs: their flat views are filled
+        shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
+        out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
         merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LOST_BITS, SHIFT_PROBES, from_sums, middle_value
+from distmom.numerics.leaf import LOST_BITS, from_sums, middle_value, with_total
 from distmom.numerics.moments import Moments
 
 LANES = 64
@@ -37,11 +37,16 @@ def stored_moments(
     Returns
     -------
     Moments
-        Of shape (n_blocks,); blocks without rows in this leaf are empty.
+        Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
     """
+    if compiled:
+        from distmom.numerics.stored_compiled import stored_blocks
+
+        both = Moments.empty(edges.size)
+        none = gone if gone is not None else np.empty(0, np.bool_)
+        stored_blocks(x, none, first, edges, LOST_BITS, *both)
+        return both
     out = Moments.empty(edges.size - 1)
-    if x.size == 0:
-        return out
     low = int(np.searchsorted(edges, first, side="right")) - 1
     high = int(np.searchsorted(edges, first + x.size, side="left"))
     for k in range(low, high):
@@ -52,17 +57,12 @@ def stored_moments(
         if values.size == 0:
             continue
         out.count[k] = values.size
-        out.mean[k], out.m2[k] = _one_block(values, compiled)
-    return out
+        out.mean[k], out.m2[k] = _one_block(values)
+    return with_total(out)
 
 
-def _one_block(values: NDArray[np.float64], compiled: bool) -> tuple[float, float]:
+def _one_block(values: NDArray[np.float64]) -> tuple[float, float]:
     """Mean and second moment of values, at least one; about their mean if the first shift lost digits."""
-    if compiled:
-        from distmom.numerics.leaf_compiled import one_block
-
-        mean, m2 = one_block(values, SHIFT_PROBES, LANES, LOST_BITS)
-        return mean, m2
     shift = middle_value(values, None)
     block = _about(values, shift)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -84,7 +84,7 @@ def _about(values: NDArray[np.float64], shift: float) -> Moments:
 def _add_lanes(
     values: NDArray[np.float64], shift: float, s1: NDArray[np.float64], s2: NDArray[np.float64]
 ) -> None:
-    """NumPy twin of `leaf_compiled.add_lanes`: a sum over the first axis adds row by row."""
+    """NumPy twin of `stored_compiled.add_lanes`: a sum over the first axis adds row by row."""
     whole = values.size - values.size % LANES
     with np.errstate(invalid="ignore", over="ignore"):
         d = values - shift
