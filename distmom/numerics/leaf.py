@@ -150,7 +150,7 @@ def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:
     return Moments(*both)
 
 
-def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:
+def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
     """Moments from sums of ``x - shift`` and of its square."""
     n = np.maximum(count, 1).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):

@@ -12,8 +12,8 @@ from distmom.numerics._jit import njit
 from distmom.numerics.leaf import SHIFT_PROBES
 from distmom.numerics.leaf_compiled import middle_value
 from distmom.numerics.moments_compiled import total_row
+from distmom.numerics.stored import LANES
 
-LANES = 64
 ROWS_TOGETHER = 4
 
 
@@ -42,33 +42,23 @@ def add_lanes(x, shift, s1, s2):
 
 
 @njit
-def one_block(x, gone, lost_bits):
-    """Mean and second moment of values, at least one; about their mean if the first shift lost digits."""
-    n = float(x.size)
+def one_block(x, gone):
+    """Mean and second moment of values, at least one."""
+    s1 = np.zeros(LANES)
+    s2 = np.zeros(LANES)
     shift = middle_value(x, gone, SHIFT_PROBES)
-    mean = 0.0
-    q = 0.0
-    for attempt in range(2):
-        s1 = np.zeros(LANES)
-        s2 = np.zeros(LANES)
-        add_lanes(x, shift, s1, s2)
-        sum1 = s1[0]
-        sum2 = s2[0]
-        for j in range(1, LANES):
-            sum1 += s1[j]
-            sum2 += s2[j]
-        away = sum1 / n
-        q = sum2 - sum1 * away
-        if q < 0.0:
-            q = 0.0
-        mean = away + shift
-        if not math.isfinite(mean):
-            q = math.nan
-        distance = mean - shift
-        if attempt == 1 or not n * (distance * distance) > lost_bits * q:
-            break
-        shift = mean
-    return mean, q
+    add_lanes(x, shift, s1, s2)
+    sum1 = s1[0]
+    sum2 = s2[0]
+    for j in range(1, LANES):
+        sum1 += s1[j]
+        sum2 += s2[j]
+    away = sum1 / float(x.size)
+    mean = away + shift
+    if not math.isfinite(mean):
+        return mean, math.nan
+    q = sum2 - sum1 * away
+    return mean, 0.0 if q < 0.0 else q
 
 
 @njit
@@ -83,7 +73,7 @@ def used_values(x, gone):
 
 
 @njit
-def stored_blocks(x, gone, first, edges, lost_bits, count, mean, m2):
+def stored_blocks(x, gone, first, edges, count, mean, m2):
     """Moments of the contiguous blocks of a leaf, and last of all its rows; the outputs are all zero."""
     end = first + x.size
     k = np.searchsorted(edges, first, side="right") - 1
@@ -93,12 +83,12 @@ def stored_blocks(x, gone, first, edges, lost_bits, count, mean, m2):
         if gone.size == 0:
             count[k] = stop - begin
             if stop > begin:
-                mean[k], m2[k] = one_block(x[begin:stop], gone, lost_bits)
+                mean[k], m2[k] = one_block(x[begin:stop], gone)
         else:
             values = used_values(x[begin:stop], gone[begin:stop])
             count[k] = values.size
             if values.size > 0:
-                mean[k], m2[k] = one_block(values, gone[:0], lost_bits)
+                mean[k], m2[k] = one_block(values, gone[:0])
         k += 1
     n = count.size - 1
     count[n], mean[n], m2[n] = total_row(count[:n], mean[:n], m2[:n])
