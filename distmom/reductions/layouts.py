@@ -23,7 +23,7 @@ from distmom.numerics.swor import SworWindow
 from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
 
@@ -32,7 +32,7 @@ class Place:
     file: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LeafRows:
     """The rows of one leaf in one column: values, which do not count, group codes (None: one group)."""
 
