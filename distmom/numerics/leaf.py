@@ -7,6 +7,9 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +23,14 @@ LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than
 
 Floats = NDArray[np.float64]
 _NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import leaf_compiled
+
+    return leaf_compiled
 
 
 def leaf_moments(
@@ -68,25 +79,21 @@ def leaf_moments(
 def _compiled_moments(
     x: Floats, gone: NDArray[np.bool_] | None, first_row: int, key: np.uint64, table: LabelTable
 ) -> Moments:
-    from distmom.numerics.leaf_compiled import leaf_about, leaf_blocks
-
     n = table.n_blocks + 1
     out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
     rows = (x, _NONE if gone is None else gone, first_row, key, table.inverse, table.forward)
-    lost, shift, _ = leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+    lost, shift, _ = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
     if lost:
         better = _amid(out.at(slice(-1)), shift)
         if better != shift:
-            leaf_about(*rows, better, LOST_BITS, *out)
+            _kernels().leaf_about(*rows, better, LOST_BITS, *out)
     return out
 
 
 def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     """Whether no value is infinite or NaN."""
     if compiled:
-        from distmom.numerics.leaf_compiled import count_strange
-
-        return int(count_strange(x.view(np.uint64))) == 0
+        return int(_kernels().count_strange(x.view(np.uint64))) == 0
     return bool(np.isfinite(x).all())
 
 

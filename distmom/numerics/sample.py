@@ -9,7 +9,8 @@ the rows they belong to are drawn without replacement, which costs nothing for r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,15 @@ from distmom.numerics.labels import GOLDEN, mix
 from distmom.numerics.loader import log
 
 Floats = NDArray[np.float64]
+_NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import sample_compiled
+
+    return sample_compiled
 
 
 class RowSample(NamedTuple):
@@ -41,10 +51,8 @@ class RowSample(NamedTuple):
     def merge(self, other: RowSample, *, compiled: bool = False) -> RowSample:
         """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
         if compiled:
-            from distmom.numerics.sample_compiled import merge_samples
-
             out = RowSample(np.empty(self.keys.shape), np.empty(self.keys.shape))
-            merge_samples(*self, *other, *out)
+            _kernels().merge_samples(*self, *other, *out)
             return out
         keys = np.concatenate([self.keys, other.keys], axis=1)
         values = np.concatenate([self.values, other.values], axis=1)
@@ -71,9 +79,7 @@ class LeafSampler:
         """Offer the rows of a leaf of the file with this key; those that are `gone` do not count."""
         keys, values = self._sample
         if self._compiled:
-            from distmom.numerics.sample_compiled import offer_leaf
-
-            offer_leaf(key, leaf, x, np.empty(0, np.bool_) if gone is None else gone, keys[0], values[0])
+            _kernels().offer_leaf(key, leaf, x, _NONE if gone is None else gone, keys[0], values[0])
             return
         fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[0, -1]))
         if fresh.size:

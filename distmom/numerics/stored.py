@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +16,15 @@ LANES = 64
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import stored_compiled
+
+    return stored_compiled
 
 
 def stored_moments(
@@ -44,11 +56,8 @@ def stored_moments(
         Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
     """
     if compiled:
-        from distmom.numerics.stored_compiled import stored_blocks
-
         both = Moments.empty(edges.size)
-        none = gone if gone is not None else np.empty(0, np.bool_)
-        stored_blocks(x, none, first, edges, *both)
+        _kernels().stored_blocks(x, _NONE if gone is None else gone, first, edges, *both)
         return both
     places = np.clip(edges - first, 0, x.size)
     if gone is not None:

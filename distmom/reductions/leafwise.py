@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class LeafwiseMeans:
         if not self._strange[c]:
             mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place)
             blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
-            if np.isfinite(blocks.mean[:, -1]).all():
+            if all(map(isfinite, blocks.mean[:, -1].tolist())):
                 self._offer(c, mine)
                 return blocks
         searched = self._census.strange(leaf, c, gone, self._path)
