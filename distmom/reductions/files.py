@@ -100,7 +100,7 @@ class Census:
 
         Those are the rows that are `gone` already, and under ``nan="omit"`` the NaNs.
         """
-        nan, inf = strange_rows(rows.values[c], gone)
+        nan, inf = strange_rows(rows.column(c), gone)
         if inf is not None:
             self._add(self.counts[c, :, INFS], rows, inf)
         if nan is None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, NO_REST
 from distmom.numerics.moments import Moments
 from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
-from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -65,21 +65,25 @@ class LeafwiseMeans:
         """
         gone = self._census.missing(leaf, c)
         if not self._strange[c]:
-            mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place)
+            mine = self._of_column(leaf, c, gone, place)
             blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
             if all(map(isfinite, blocks.mean[:, -1].tolist())):
                 self._offer(c, mine)
                 return blocks
         searched = self._census.strange(leaf, c, gone, self._path)
         self._strange[c] = searched is not gone
-        mine = LeafRows(leaf.values[c], searched, leaf.codes, self._n_groups, place)
+        mine = self._of_column(leaf, c, searched, place)
         self._offer(c, mine)
         return self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
+
+    def _of_column(self, leaf: Rows, c: int, gone: Mask, place: Place) -> LeafRows:
+        rest = leaf.rest[c] if leaf.rest else NO_REST
+        return LeafRows(leaf.values[c], rest, gone, leaf.codes, self._n_groups, place)
 
     def _offer(self, c: int, leaf: LeafRows) -> None:
         if self._samplers:
             number = leaf.place.first_row // LEAF_ROWS
-            self._samplers[c].offer(self._key, number, leaf.x, leaf.gone)
+            self._samplers[c].offer(self._key, number, leaf.x, leaf.gone, leaf.rest)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
