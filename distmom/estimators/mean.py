@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
@@ -175,20 +174,14 @@ def mean(
     with connect(client, workers, scheduler, threads, memory_limit) as executor:
         plan = plan_mean(source, read, options, seed, executor, progress)
         found, skipped = run_plan(plan, len(read.by), executor, progress)
-        results = mean_results(plan, found, read.by)
-        n_threads = executor.threads
-    data_facts = {
-        "n_files": len(plan.files),
-        "n_bytes": sum(f.size for f in plan.files),
-        "skipped": [s._asdict() for s in skipped],
-    }
-    run_facts = {
-        "seconds": time.perf_counter() - started,
-        "seed": shown,
-        "workers": n_threads,
-        "versions": versions(),
-    }
-    results = [replace(r, data=data_facts, run=run_facts) for r in results]
+        data_facts = {
+            "n_files": len(plan.files),
+            "n_bytes": sum(f.size for f in plan.files),
+            "skipped": [s._asdict() for s in skipped],
+        }
+        run_facts = {"seconds": 0.0, "seed": shown, "workers": executor.threads, "versions": versions()}
+        results = mean_results(plan, found, read.by, {"data": data_facts, "run": run_facts})
+    run_facts["seconds"] = time.perf_counter() - started
     everything = Results(results, data_facts, run_facts)
     single = len(read.columns) == 1 and not read.by
     return everything[0] if single else everything
@@ -211,7 +204,13 @@ def run_plan(
     plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
-    work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
+    work = ReadAndReduce(
+        plan.reader,
+        plan.reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        compiled=plan.reduction.compiled,
+    )
     found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
     skipped = [*plan.skipped, *found.skipped]
     if found.state is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.cells import Cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
@@ -31,12 +31,11 @@ def compile_kernels() -> None:
             leaf_sample(key, 0, n, mask, n, np.inf, compiled=True)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
-            cells.add(
-                x,
-                mask,
-                block_cells(codes, 0, key, table, 9, compiled=True),
-            )
+            cells.add(x, mask, codes)
+            cells.add_blocks(x, mask, codes, 0, key, table, 9)
+            cells.unload(3, 105, total=True)
             sampler.offer(key, 0, codes, x, mask, 3)
+            sampler.result(3).merge(sampler.result(3), compiled=True)
             draws = stream_key(0, "swor")
             counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
             for groups in (None, codes):

@@ -41,6 +41,14 @@ class Moments(NamedTuple):
         return self.count.nbytes + self.mean.nbytes + self.m2.nbytes
 
 
+def stacked(columns: list[Moments]) -> Moments:
+    """Moments of equal shape along a new first axis."""
+    if len(columns) == 1:
+        return columns[0].at(None)
+    count, mean, m2 = zip(*columns, strict=True)
+    return Moments(np.stack(count), np.stack(mean), np.stack(m2))
+
+
 def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     """Moments of the union of two disjoint sets of rows, block by block.
 
@@ -59,9 +67,8 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         from distmom.numerics.moments_compiled import merge_flat
 
-        out = Moments.empty(
-            *left.count.shape
-        )  # C-contiguous, whatever the inputs: their flat views are filled
+        shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
+        out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
         merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -38,8 +38,17 @@ class RowSample(NamedTuple):
         """A change of shape of both arrays; its second argument is what stands for no row."""
         return RowSample(change(self.keys, np.inf), change(self.values, np.nan))
 
-    def merge(self, other: RowSample) -> RowSample:
-        """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
+    def merge(self, other: RowSample, *, compiled: bool = False) -> RowSample:
+        """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group.
+
+        The compiled twin wants ascending keys in both.
+        """
+        if compiled:
+            from distmom.numerics.sample_compiled import merge_samples
+
+            out = RowSample(np.empty_like(self.keys), np.empty_like(self.values))
+            merge_samples(*self, *other, *out)
+            return out
         keys = np.concatenate([self.keys, other.keys], axis=1)
         values = np.concatenate([self.values, other.values], axis=1)
         order = np.argsort(keys, axis=1, kind="stable")[:, : self.keys.shape[1]]

@@ -71,3 +71,20 @@ def distinct_rows(key, stream, pool, used, gone, seen, rows):
         seen[word] |= bit
         rows[found] = row
         found += 1
+
+
+@njit
+def merge_samples(left_keys, left_values, right_keys, right_values, keys, values):
+    """The smallest keys of two lists for each group, all ascending, into (keys, values)."""
+    for g in range(keys.shape[0]):
+        i = 0
+        j = 0
+        for place in range(keys.shape[1]):
+            if j == right_keys.shape[1] or (i < left_keys.shape[1] and left_keys[g, i] <= right_keys[g, j]):
+                keys[g, place] = left_keys[g, i]
+                values[g, place] = left_values[g, i]
+                i += 1
+            else:
+                keys[g, place] = right_keys[g, j]
+                values[g, place] = right_values[g, j]
+                j += 1

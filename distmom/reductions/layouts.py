@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.cells import Cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, with_total
 from distmom.numerics.moments import Moments
@@ -53,7 +53,7 @@ class Layout(Protocol):
 
     @property
     def by_leaf(self) -> bool:
-        """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
+        """Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined."""
         ...
 
     @property
@@ -68,10 +68,8 @@ class Layout(Protocol):
         """
         ...
 
-    def row_cells(
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:
+        """Add rows to their cells: the group's code times `cells_per_group`, plus the block."""
         ...
 
 
@@ -102,11 +100,10 @@ class RandomBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        table = label_table(self.seed, self.n_fine)
-        return block_cells(codes, place.first_row, place.key, table, self.width, compiled=compiled)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+        assert rows.codes is not None
+        table, place = label_table(self.seed, self.n_fine), rows.place
+        cells.add_blocks(rows.x, rows.gone, rows.codes, place.first_row, place.key, table, self.width)
 
 
 @dataclass(frozen=True)
@@ -130,11 +127,11 @@ class StoredBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        first = int(window[place.file]) + place.first_row
-        return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+        assert rows.codes is not None
+        first = int(window[rows.place.file]) + rows.place.first_row
+        blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
+        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks)
 
 
 @dataclass(frozen=True)
@@ -148,10 +145,9 @@ class NoRowBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        return codes
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+        assert rows.codes is not None
+        cells.add(rows.x, rows.gone, rows.codes)
 
 
 @dataclass(frozen=True)
@@ -184,9 +180,7 @@ class SworBlocks:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
         raise NotImplementedError("a row may belong to several samples")
 
 

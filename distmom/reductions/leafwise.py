@@ -8,7 +8,7 @@ import numpy as np
 
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.moments import Moments
+from distmom.numerics.moments import Moments, stacked
 from distmom.numerics.sample import RowSample, leaf_sample
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
@@ -54,7 +54,7 @@ class LeafwiseMeans:
         self._census.rows(leaf, self._n_groups)
         place = Place(self._key, leaf.first_row, self._number)
         blocks = [self._column(leaf, c, place) for c in range(len(leaf.values))]
-        self._tree.push_leaf(_stacked(blocks))
+        self._tree.push_leaf(stacked(blocks))
 
     def _column(self, leaf: Rows, c: int, place: Place) -> Moments:
         """Moments of one column; its values are searched for NaN and infinity only if the sums tell of some.
@@ -86,14 +86,6 @@ class LeafwiseMeans:
         samples = tuple(s.result() for s in self._samplers)
         state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
         return in_key_order(state)
-
-
-def _stacked(columns: list[Moments]) -> Moments:
-    """One array over the columns."""
-    if len(columns) == 1:
-        return columns[0].at(None)
-    count, mean, m2 = zip(*columns, strict=True)
-    return Moments(np.stack(count), np.stack(mean), np.stack(m2))
 
 
 class LeafSampler:
