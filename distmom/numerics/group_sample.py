@@ -14,6 +14,7 @@ from distmom.numerics.labels import GOLDEN, mix
 from distmom.numerics.sample import RowSample
 
 Floats = NDArray[np.float64]
+ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
 
 class GroupSampler:
@@ -22,7 +23,8 @@ class GroupSampler:
     def __init__(self, size: int, *, compiled: bool) -> None:
         self.size = size
         self.compiled = compiled
-        self._kept = np.empty((0, 2 * size, 2))  # key and value of each sampled row, in any order
+        room = int(size * ROOM) + 1
+        self._kept = np.empty((0, room, 2))  # key and value of each sampled row, in any order
         self._fill = np.empty(0, np.int64)
         self._below = np.empty(0)  # keys from here on are not needed
         self._reach = np.empty(0, np.uint32)  # for the compiled kernel: the upper half of the hashes below
@@ -43,7 +45,7 @@ class GroupSampler:
 
             none = gone if gone is not None else np.empty(0, np.bool_)
             if self._fill.size:
-                bounds = self._below, self._reach
+                bounds = self.size, self._below, self._reach
                 offer_rows(~key, first_row, codes, x, none, *bounds, self._kept, self._fill)
             return
         with np.errstate(over="ignore"):
@@ -71,7 +73,7 @@ class GroupSampler:
         if n_groups <= have:
             return
         more = max(n_groups, 2 * have) - have
-        self._kept = np.concatenate([self._kept, np.empty((more, 2 * self.size, 2))])
+        self._kept = np.concatenate([self._kept, np.empty((more, *self._kept.shape[1:]))])
         self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
         self._below = np.concatenate([self._below, np.full(more, np.inf)])
         self._reach = np.concatenate([self._reach, np.full(more, 2**32 - 1, np.uint32)])
@@ -79,7 +81,7 @@ class GroupSampler:
     def result(self, n_groups: int) -> RowSample:
         """The sample of the first `n_groups` groups."""
         self._grow(n_groups)
-        filled = np.arange(2 * self.size)[None, :] < self._fill[:n_groups, None]
+        filled = np.arange(self._kept.shape[1])[None, :] < self._fill[:n_groups, None]
         keys = np.where(filled, self._kept[:n_groups, :, 0], np.inf)
         order = np.argsort(keys, axis=1)[:, : self.size]
         values = np.where(filled, self._kept[:n_groups, :, 1], np.nan)

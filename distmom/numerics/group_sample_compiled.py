@@ -27,10 +27,10 @@ def thin(kept, size, bound):
     old bound, so the first guess is nearly always right: no need to select the `size` smallest exactly.
     """
     full = kept.shape[0]
-    most = full - max(1, size // 2)
+    most = full - max(1, (full - size) // 2)
     low = 0.0
     high = min(bound, 1.0)
-    pivot = 0.6 * high
+    pivot = high * (0.8 * size + 0.2 * full) / full
     for _ in range(MOST_HALVINGS):
         count = np.int64(0)
         for i in range(full):
@@ -55,14 +55,13 @@ def thin(kept, size, bound):
 
 
 @njit
-def offer_rows(key, first_row, codes, x, gone, below, reach, kept, fill):
+def offer_rows(key, first_row, codes, x, gone, size, below, reach, kept, fill):
     """Keep rows whose key is below their group's bound; when a group's buffer is full, thin it.
 
     `reach` is the largest upper half of a hash that may be below the bound: most rows are turned away by it,
     in loops without branches.
     """
     some_gone = gone.size > 0
-    size = kept.shape[1] // 2
     upper = np.empty(CHUNK, np.uint32)
     near = np.empty(CHUNK + 1, np.int64)
     for start in range(0, x.size, CHUNK):
@@ -84,6 +83,6 @@ def offer_rows(key, first_row, codes, x, gone, below, reach, kept, fill):
                 kept[g, j, 0] = u
                 kept[g, j, 1] = x[i]
                 fill[g] = j + 1
-                if j + 1 == 2 * size:
+                if j + 1 == kept.shape[1]:
                     fill[g], below[g] = thin(kept[g], size, below[g])
                     reach[g] = np.uint32(below[g] * 2.0**32)

@@ -21,15 +21,15 @@ from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
-LEAVES_TOGETHER = 8
-"""With many groups the merge of two leaves costs as much as their rows: so eight leaves make one here."""
+LEAVES_TOGETHER = 16
+"""With many groups the merge of two leaves costs as much as their rows: so sixteen leaves make one here."""
 
 
 class RowwiseMeans:
     """The `Accumulator` for grouped rows.
 
-    Running moments do not depend on how rows come in batches, so nothing is buffered; every eight leaves (of
-    the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
+    Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
+    (of the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
     """
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
