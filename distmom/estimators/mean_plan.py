@@ -30,9 +30,6 @@ SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 """Below both, NumPy does the work: importing compiled kernels would take longer than all of it."""
 
-BATCH_ROWS_OF_GROUPS = 65_536
-"""With groups, smaller batches: cells and samples need the processor's caches for themselves."""
-
 LARGE_FILE = 64_000_000
 """Files above this size are cut into several units, for which their rows must be counted."""
 
@@ -86,9 +83,6 @@ def plan_mean(
     progress: Progress | None,
 ) -> MeanPlan:
     """Check the options against the data, count rows where that is needed, and cut the work."""
-    grouped = bool(read.by)
-    if grouped:
-        read = replace(read, batch_rows=min(read.batch_rows, BATCH_ROWS_OF_GROUPS))
     reader = source.reader(read)
     files = source.files
     share = column_share(source, read)
@@ -106,6 +100,7 @@ def plan_mean(
         n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
         if n_valid == 0:
             raise NoAnswerError("no rows left after the filter; check where")
+    grouped = bool(read.by)
     blocks = choose_blocks(
         options, seed=seed, n_files=len(files), grouped=grouped, n_rows=n_rows, n_valid=n_valid
     )

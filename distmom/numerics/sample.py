@@ -63,6 +63,14 @@ def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
+def row_keys(key: np.uint64 | NDArray[np.uint64], stream: int, rows: NDArray[np.int64]) -> Floats:
+    """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
+    with np.errstate(over="ignore"):
+        start = mix(np.array([stream], np.uint64) * GOLDEN + key)
+        words = mix(start + rows.astype(np.uint64) * GOLDEN)
+    return -log(((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+
+
 def leaf_sample(
     key: np.uint64,
     leaf: int,
@@ -104,12 +112,12 @@ def leaf_sample(
     if n_used <= size:
         rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
         if compiled:
-            from distmom.numerics.sample_compiled import row_keys
+            from distmom.numerics import sample_compiled
 
             keys = np.empty(rows.size)
-            row_keys(key, 2 * leaf, rows, keys)
+            sample_compiled.row_keys(key, 2 * leaf, rows, keys)
         else:
-            keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+            keys = row_keys(key, 2 * leaf, rows)
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         few = int(np.searchsorted(keys, below, side="right"))

@@ -12,7 +12,8 @@ from distmom.numerics.moments import Moments, stacked
 from distmom.numerics.sample import RowSample, leaf_sample
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
-from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.leaves import Floats, LeafCutter, Rows
+from distmom.reductions.small_files import SmallFile, SmallFiles
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -33,12 +34,15 @@ class LeafwiseMeans:
             else []
         )
         self._cutter = LeafCutter()
+        self._small = SmallFiles(spec, n_files)
+        self._cut = False  # whether a leaf of this file has been taken already
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
         self._strange = [False for _ in spec.columns]
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
+        self._cut = False
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         self._n_groups = n_groups
@@ -46,11 +50,36 @@ class LeafwiseMeans:
             self._take(leaf)
 
     def end_file(self) -> None:  # noqa: D102
-        for leaf in self._cutter.flush():
-            self._take(leaf)
+        last = next(self._cutter.flush(), None)
+        if not self._cut and self._small.takes(last):
+            self._small.add(SmallFile(self._number, self._path, self._key, last))
+            return
+        if last is not None:
+            self._take(last)
         self._tree.end_file(self._number, self._key)
 
+    def _take_alone(self, file: SmallFile) -> None:
+        """A small file by itself, as if it were a large one."""
+        self._number, self._path, self._key = file.number, file.path, file.key
+        if file.rows is not None:
+            self._take(file.rows)
+        self._tree.end_file(self._number, self._key)
+
+    def _settle(self) -> None:
+        """Take all small files together."""
+        together = self._small.settle(self._take_alone)
+        if together is not None:
+            self._census.rows(together.rows, 1)
+            for c in range(len(self._spec.columns)):
+                self._census.missing(together.rows, c)
+                if self._samplers:
+                    self._samplers[c].add(*together.sample_keys(c))
+        for level, index, start, stop in self._small.nodes():
+            node = None if together is None else together.node(level, start, stop)
+            self._tree.push_files(level, index, None if node is None else node.at((slice(None), None)))
+
     def _take(self, leaf: Rows) -> None:
+        self._cut = True
         self._census.rows(leaf, self._n_groups)
         place = Place(self._key, leaf.first_row, self._number)
         blocks = [self._column(leaf, c, place) for c in range(len(leaf.values))]
@@ -80,6 +109,7 @@ class LeafwiseMeans:
             self._samplers[c].offer(self._key, leaf)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
+        self._settle()
         moments = self._tree.result(len(keys))
         if moments is None:
             return None
@@ -103,8 +133,16 @@ class LeafSampler:
         below = float(self._sample.keys[0, -1])
         number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
         keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled)
+        self._append(keys, leaf.x[rows])
+
+    def add(self, keys: Floats, values: Floats) -> None:
+        """Add rows whose keys are known."""
+        few = keys <= self._sample.keys[0, -1]
+        self._append(keys[few], values[few])
+
+    def _append(self, keys: Floats, values: Floats) -> None:
         if keys.size:
-            self._fresh.append(RowSample(keys[None, :], leaf.x[rows][None, :]))
+            self._fresh.append(RowSample(keys[None, :], values[None, :]))
             self._n_fresh += keys.size
             if self._n_fresh >= self._size // 2:
                 self._settle()

@@ -83,8 +83,9 @@ class LeafCutter:
                 self._pieces.append(piece)
                 yield from self.flush()
             else:  # the array of codes is filled anew with the next batch, the others are not
-                codes = None if piece.codes is None else piece.codes.copy()
-                self._pieces.append(replace(piece, codes=codes))
+                if piece.codes is not None:
+                    piece = replace(piece, codes=piece.codes.copy())
+                self._pieces.append(piece)
 
     def flush(self) -> Iterator[Rows]:
         """Yield the last, incomplete leaf of the file, if there is one."""
