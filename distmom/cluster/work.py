@@ -37,12 +37,15 @@ class ReadAndReduce:
     n_keys : int
         Number of `by` columns that the reader delivers; 0 without groups.
     on_bad_file : {"error", "skip"}
+    compiled : bool
+        Use compiled kernels to number the groups.
     """
 
     reader: BatchReader
     reduction: Reduction
     n_keys: int = 0
     on_bad_file: BadFilePolicy = "error"
+    compiled: bool = False
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
@@ -59,7 +62,7 @@ class ReadAndReduce:
 
     def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder(self.n_keys) if self.n_keys else None
+        encoder = KeyEncoder(self.n_keys, compiled=self.compiled) if self.n_keys else None
         n_rows = n_bytes = 0
         for place.file, file in enumerate(unit.files):
             accumulator.start_file(place.file, file.path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from distmom.lake import Source
 
 Names = str | Sequence[str] | None
+
+MOST_BATCH_ROWS_OF_GROUPS = 65_536
+"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
 
 
 def mean(
@@ -103,7 +105,7 @@ def mean(
     memory_limit : int or str, optional
         Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
     batch_rows : int
-        Rows decoded at a time; the result does not depend on it.
+        Rows decoded at a time, at most 65,536 with groups; the result does not depend on it.
     progress : Progress, optional
         Is told how far the run is.
 
@@ -175,20 +177,14 @@ def mean(
     with connect(client, workers, scheduler, threads, memory_limit) as executor:
         plan = plan_mean(source, read, options, seed, executor, progress)
         found, skipped = run_plan(plan, len(read.by), executor, progress)
-        results = mean_results(plan, found, read.by)
-        n_threads = executor.threads
-    data_facts = {
-        "n_files": len(plan.files),
-        "n_bytes": sum(f.size for f in plan.files),
-        "skipped": [s._asdict() for s in skipped],
-    }
-    run_facts = {
-        "seconds": time.perf_counter() - started,
-        "seed": shown,
-        "workers": n_threads,
-        "versions": versions(),
-    }
-    results = [replace(r, data=data_facts, run=run_facts) for r in results]
+        data_facts = {
+            "n_files": len(plan.files),
+            "n_bytes": sum(f.size for f in plan.files),
+            "skipped": [s._asdict() for s in skipped],
+        }
+        run_facts = {"seconds": 0.0, "seed": shown, "workers": executor.threads, "versions": versions()}
+        results = mean_results(plan, found, read.by, {"data": data_facts, "run": run_facts})
+    run_facts["seconds"] = time.perf_counter() - started
     everything = Results(results, data_facts, run_facts)
     single = len(read.columns) == 1 and not read.by
     return everything[0] if single else everything
@@ -204,6 +200,8 @@ def open_data(
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    if keys:
+        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
     return source, ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows)  # type: ignore[arg-type]
 
 
@@ -211,7 +209,13 @@ def run_plan(
     plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
-    work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
+    work = ReadAndReduce(
+        plan.reader,
+        plan.reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        compiled=plan.reduction.compiled,
+    )
     found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
     skipped = [*plan.skipped, *found.skipped]
     if found.state is None:

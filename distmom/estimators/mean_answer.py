@@ -28,8 +28,10 @@ FEW_UNITS = 10
 """Whole files as blocks want at least this many files a block."""
 
 
-def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
-    """One result for each column and group, in that order.
+def mean_results(
+    plan: MeanPlan, state: MeanState, by: tuple[str, ...], facts: dict[str, Any]
+) -> list[MeanResult]:
+    """One result for each column and group, in that order; `facts` are fields that all of them share.
 
     Raises
     ------
@@ -44,7 +46,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
-        shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        shared = [facts | _shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
         if plan.options.scheme == "swor":
             results += sampled_results(plan, state, c, shared)
         else:
@@ -117,6 +119,8 @@ def _partition_results(
     suspects = _files_of_cells(plan, answer)
     filled = (rows.count > 0).sum(axis=1) if source == "units" else None
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
+    plain = plain_means(rows, answer.plain_estimate)
+    widths = np.count_nonzero(answer.block_rows, axis=1).tolist()
     return [
         _result(
             plan,
@@ -126,26 +130,31 @@ def _partition_results(
             suspects,
             None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
-            plain_mean(rows.at(g), float(answer.plain_estimate[g])),
+            plain_estimate=plain[g],
+            block_estimates=answer.block_estimates[g][: widths[g]].copy(),
         )
         for g, fields in enumerate(shared)
     ]
 
 
-def plain_mean(blocks: Moments, rounded: float) -> float:
-    """Mean of all rows, from the blocks' means with one rounding at the end; `rounded` where that overflows.
+def plain_means(blocks: Moments, rounded: NDArray[np.float64]) -> list[float]:
+    """Mean of all rows of each group, from the blocks' means with one rounding at the end.
 
     Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
-    roundings of the block means average out far below the last bit.
+    roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
+    it is the `rounded` one.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.where(blocks.count > 0, blocks.count * blocks.mean, 0.0).tolist()
+    n_rows = blocks.count.sum(axis=1).tolist()
+    return [_plain_mean(*group) for group in zip(sums, n_rows, rounded.tolist(), strict=True)]
+
+
+def _plain_mean(sums: list[float], n_rows: int, rounded: float) -> float:
     if not math.isfinite(rounded):
         return rounded
-    filled = blocks.count > 0
-    count, mean, _ = blocks.at(filled)
     try:
-        with np.errstate(over="ignore"):
-            sums = (count * mean).tolist()
-        exact = math.fsum(sums) / int(count.sum())
+        exact = math.fsum(sums) / n_rows
     except OverflowError:
         return rounded
     return exact if math.isfinite(exact) else rounded
@@ -166,11 +175,10 @@ def _result(
     suspects: dict[int, list[str]],
     n_units: int | None,
     sigma2: float | None,
-    plain: float,
+    **own: Any,
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
-    status = Status(int(answer.status[g]))
-    width = int(answer.block_rows[g].astype(bool).sum())
+    status = int(answer.status[g])
     notes = _notes(plan, answer, g, n_units)
     estimate = float(answer.estimate[g])
     other = None
@@ -203,12 +211,11 @@ def _result(
         block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
         n_ruined_blocks=int(answer.n_ruined[g]),
         n_set_aside=int(answer.n_set_aside[g]),
-        plain_estimate=plain,
-        block_estimates=answer.block_estimates[g][:width].copy(),
         path=tuple(path),
         accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,
+        **own,
         **shared,
     )
 

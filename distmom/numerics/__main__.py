@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.cells import Cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key, label_table, stored_edges
-from distmom.numerics.leaf import all_finite, leaf_moments, with_total
+from distmom.numerics.leaf import NO_REST, all_finite, leaf_moments, with_total
+from distmom.numerics.leaf_stack import LeafStack
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.random import stream_key
-from distmom.numerics.sample import LeafSampler
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworTree
 from distmom.numerics.swor_leaf import swor_leaf_moments
@@ -27,16 +27,17 @@ def compile_kernels() -> None:
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
-            sample = LeafSampler(64, compiled=True)
-            sample.offer(key, 0, x, mask)
+            stack, whole = (LeafStack(n_cells, 64, compiled=True) for n_cells in (946, 6))
+            stack.push_random(x, NO_REST, mask, 0, key, table, 0, False)
+            whole.push_stored(x, NO_REST, mask, 0, stored_edges(n, 5), key, 0, False)
+            whole.push(stored, x, NO_REST, mask, key, 0, False)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
-            cells.add(
-                x,
-                mask,
-                block_cells(codes, 0, key, table, 9, compiled=True),
-            )
+            cells.add(x, mask, codes)
+            cells.add_blocks(x, mask, codes, 0, key, table, 9)
+            cells.unload(3, 105, total=True)
             sampler.offer(key, 0, codes, x, mask, 3)
+            sampler.result(3).merge(sampler.result(3), compiled=True)
             draws = stream_key(0, "swor")
             counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
             for groups in (None, codes):
@@ -45,8 +46,6 @@ def compile_kernels() -> None:
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)
-    rows = sample.result()
-    rows.merge(rows, compiled=True)
     with_total(stored, compiled=True)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.labels import LabelTable, labels
+from distmom.numerics.leaf import with_total
 from distmom.numerics.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -60,38 +61,51 @@ class Cells:
         if x.size:
             _add_moments(x, cells, self._cells)
 
+    def add_blocks(
+        self,
+        x: Floats,
+        gone: NDArray[np.bool_] | None,
+        codes: NDArray[np.int64],
+        first_row: int,
+        key: np.uint64,
+        table: LabelTable,
+        width: int,
+    ) -> None:
+        """Add consecutive rows of a file to random blocks of their groups.
+
+        The cell is the group's code times the number of blocks, plus the block: `width` neighbouring labels
+        of the table make one block. `first_row` is the number of the first row in the file with this key.
+        """
+        n_blocks = table.n_blocks // width
+        if self._compiled:
+            from distmom.numerics.cells_compiled import MAGIC_BITS, add_blocks
+
+            none = gone if gone is not None else np.empty(0, np.bool_)
+            magic = -(-(1 << MAGIC_BITS) // width)
+            add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
+            return
+        self.add(x, gone, codes * n_blocks + labels(first_row, codes.size, key, table) // width)
+
     def moments(self, n_cells: int) -> Moments:
         """Moments of the first `n_cells` cells (views of the means)."""
         part = self._cells[:n_cells]
         return Moments(part[:, COUNT].astype(np.int64), part[:, MEAN], part[:, M2])
 
-    def start_anew(self) -> None:
-        """Empty all cells."""
+    def unload(self, n_groups: int, n_blocks: int, *, total: bool) -> Moments:
+        """Moments of the first cells, shape (n_groups, n_blocks); all cells start anew.
+
+        With `total`, each group has one more place: all its blocks together.
+        """
+        if self._compiled:
+            from distmom.numerics.cells_compiled import unload
+
+            shape = (n_groups, n_blocks + total)
+            out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+            unload(self._cells, n_blocks, *out)
+            return out
+        blocks = self.moments(n_groups * n_blocks).each(lambda a: a.reshape(n_groups, n_blocks).copy())
         self._cells[:] = 0.0
-
-
-def block_cells(
-    codes: NDArray[np.int64],
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    width: int,
-    *,
-    compiled: bool = False,
-) -> NDArray[np.int64]:
-    """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
-
-    `width` neighbouring labels of the table make one block.
-    """
-    n_blocks = table.n_blocks // width
-    if compiled:
-        from distmom.numerics.cells_compiled import label_cells
-
-        out = np.empty(codes.size, np.int64)
-        blocks = np.arange(table.n_blocks, dtype=np.int64) // width
-        label_cells(codes, first_row, key, table.forward, blocks, n_blocks, out)
-        return out
-    return codes * n_blocks + labels(first_row, codes.size, key, table) // width
+        return with_total(blocks) if total else blocks
 
 
 def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:

@@ -14,6 +14,7 @@ from distmom.numerics.labels import GOLDEN, mix
 from distmom.numerics.sample import RowSample
 
 Floats = NDArray[np.float64]
+ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
 
 class GroupSampler:
@@ -22,10 +23,11 @@ class GroupSampler:
     def __init__(self, size: int, *, compiled: bool) -> None:
         self.size = size
         self.compiled = compiled
-        self._keys = np.empty((0, 2 * size))
-        self._values = np.empty((0, 2 * size))
+        room = int(size * ROOM) + 1
+        self._kept = np.empty((0, room, 2))  # key and value of each sampled row, in any order
         self._fill = np.empty(0, np.int64)
-        self._below = np.empty(0)
+        self._below = np.empty(0)  # keys from here on are not needed
+        self._reach = np.empty(0, np.uint32)  # for the compiled kernel: the upper half of the hashes below
 
     def offer(
         self,
@@ -42,7 +44,9 @@ class GroupSampler:
             from distmom.numerics.group_sample_compiled import offer_rows
 
             none = gone if gone is not None else np.empty(0, np.bool_)
-            offer_rows(~key, first_row, codes, x, none, self._below, self._keys, self._values, self._fill)
+            if self._fill.size:
+                bounds = self.size, self._below, self._reach
+                offer_rows(~key, first_row, codes, x, none, *bounds, self._kept, self._fill)
             return
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
@@ -57,31 +61,30 @@ class GroupSampler:
             self._add(g, keys[few], values[few])
 
     def _add(self, g: int, keys: Floats, values: Floats) -> None:
-        both = np.concatenate([self._keys[g, : self._fill[g]], keys])
-        order = np.argsort(both, kind="stable")[: self.size]
-        joined = np.concatenate([self._values[g, : self._fill[g]], values])
+        both = np.concatenate([self._kept[g, : self._fill[g]], np.stack([keys, values], axis=1)])
+        order = np.argsort(both[:, 0], kind="stable")[: self.size]
         n = order.size
-        self._keys[g, :n], self._values[g, :n], self._fill[g] = both[order], joined[order], n
+        self._kept[g, :n], self._fill[g] = both[order], n
         if n == self.size:
-            self._below[g] = self._keys[g, n - 1]
+            self._below[g] = self._kept[g, n - 1, 0]
 
     def _grow(self, n_groups: int) -> None:
         have = self._fill.size
         if n_groups <= have:
             return
         more = max(n_groups, 2 * have) - have
-        self._keys = np.concatenate([self._keys, np.empty((more, 2 * self.size))])
-        self._values = np.concatenate([self._values, np.empty((more, 2 * self.size))])
+        self._kept = np.concatenate([self._kept, np.empty((more, *self._kept.shape[1:]))])
         self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
         self._below = np.concatenate([self._below, np.full(more, np.inf)])
+        self._reach = np.concatenate([self._reach, np.full(more, 2**32 - 1, np.uint32)])
 
     def result(self, n_groups: int) -> RowSample:
         """The sample of the first `n_groups` groups."""
         self._grow(n_groups)
-        filled = np.arange(2 * self.size)[None, :] < self._fill[:n_groups, None]
-        keys = np.where(filled, self._keys[:n_groups], np.inf)
-        order = np.argsort(keys, axis=1, kind="stable")[:, : self.size]
-        values = np.where(filled, self._values[:n_groups], np.nan)
+        filled = np.arange(self._kept.shape[1])[None, :] < self._fill[:n_groups, None]
+        keys = np.where(filled, self._kept[:n_groups, :, 0], np.inf)
+        order = np.argsort(keys, axis=1)[:, : self.size]
+        values = np.where(filled, self._kept[:n_groups, :, 1], np.nan)
         return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
 
 

@@ -87,15 +87,30 @@ class LeafSampler:
 
         The leaf's values may come in two arrays, `x` and `rest`.
         """
-        keys, values = self._sample
+        keys, values = self.lines
         if self._compiled:
             hidden = NONE_GONE if gone is None else gone
-            _kernels().offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys[0], values[0])
+            _kernels().offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys, values)
             return
         x = together(x, rest)
-        fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[0, -1]))
-        if fresh.size:
-            self._sample = self._sample.merge(RowSample(fresh[None], x[rows][None]))
+        fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[-1]))
+        self._merge(fresh, x[rows])
+
+    def add(self, keys: Floats, values: Floats) -> None:
+        """Add rows whose keys are known, in any order."""
+        few = np.flatnonzero(keys < self._sample.keys[0, -1])
+        few = few[np.argsort(keys[few], kind="stable")]
+        self._merge(keys[few], values[few])
+
+    def _merge(self, keys: Floats, values: Floats) -> None:
+        if keys.size:
+            fresh = RowSample(keys[None], values[None])
+            self._sample = self._sample.merge(fresh, compiled=self._compiled)
+
+    @property
+    def lines(self) -> tuple[Floats, Floats]:
+        """Keys and values, to be filled in place by compiled code."""
+        return self._sample.keys[0], self._sample.values[0]
 
     def result(self) -> RowSample:
         """The sample of all rows offered."""
@@ -108,6 +123,14 @@ def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
         start = mix(np.array([stream], np.uint64) * GOLDEN + key)
         words = mix(start + np.arange(first, first + n, dtype=np.uint64) * GOLDEN)
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def row_keys(key: np.uint64 | NDArray[np.uint64], stream: int, rows: NDArray[np.int64]) -> Floats:
+    """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
+    with np.errstate(over="ignore"):
+        start = mix(np.array([stream], np.uint64) * GOLDEN + key)
+        words = mix(start + rows.astype(np.uint64) * GOLDEN)
+    return -log(((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
 
 
 def leaf_sample(
@@ -146,7 +169,7 @@ def leaf_sample(
     n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
     if n_used <= size:
         rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
-        keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+        keys = row_keys(key, 2 * leaf, rows)
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         few = int(np.searchsorted(keys, below, side="right"))

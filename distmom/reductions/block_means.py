@@ -50,10 +50,14 @@ class BlockMeans:
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
-        if not self.grouped or self.layout.by_leaf:
+        if not self.grouped:
             from distmom.reductions.leafwise import LeafwiseMeans
 
             return LeafwiseMeans(self, n_files, window)
+        if self.layout.by_leaf:
+            from distmom.reductions.sampled_groups import SampledGroups
+
+            return SampledGroups(self, n_files, window)
         from distmom.reductions.rowwise import RowwiseMeans
 
         return RowwiseMeans(self, n_files, window)

@@ -1,7 +1,7 @@
 """How the rows of a file are laid out in blocks: at random, as stored, or as independent samples.
 
-A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
-labels. All layouts are frozen and picklable; what changes from unit to unit comes with the unit, as `window`.
+A layout adds leaves, or the rows of groups, to what collects them; the reduction knows nothing of labels. All
+layouts are frozen and picklable; what changes from unit to unit comes with the unit, as `window`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.cells import Cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
+from distmom.numerics.leaf import LEAF_ROWS, together
+from distmom.numerics.leaf_stack import LeafStack
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
@@ -54,7 +55,7 @@ class Layout(Protocol):
 
     @property
     def by_leaf(self) -> bool:
-        """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
+        """Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined."""
         ...
 
     @property
@@ -62,17 +63,15 @@ class Layout(Protocol):
         """Cells that the rows of one group are collected in."""
         ...
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
-        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
+        """Add a leaf, of rows without groups, to the stack, and say so.
 
-        There is one group unless `by_leaf`.
+        Not one with NaNs or infinities, unless `anything` is to be added.
         """
         ...
 
-    def row_cells(
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:
+        """Add rows to their cells: the group's code times `cells_per_group`, plus the block."""
         ...
 
 
@@ -93,21 +92,19 @@ class RandomBlocks:
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
-        table = label_table(self.seed, self.n_fine)
-        first, key = rows.place.first_row, rows.place.key
-        blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
-        return blocks.at(None)
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
+        table, place = label_table(self.seed, self.n_fine), rows.place
+        number, first, key = place.first_row // LEAF_ROWS, place.first_row, place.key
+        return stack.push_random(rows.x, rows.rest, rows.gone, first, key, table, number, anything)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        table = label_table(self.seed, self.n_fine)
-        return block_cells(codes, place.first_row, place.key, table, self.width, compiled=compiled)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+        assert rows.codes is not None
+        table, place = label_table(self.seed, self.n_fine), rows.place
+        cells.add_blocks(rows.x, rows.gone, rows.codes, place.first_row, place.key, table, self.width)
 
 
 @dataclass(frozen=True)
@@ -121,21 +118,21 @@ class StoredBlocks:
     n_blocks: int
     by_leaf = False
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
-        first = int(window[rows.place.file]) + rows.place.first_row
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
+        place = rows.place
+        number, first = place.first_row // LEAF_ROWS, int(window[place.file]) + place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)
-        return blocks.at(None)
+        return stack.push_stored(rows.x, rows.rest, rows.gone, first, edges, place.key, number, anything)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        first = int(window[place.file]) + place.first_row
-        return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+        assert rows.codes is not None
+        first = int(window[rows.place.file]) + rows.place.first_row
+        blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
+        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks)
 
 
 @dataclass(frozen=True)
@@ -146,13 +143,12 @@ class NoRowBlocks:
     by_leaf = False
     cells_per_group = 1
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
-        return whole_moments(rows, compiled=compiled)
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
+        return _push(whole_moments(rows, compiled=stack.compiled), stack, rows, anything)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        return codes
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+        assert rows.codes is not None
+        cells.add(rows.x, rows.gone, rows.codes)
 
 
 @dataclass(frozen=True)
@@ -169,7 +165,8 @@ class SworBlocks:
     by_leaf = True
     cells_per_group = 0
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
+        """Moments of one leaf, shape (groups, n_blocks + 1): of the rows drawn, and last of all rows."""
         tree, first_leaves = window
         key = stream_key(self.seed, "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
@@ -188,13 +185,14 @@ class SworBlocks:
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
         return Moments(*both)
 
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
+        return _push(self.leaf(rows, window, compiled=stack.compiled), stack, rows, anything)
+
     def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
         raise NotImplementedError("a row may belong to several samples")
 
 
@@ -203,6 +201,12 @@ def _window_counts(
     tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
 ) -> NDArray[np.int64]:
     return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
+
+
+def _push(blocks: Moments, stack: LeafStack, rows: LeafRows, anything: bool) -> bool:
+    """Add moments of shape (1, cells) to the stack."""
+    number = rows.place.first_row // LEAF_ROWS
+    return stack.push(blocks.at(0), rows.x, rows.rest, rows.gone, rows.place.key, number, anything)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:

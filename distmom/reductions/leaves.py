@@ -46,12 +46,12 @@ class Rows:
 
 
 def join(pieces: list[Rows]) -> Rows:
-    """Consecutive pieces as one; of the values all but the first piece are copied together."""
+    """Consecutive pieces as one; of the values all but the first part are copied together."""
     first, *others = pieces
     if not others:
         return first
-    values = [p.values for p in others]
-    rest = values[0] if len(values) == 1 else tuple(map(np.concatenate, zip(*values, strict=True)))
+    parts = [part for p in pieces for part in (p.values, p.rest) if part][1:]
+    rest = parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
     return Rows(
         first.first_row,
         sum([p.n_rows for p in pieces]),

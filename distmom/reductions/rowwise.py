@@ -11,25 +11,25 @@ from distmom.errors import ResourceError
 from distmom.numerics.cells import CELL_BYTES, Cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS, all_finite, with_total
-from distmom.numerics.moments import Moments
+from distmom.numerics.leaf import LEAF_ROWS, NO_REST, all_finite
+from distmom.numerics.moments import Moments, stacked
 from distmom.reductions.files import Census, FileTree
-from distmom.reductions.layouts import Place
+from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
-LEAVES_TOGETHER = 8
-"""With many groups the merge of two leaves costs as much as their rows: so eight leaves make one here."""
+LEAVES_TOGETHER = 16
+"""With many groups the merge of two leaves costs as much as their rows: so sixteen leaves make one here."""
 
 
 class RowwiseMeans:
     """The `Accumulator` for grouped rows.
 
-    Running moments do not depend on how rows come in batches, so nothing is buffered; every eight leaves (of
-    the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
+    Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
+    (of the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
     """
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
@@ -78,12 +78,12 @@ class RowwiseMeans:
         spec, codes = self._spec, rows.codes
         assert codes is not None
         place = Place(self._key, rows.first_row, self._number)
-        cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
         for c, x in enumerate(rows.values):
             gone = self._census.missing(rows, c)
             if not all_finite(x, compiled=spec.compiled):
                 gone = self._census.strange(rows, c, gone, self._path)
-            self._cells[c].add(x, gone, cells)
+            mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place)
+            spec.layout.add_rows(self._cells[c], mine, self._window)
             if self._samplers:
                 self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
@@ -91,15 +91,9 @@ class RowwiseMeans:
     def _push(self) -> None:
         if not self._filled:
             return
-        shape = (len(self._cells), self._n_groups, self._blocks)
-        size = self._n_groups * self._blocks
-        arrays = zip(*(cells.moments(size) for cells in self._cells), strict=True)
-        blocks = Moments(*(np.stack(columns).reshape(shape) for columns in arrays))
-        if self._spec.layout.n_blocks:
-            blocks = with_total(blocks, compiled=self._spec.compiled)
-        self._tree.push_leaf(blocks)  # without row blocks, the one cell of a group is all its rows
-        for cells in self._cells:
-            cells.start_anew()
+        total = self._spec.layout.n_blocks > 0  # without row blocks, the one cell of a group is all its rows
+        columns = [cells.unload(self._n_groups, self._blocks, total=total) for cells in self._cells]
+        self._tree.push_leaf(stacked(columns))
         self._filled = False
 
     def end_file(self) -> None:  # noqa: D102

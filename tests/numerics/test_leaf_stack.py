@@ -1,0 +1,92 @@
+"""A stack of leaves against leaf moments, samples and the streaming tree one by one; compiled bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distmom.numerics.labels import file_key, label_table, stored_edges
+from distmom.numerics.leaf import NO_REST, leaf_moments
+from distmom.numerics.leaf_stack import LeafStack
+from distmom.numerics.moments import merge
+from distmom.numerics.sample import LeafSampler
+from distmom.numerics.stored import stored_moments
+from distmom.numerics.tree import StreamingTree
+
+KEY = file_key(3, "a.parquet")
+TABLE = label_table(3, 45)
+EDGES = stored_edges(4_000, 7)
+ROWS = 97  # of a leaf here
+
+
+def push(stack, kind, x, rest, gone, leaf, anything):
+    if kind == "random":
+        return stack.push_random(x, rest, gone, leaf * ROWS, KEY, TABLE, leaf, anything)
+    if kind == "stored":
+        return stack.push_stored(x, rest, gone, leaf * ROWS, EDGES, KEY, leaf, anything)
+    blocks = leaf_moments(x, gone, leaf * ROWS, KEY, TABLE, rest=rest)
+    return stack.push(blocks, x, rest, gone, KEY, leaf, anything)
+
+
+def one_by_one(kind, leaves, size):
+    tree, sampler = StreamingTree(merge), LeafSampler(size) if size else None
+    for leaf, (x, gone) in enumerate(leaves):
+        if kind == "stored":
+            tree.push(stored_moments(x, gone, leaf * ROWS, EDGES))
+        else:
+            tree.push(leaf_moments(x, gone, leaf * ROWS, KEY, TABLE))
+        if sampler is not None:
+            sampler.offer(KEY, leaf, x, gone)
+    return tree.close(), sampler
+
+
+def same(a, b):
+    return all(np.array_equal(u, v, equal_nan=True) for u, v in zip(a, b, strict=True))
+
+
+@given(
+    st.sampled_from(["random", "stored", "given"]),
+    st.integers(0, 40),
+    st.sampled_from([0, 16]),
+    st.booleans(),
+    st.integers(0, 2**31),
+)
+def test_a_stack_gives_what_the_steps_give_one_by_one(kind, n_leaves, size, holes, seed):
+    rng = np.random.default_rng(seed)
+    leaves = []
+    for _ in range(n_leaves):
+        x = rng.normal(size=ROWS) * 10.0 ** rng.integers(-3, 4)
+        if rng.random() < 0.1:
+            x[rng.integers(ROWS)] = np.inf
+        if rng.random() < 0.2:  # a shift that is far from most blocks: their digits must not be lost
+            x[:] = 1.0 + 1e-12 * x
+            x[(np.arange(31) * ROWS) // 31] = 1e9
+        leaves.append((x, rng.random(ROWS) < 0.2 if holes else None))
+    want, sampler = one_by_one(kind, leaves, size)
+    for compiled in (False, True):
+        n_cells = EDGES.size if kind == "stored" else 46
+        stack = LeafStack(n_cells, size, compiled=compiled)
+        for leaf, (x, gone) in enumerate(leaves):
+            cut = int(rng.integers(ROWS + 1))
+            used = x if gone is None else x[~gone]
+            if push(stack, kind, x[:cut], x[cut:], gone, leaf, False):
+                assert np.isfinite(used).all()
+            else:
+                assert not np.isfinite(used).all()
+                assert push(stack, kind, x[:cut], x[cut:], gone, leaf, True)
+        got = stack.close()
+        assert (got is None and want is None) or same(got.at(0), want)
+        assert stack.close() is None, "closing starts anew"
+        assert (stack.sampler is None and sampler is None) or same(stack.sampler.result(), sampler.result())
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_stack_serves_one_file_after_the_other(compiled):
+    x = np.random.default_rng(0).normal(size=ROWS)
+    stack = LeafStack(46, 0, compiled=compiled)
+    firsts = []
+    for _ in range(2):
+        for leaf in range(5):
+            assert push(stack, "random", x, NO_REST, None, leaf, False)
+        firsts.append(stack.close())
+    assert same(*firsts) and not np.shares_memory(firsts[0].mean, firsts[1].mean)
