@@ -92,6 +92,24 @@ class Assembler:
         value = to_float64(column.constant)[0][0]
         return lambda arrays, n_rows: (np.full(n_rows, value), None)
 
+    @property
+    def only_values(self) -> bool:
+        """Whether a batch is its columns' values and nothing else."""
+        options = self._options
+        return bool(self.positions) and not (self._disputed or options.by or options.where is not None)
+
+    def batch_of_halves(
+        self, halves: Sequence[Sequence[pa.Array]], start: int, sizes: tuple[int, int], n_bytes: int
+    ) -> Batch:
+        """Build a batch that has values only, from the stored arrays of its first and its last rows."""
+        n, m = sizes
+        first, last = (
+            [value(arrays, k) for value in self._values] for arrays, k in zip(halves, sizes, strict=True)
+        )
+        valid = tuple([_joined(v, w, n, m) for (_, v), (_, w) in zip(first, last, strict=True)])
+        values, rest = tuple([x for x, _ in first]), tuple([x for x, _ in last])
+        return Batch(start, n + m, values, valid, None, (), n_bytes, rest)
+
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
         """Build a batch from the stored arrays of its rows.
 
@@ -136,6 +154,15 @@ class Assembler:
             return pa.nulls(n_rows, column.constant.type)
         type_ = pa.dictionary(pa.int8(), column.constant.type)
         return pa.DictionaryArray.from_buffers(type_, n_rows, [None, _zero_bytes(n_rows)], column.constant)
+
+
+def _joined(first: Valid, last: Valid, n_first: int, n_last: int) -> Valid:
+    if first is None and last is None:
+        return None
+    every = np.ones(max(n_first, n_last), np.bool_)
+    return np.concatenate(
+        [every[:n_first] if first is None else first, every[:n_last] if last is None else last]
+    )
 
 
 @lru_cache(maxsize=4)
