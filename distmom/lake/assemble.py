@@ -103,12 +103,14 @@ class Assembler:
     ) -> Batch:
         """Build a batch that has values only, from the stored arrays of its first and its last rows."""
         n, m = sizes
-        first, last = (
-            [value(arrays, k) for value in self._values] for arrays, k in zip(halves, sizes, strict=True)
-        )
-        valid = tuple([_joined(v, w, n, m) for (_, v), (_, w) in zip(first, last, strict=True)])
-        values, rest = tuple([x for x, _ in first]), tuple([x for x, _ in last])
-        return Batch(start, n + m, values, valid, None, (), n_bytes, rest)
+        values, valid, rest = [], [], []
+        for value in self._values:
+            x, first = value(halves[0], n)
+            y, last = value(halves[1], m)
+            values.append(x)
+            rest.append(y)
+            valid.append(None if first is None and last is None else _joined(first, last, n, m))
+        return Batch(start, n + m, tuple(values), tuple(valid), None, (), n_bytes, tuple(rest))
 
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
         """Build a batch from the stored arrays of its rows.
@@ -157,8 +159,6 @@ class Assembler:
 
 
 def _joined(first: Valid, last: Valid, n_first: int, n_last: int) -> Valid:
-    if first is None and last is None:
-        return None
     every = np.ones(max(n_first, n_last), np.bool_)
     return np.concatenate(
         [every[:n_first] if first is None else first, every[:n_last] if last is None else last]

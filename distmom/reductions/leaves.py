@@ -80,6 +80,8 @@ class LeafCutter:
 
     def add(self, rows: Rows) -> list[Rows]:
         """Add the next rows of the file; the leaves they complete."""
+        if rows.n_rows == LEAF_ROWS and not self._pieces:  # as most batches are
+            return [rows]
         leaves: list[Rows] = []
         start = 0
         while start < rows.n_rows:
