@@ -94,4 +94,4 @@ class _Place:
 
 
 def _rows(batch: Batch, codes: Any) -> Rows:
-    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes, batch.rest)
+    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes)

@@ -92,26 +92,6 @@ class Assembler:
         value = to_float64(column.constant)[0][0]
         return lambda arrays, n_rows: (np.full(n_rows, value), None)
 
-    @property
-    def only_values(self) -> bool:
-        """Whether a batch is its columns' values and nothing else."""
-        options = self._options
-        return bool(self.positions) and not (self._disputed or options.by or options.where is not None)
-
-    def batch_of_halves(
-        self, halves: Sequence[Sequence[pa.Array]], start: int, sizes: tuple[int, int], n_bytes: int
-    ) -> Batch:
-        """Build a batch that has values only, from the stored arrays of its first and its last rows."""
-        n, m = sizes
-        values, valid, rest = [], [], []
-        for value in self._values:
-            x, first = value(halves[0], n)
-            y, last = value(halves[1], m)
-            values.append(x)
-            rest.append(y)
-            valid.append(None if first is None and last is None else _joined(first, last, n, m))
-        return Batch(start, n + m, tuple(values), tuple(valid), None, (), n_bytes, tuple(rest))
-
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
         """Build a batch from the stored arrays of its rows.
 
@@ -156,13 +136,6 @@ class Assembler:
             return pa.nulls(n_rows, column.constant.type)
         type_ = pa.dictionary(pa.int8(), column.constant.type)
         return pa.DictionaryArray.from_buffers(type_, n_rows, [None, _zero_bytes(n_rows)], column.constant)
-
-
-def _joined(first: Valid, last: Valid, n_first: int, n_last: int) -> Valid:
-    every = np.ones(max(n_first, n_last), np.bool_)
-    return np.concatenate(
-        [every[:n_first] if first is None else first, every[:n_last] if last is None else last]
-    )
 
 
 @lru_cache(maxsize=4)

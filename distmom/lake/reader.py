@@ -15,7 +15,7 @@ from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
 from distmom.lake.schema import Reference, Role, check_type
-from distmom.lake.source import BATCH_ROWS, HALF_BATCH, Batch, FileRef, PartitionType, ReadOptions
+from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
 
 
 class Recent:
@@ -188,9 +188,6 @@ def _read(
         return
     total = footers.check_codecs(parquet, rows.groups, assembler.positions, file.path)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
-    if assembler.only_values and batch_rows == BATCH_ROWS and start == 0 and stop is None:
-        yield from _read_halves(parquet, assembler, file, rows, total)
-        return
     position = rows.first
     for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
         begin, position = position, position + size
@@ -203,23 +200,6 @@ def _read(
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return
-
-
-def _read_halves(
-    parquet: pq.ParquetFile, assembler: Assembler, file: FileRef, rows: _Rows, n_bytes: int
-) -> Iterator[Batch]:
-    """Batches of a whole file, each decoded in two steps."""
-    steps = _arrays(parquet, rows, assembler.positions, HALF_BATCH, file)
-    position = 0
-    for size, arrays in steps:
-        begin, position = position, position + size
-        size_more, more = next(steps, (0, []))
-        position += size_more
-        share = n_bytes * position // rows.n_rows - n_bytes * begin // rows.n_rows
-        if size_more:
-            yield assembler.batch_of_halves((arrays, more), begin, (size, size_more), share)
-        else:
-            yield assembler.batch(arrays, begin, size, share)
 
 
 def _arrays(

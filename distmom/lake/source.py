@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from distmom.lake.filters import Filter
 
 BATCH_ROWS = 131_072
-HALF_BATCH = BATCH_ROWS // 2
-"""Batches of the usual size that are nothing but values are decoded in two steps: half a megabyte of a column
-stays in a processor's own cache while it is written, a whole one does not."""
 
 PartitionType = Literal["int", "text"]
 
@@ -97,8 +94,6 @@ class Batch:
         The ``by`` columns.
     n_bytes : int
         Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
-    rest : tuple of float64, or ()
-        If not empty, the values of the last rows: those in `values` are of the first ones only.
     """
 
     start: int
@@ -108,7 +103,6 @@ class Batch:
     keep: NDArray[np.bool_] | None
     keys: tuple[pa.Array, ...]
     n_bytes: int
-    rest: tuple[NDArray[np.float64], ...] = ()
 
 
 class BatchReader(Protocol):

@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_] | None
 class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
 
-    The values may come in two arrays, the second in `rest`.
+    The values of a leaf may come in two arrays, the second in `rest`.
     """
 
     first_row: int
@@ -33,12 +33,12 @@ class Rows:
         return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
 
     def part(self, start: int, stop: int) -> Rows:
-        """Rows start … stop - 1 of these, as views."""
+        """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)
         return Rows(
             self.first_row + start,
             stop - start,
-            tuple(self.column(c)[cut] for c in range(len(self.values))),
+            tuple(v[cut] for v in self.values),
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],

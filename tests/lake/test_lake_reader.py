@@ -348,27 +348,15 @@ def test_any_range_of_rows_in_any_batches(ragged, batch_rows, start, length):
     assert all(not batch.valid[0].all() for batch in found if batch.valid[0] is not None)
 
 
-@pytest.mark.parametrize("n", [65_536, 65_537, 131_072, 200_001, 330_000])
-def test_batches_of_the_usual_size_come_in_two_arrays(write, n):
-    x = pa.array(np.arange(float(n)), mask=np.arange(n) // 50_000 == 1)
-    path = write("a.parquet", {"x": x, "k": pa.array(np.arange(n, dtype=np.int32))}, row_group_size=70_000)
-    found = batches(path, ("x", "k"))
-    assert [batch.start for batch in found] == list(range(0, n, 131_072))
-    assert sum(batch.n_rows for batch in found) == n
-    for c, name in enumerate(("x", "k")):
-        whole = [np.concatenate([b.values[c], b.rest[c]]) if b.rest else b.values[c] for b in found]
-        masks = [np.ones(b.n_rows, bool) if b.valid[c] is None else b.valid[c] for b in found]
-        assert [v.size for v in whole] == [m.size for m in masks] == [b.n_rows for b in found]
-        expected = pq.read_table(path)[name]
-        valid = np.concatenate(masks)
-        assert np.array_equal(valid, expected.is_valid())
-        assert np.array_equal(np.concatenate(whole)[valid], expected.drop_null())
-    assert all(b.values[0].size == 65_536 for b in found if b.rest)
-    size = pq.read_metadata(path)
-    groups = [size.row_group(g) for g in range(size.num_row_groups)]
-    assert sum(b.n_bytes for b in found) == sum(
-        g.column(c).total_compressed_size for g in groups for c in (0, 1)
-    )
+def test_the_users_memory_pool_counts(monkeypatch, ragged):
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "system")
+    footers._pool.cache_clear()
+    assert footers._pool().backend_name == pa.default_memory_pool().backend_name
+    assert batches(ragged)
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL")
+    footers._pool.cache_clear()
+    if "jemalloc" in pa.supported_memory_backends():
+        assert footers._pool().backend_name == "jemalloc"
 
 
 def test_bytes_of_batches_add_up_to_the_columns_size(ragged):
