@@ -12,6 +12,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,3 +50,23 @@ def _compiled(function: F, *, nogil: bool) -> F:
 
 
 inline = numba.njit(inline="always")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Have the processor fetch a value of an array into its cache; a hint that changes no result."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        data = context.make_array(kind)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(
+            context, builder, kind, data, [arguments[1]], wraparound=False, boundscheck=False
+        )
+        i32, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        hint = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], hint)
+        to_read, keep_close, data_cache = i32(0), i32(3), i32(1)
+        builder.call(function, [builder.bitcast(place, byte), to_read, keep_close, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate

@@ -107,7 +107,7 @@ def _compiled_moments(
     out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
     hidden = NONE_GONE if gone is None else gone
     rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
-    lost, shift, _ = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+    lost, shift = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
     if lost:
         better = _amid(out.at(slice(-1)), shift)
         if better != shift:

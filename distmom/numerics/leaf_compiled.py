@@ -8,12 +8,14 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import inline, njit, prefetch
 from distmom.numerics.labels_compiled import run_choice
 from distmom.numerics.moments_compiled import total_row
 
 U = np.uint64
 RUNS_TOGETHER = 4
+LINE = 8  # values in a cache line
+LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
 
 
 @njit
@@ -34,17 +36,28 @@ def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
 
 
 @njit
-def gather(x, gone, run, key, inverse, forward, shift, rows, missing):
-    """The rows of a whole run in order of their blocks; `shift` in place of those that are gone."""
-    k_blocks = x.size
+def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahead):
+    """The whole run from place `start` on, in order of its blocks; `shift` in place of rows that are gone.
+
+    That order defeats the processor's own prefetching: so what is `ahead` places farther on is asked for.
+    """
+    k_blocks = rows.size
     choice, rotation = run_choice(run, key, k_blocks)
     places = inverse[choice][rotation : rotation + k_blocks]
-    for k in range(k_blocks):
-        rows[k] = x[places[k]]
+    last = x.size - 1
+    run_rows = x[start : start + k_blocks]
+    whole = k_blocks - k_blocks % LINE
+    for k in range(0, whole, LINE):
+        prefetch(x, min(start + ahead + k, last))
+        for j in range(LINE):
+            rows[k + j] = run_rows[places[k + j]]
+    for k in range(whole, k_blocks):
+        rows[k] = run_rows[places[k]]
     if gone.size > 0:
         blocks = forward[choice]
+        hidden = gone[start : start + k_blocks]
         for j in range(k_blocks):
-            if gone[j]:
+            if hidden[j]:
                 block = np.int64(blocks[j]) - rotation
                 block = block + k_blocks if block < 0 else block
                 rows[block] = shift
@@ -53,34 +66,28 @@ def gather(x, gone, run, key, inverse, forward, shift, rows, missing):
 
 @njit
 def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
-    """Add ``x - shift`` and its square to the blocks; return the number of whole runs, and one to ignore.
+    """Add ``x - shift`` and its square to the blocks; return the number of whole runs.
 
     Block k then has ``runs - missing[k]`` rows. Each run is gathered into the order of the blocks first, so
     that the additions are independent lanes over contiguous memory: no reassociation is needed for speed, and
     every processor gives the same bits. Sums of four runs are taken at a time, which saves loads and stores.
-
-    The order of the gathered rows defeats the processor's prefetching, so they are first touched in the order
-    of memory, one value a cache line. (The sum of these values is handed on so that no compiler finds it
-    useless.)
     """
     k = s1.size
     n = x.size
-    none = gone.size == 0
+    ahead = max(LEAST_AHEAD, 2 * k)
+    for j in range(0, min(ahead, n), LINE):
+        prefetch(x, j)
     run = first_row // k
     i = min(n, (run + 1) * k - first_row) if first_row > run * k else 0
     add_part(x[:i], gone[:i], first_row - run * k, run, key, forward, shift, s1, s2, missing)
     run += i > 0
     rows = np.empty((RUNS_TOGETHER, k))
-    touched = 0.0
     runs = 0
     while n - i >= k:
         m = min(RUNS_TOGETHER, (n - i) // k)
-        for j in range(i, i + m * k, 8):
-            touched += x[j]
         for r in range(m):
             start = i + r * k
-            hidden = gone[:0] if none else gone[start : start + k]
-            gather(x[start : start + k], hidden, run + r, key, inverse, forward, shift, rows[r], missing)
+            gather(x, start, gone, run + r, key, inverse, forward, shift, rows[r], missing, ahead)
         if m == RUNS_TOGETHER:
             add_four(rows[0], rows[1], rows[2], rows[3], shift, s1, s2)
         else:
@@ -90,7 +97,7 @@ def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
         run += m
         runs += m
     add_part(x[i:], gone[i:], 0, run, key, forward, shift, s1, s2, missing)
-    return runs, touched
+    return runs
 
 
 @njit
@@ -190,10 +197,7 @@ def middle_value(x, rest, gone, n_probes):
 
 @njit
 def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
-    """Moments of the blocks of a leaf, and last of all its rows, from sums about `shift`.
-
-    Returns whether some block has lost its digits, and a number to ignore.
-    """
+    """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
     k = count.size - 1
     n = x.size
     missing = count[:k]
@@ -202,23 +206,17 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits
     missing[:] = 0
     s1[:] = 0.0
     s2[:] = 0.0
-    runs, touched = add_runs(x, gone[:n], first_row, key, inverse, forward, shift, s1, s2, missing)
+    runs = add_runs(x, gone[:n], first_row, key, inverse, forward, shift, s1, s2, missing)
     if rest.size > 0:
-        more, touched_more = add_runs(
-            rest, gone[n:], first_row + n, key, inverse, forward, shift, s1, s2, missing
-        )
-        runs += more
-        touched += touched_more
+        runs += add_runs(rest, gone[n:], first_row + n, key, inverse, forward, shift, s1, s2, missing)
     lost = finish(runs, shift, lost_bits, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
-    return lost, touched
+    return lost
 
 
 @njit
 def leaf_blocks(x, rest, gone, first_row, key, inverse, forward, n_probes, lost_bits, count, mean, m2):
     """The same about a value from the middle of the leaf; returns that value, too."""
     shift = middle_value(x, rest, gone, n_probes)
-    lost, touched = leaf_about(
-        x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2
-    )
-    return lost, shift, touched
+    lost = leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2)
+    return lost, shift

@@ -112,7 +112,7 @@ class LeafStack:
         """`push` of `leaf.leaf_moments`."""
         if self.compiled:
             row = self._next_row()
-            status, _ = _kernels().push_random(
+            status = _kernels().push_random(
                 read_only(x),
                 read_only(rest),
                 NONE_GONE if gone is None else gone,

@@ -58,8 +58,8 @@ def push_random(
     keys,
     values,
 ):
-    """Add a leaf in random blocks; returns what has become of it, and a number to ignore."""
-    lost, _, touched = leaf_blocks(
+    """Add a leaf in random blocks; returns what has become of it."""
+    lost, _ = leaf_blocks(
         x,
         rest,
         gone,
@@ -74,8 +74,8 @@ def push_random(
         m2[row],
     )
     if lost:
-        return LOST, touched
-    return settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, values), touched
+        return LOST
+    return settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, values)
 
 
 @njit
