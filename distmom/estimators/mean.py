@@ -37,7 +37,12 @@ def mean(
     block_size: int | None = None,
     tau: float | None = None,
     order: str = "random",
-    block_by: str | None = None,
+    block_by: Names = None,
+    chunk_rows: int = 1,
+    repeats: int = 1,
+    contamination: int | float | None = None,
+    weights: str | None = None,
+    joint: bool | str = False,
     fine: str = "standard",
     nan: str = "omit",
     missing: str = "error",
@@ -69,8 +74,8 @@ def mean(
         Columns whose values form groups; a result for each.
     where : str or pyarrow.compute.Expression, optional
         Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
-    scheme : {"partition", "swor"}
-        Blocks that partition the rows, or independent samples without replacement.
+    scheme : {"partition", "swor", "monte_carlo"}
+        Blocks that partition the rows, or independent samples without or with replacement.
     n_blocks : int or {"auto", "paper"}
         Number of blocks. ``"auto"`` tests a ladder of numbers against each other, sets wild blocks aside and
         says what it found; ``"paper"`` takes that of the proposition: ceil(log(1/delta)) for a partition.
@@ -80,8 +85,21 @@ def mean(
         ``swor`` only, in (0, 1/2), default 0.45: number and size of blocks by the proposition.
     order : {"random", "stored"}
         Random blocks, or contiguous ones: cheaper, for rows that are exchangeable as they are stored.
-    block_by : {"file"}, optional
-        Whole files as blocks: for dependence or damage that comes by file.
+    block_by : {"file"}, or str or sequence of str, optional
+        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day).
+        For dependence or damage that comes by file or unit. (A column called file: ``["file"]``.)
+    chunk_rows : int
+        Rows that stay together: runs of that many rows of a file go to one block. For bursts of bad rows
+        and for rows that resemble their neighbours.
+    repeats : int
+        Number of random partitions; the answer is the median of the block means of all of them.
+    contamination : int or float, optional
+        Number of rows (units, with `block_by`) that may be arbitrary, or their share: the number of blocks
+        and the interval allow for them.
+    weights : str, optional
+        Column of weights, not negative: blocks have weighted means.
+    joint : bool or {"geometric", "coordinatewise"}
+        One mean vector over all columns (or over a list column) instead of one mean for each.
     fine : {"standard", "many"}
         945 fine blocks, or 10,395 where scattered bad rows are expected.
     nan : {"omit", "raise", "keep"}
@@ -157,7 +175,12 @@ def mean(
         block_size=block_size,
         tau=tau,
         order=order,
-        block_by=block_by,
+        block_by=block_by,  # type: ignore[arg-type]
+        chunk_rows=chunk_rows,
+        repeats=repeats,
+        contamination=contamination,
+        weights=weights,
+        joint=joint,
         nan=nan,
         missing=missing,
         on_bad_file=on_bad_file,
