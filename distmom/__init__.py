@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
     from distmom.estimators.plan import plan
+    from distmom.estimators.scorer import robust_scorer
     from distmom.report import MeanResult, PlanResult, Results, check_output, write_results
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "explain_mean",
     "mean",
     "plan",
+    "robust_scorer",
     "write_results",
 ]
 
@@ -46,6 +48,7 @@ _HOMES = {
     "explain_mean": "distmom.estimators.explain",
     "mean": "distmom.estimators.mean",
     "plan": "distmom.estimators.plan",
+    "robust_scorer": "distmom.estimators.scorer",
     "write_results": "distmom.report",
 }
 
