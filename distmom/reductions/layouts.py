@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, with_total
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
@@ -23,7 +23,7 @@ from distmom.numerics.swor import SworWindow
 from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
 
@@ -32,7 +32,7 @@ class Place:
     file: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LeafRows:
     """The rows of one leaf in one column: values, which do not count, group codes (None: one group)."""
 
@@ -123,8 +123,7 @@ class StoredBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)
-        return with_total(blocks, compiled=compiled).at(None)
+        return stored_moments(rows.x, rows.gone, first, edges, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -201,7 +200,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size, 1)])
-        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at(None)
+        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at((None, slice(1, None)))
     groups = Cells(compiled=compiled)
     groups.grow(rows.n_groups)
     groups.add(rows.x, rows.gone, rows.codes)
