@@ -14,6 +14,7 @@ from distmom.cluster.failures import one_line
 from distmom.cluster.machine import memory_bytes
 from distmom.cluster.outcome import Finished, UnitOutcome, Work
 from distmom.cluster.plan import Unit
+from distmom.cluster.prepare import Load, prepare_workers
 from distmom.cluster.stop import stoppable
 from distmom.cluster.threads import FutureTasks
 from distmom.errors import ConfigError
@@ -146,6 +147,7 @@ class ClientExecutor:
     def __init__(self, client: Client, on_close: Callable[[], None] | None = None) -> None:
         self.client = client
         self._on_close = on_close
+        self._preparing: Future[None] | None = None
         self._asked = float("-inf")
         self._threads = 1
         workers = ((self.ask(n_workers=-1) or {}).get("workers") or {}).values()
@@ -171,12 +173,18 @@ class ClientExecutor:
         self._threads = info["total_threads"]
         return info
 
+    def prepare(self, load: Load) -> None:
+        """Have the workers call ``load`` in the background, once."""
+        self._preparing = prepare_workers(self.client, load)
+
     def begin(self, work: Work) -> ClientTasks:
         """Start a run of ``work``."""
         return ClientTasks(self, work)
 
     def close(self) -> None:
         """End the cluster and client, if they were started for this executor."""
+        if self._preparing is not None:
+            self._preparing.cancel()
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
             on_close()

@@ -87,6 +87,9 @@ class Executor(Protocol):
     @property
     def memory(self) -> int: ...  # noqa: D102
 
+    def prepare(self, load: Callable[[], None]) -> None:
+        """Have each process call ``load``, a function of a module, before its first unit if it saves time."""
+
     def begin(self, work: Work) -> Tasks:
         """Start a run of ``work``; several runs may follow each other on one executor."""
 

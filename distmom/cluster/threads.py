@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 
@@ -80,6 +81,9 @@ class ThreadExecutor:
         self.threads_per_process = self.threads
         self.memory = memory or memory_bytes()
         self._pool: ThreadPoolExecutor | None = None
+
+    def prepare(self, load: Callable[[], None]) -> None:
+        """Nothing: the first unit loads what it needs, once for all threads."""
 
     def begin(self, work: Work) -> ThreadTasks:
         """Start a run of ``work``."""

@@ -11,12 +11,13 @@ from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean_answer import mean_results
-from distmom.estimators.mean_plan import MeanPlan, plan_mean
+from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
+from distmom.reductions.block_means import load_kernels
 from distmom.report import MeanResult, Results
 
 if TYPE_CHECKING:
@@ -175,8 +176,10 @@ def mean(
     if in_memory:
         client = workers = scheduler = None
         threads = _usable_threads() if threads is None else threads
-    with connect(client, workers, scheduler, threads, memory_limit) as executor:
-        plan = plan_mean(source, read, options, seed, executor, progress)
+    share = column_share(source, read)
+    load = load_kernels if worth_compiling(source.files, share) else None
+    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+        plan = plan_mean(source, read, options, seed, executor, progress, share)
         found, skipped = run_plan(plan, len(read.by), executor, progress)
         results = mean_results(plan, found, read.by)
         n_threads = executor.threads

@@ -13,8 +13,10 @@ import pytest
 from mean_lakes import FatalFile, KillWorkers, SomeWorkers, cut_work, dirty_lake, same, write
 
 import distmom as dm
-from distmom.cluster.client import ClientTasks
+from distmom.cluster.client import ClientExecutor, ClientTasks
 from distmom.estimators import mean as mean_module
+from distmom.estimators import mean_plan
+from distmom.reductions.block_means import load_kernels
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
@@ -161,6 +163,23 @@ def test_twenty_thousand_files(tmp_path: Path) -> None:
     found = dm.mean(tmp_path / "t", rng=0)
     assert (found.plain_estimate, found.n_rows) == (2.0, 40_000)
     assert found.run["seconds"] < 60  # about 6 s on two quiet cores
+
+
+@pytest.mark.parametrize(("small_bytes", "times"), [(-1, 1), (10**9, 0)], ids=["compiled", "NumPy"])
+def test_kernels_are_loaded_beforehand_where_the_plan_wants_them(
+    lake: Path, small_bytes: int, times: int, client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+    prepare = ClientExecutor.prepare
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", small_bytes)
+    monkeypatch.setattr(
+        ClientExecutor, "prepare", lambda self, load: (loaded.append(load), prepare(self, load))
+    )
+    client = client_of(2)
+    assert dm.explain_mean(lake, "x", client=client)["engine"] == ("compiled" if times else "numpy")
+    assert not loaded, "looking starts nothing"
+    assert same(run(lake, {}, threads=1), run(lake, {}, client=client))
+    assert loaded == [load_kernels] * times
 
 
 def test_a_damaged_file_leaves_the_workers_alive(client_of: Clients, tmp_path: Path) -> None:
