@@ -10,6 +10,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from distmom.cluster.batch import Batch
 from distmom.cluster.failures import one_line
 from distmom.cluster.machine import memory_bytes
 from distmom.cluster.outcome import Finished, UnitOutcome, Work
@@ -55,7 +56,7 @@ class ClientTasks(FutureTasks):
         """Whether the client has its scheduler."""
         return bool(self._client.status == "running")
 
-    def submit(self, unit: Unit, attempt: int) -> None:
+    def submit(self, unit: Unit | Batch, attempt: int) -> None:
         """Send ``unit`` to the scheduler."""
         collected: Future[Finished]
         try:
@@ -81,7 +82,7 @@ class ClientTasks(FutureTasks):
                 raise ConnectionError(f"no worker took the work: {one_line(error)}") from error
         return self._held
 
-    async def _collect(self, remote: Any, unit: Unit, attempt: int) -> Finished:
+    async def _collect(self, remote: Any, unit: Unit | Batch, attempt: int) -> Finished:
         """Fetch a result on the client's own event loop, while the caller's thread merges others."""
         from distributed.scheduler import KilledWorker
 
@@ -134,7 +135,7 @@ class ClientTasks(FutureTasks):
 
 
 class ClientExecutor:
-    """The workers of a ``distributed.Client``.
+    """The workers of a ``distributed.Client``, from which large states come merged.
 
     Parameters
     ----------
@@ -143,6 +144,8 @@ class ClientExecutor:
     on_close : callable, optional
         Ends what was started for this executor; a client given by the caller is left open.
     """
+
+    far = True
 
     def __init__(self, client: Client, on_close: Callable[[], None] | None = None) -> None:
         self.client = client
@@ -190,7 +193,7 @@ class ClientExecutor:
             on_close()
 
 
-def _call(work: Work, unit: Unit) -> UnitOutcome:
+def _call(work: Work, unit: Unit | Batch) -> UnitOutcome:
     """Run on a worker."""
     with stoppable(_Revoked()):
         return work(unit)

@@ -218,7 +218,8 @@ def run_plan(
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
     work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
-    found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
+    merge, grows = plan.reduction.merge, plan.reduction.grouped
+    found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
     skipped = [*plan.skipped, *found.skipped]
     if found.state is None:
         if skipped:
