@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
 from distmom.estimators.mean import mean, open_data
-from distmom.estimators.mean_plan import plan_mean
+from distmom.estimators.mean_plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.numerics.random import resolve_seed
 
@@ -72,7 +72,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
-        plan = plan_mean(source, counted, chosen, seed, executor, None)
+        share = column_share(source, counted)
+        plan = plan_mean(source, counted, chosen, seed, executor, None, share)
         told = plan.describe(executor)
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]

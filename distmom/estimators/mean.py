@@ -11,12 +11,13 @@ from distmom.cluster import connect, open_frame, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean_answer import mean_results
-from distmom.estimators.mean_plan import MeanPlan, plan_mean
+from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
+from distmom.reductions.block_means import load_kernels
 from distmom.report import MeanResult, Results
 
 if TYPE_CHECKING:
@@ -153,6 +154,9 @@ def mean(
     covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
     Its level is that of the independent blocks, so it is refused for ``swor``.
 
+    Where all values are equal the interval is that value, and a note says so: with probability 1 - delta at
+    most a share log(1/delta)/n of the rows of the law differ, which none of the n rows showed.
+
     One pass; state 60 kB a column, or 9 kB a column and group. The same data and seed give the same bits on
     any number of threads or workers, and adding files moves no old row into another block.
 
@@ -198,8 +202,10 @@ def mean(
     if in_memory:
         client = workers = scheduler = None
         threads = _usable_threads() if threads is None else threads
-    with connect(client, workers, scheduler, threads, memory_limit) as executor:
-        plan = plan_mean(source, read, options, seed, executor, progress)
+    share = column_share(source, read)
+    load = load_kernels if worth_compiling(source.files, share) else None
+    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+        plan = plan_mean(source, read, options, seed, executor, progress, share)
         found, skipped = run_plan(plan, len(read.by), executor, progress)
         results = mean_results(plan, found, read.by)
         n_threads = executor.threads
@@ -238,7 +244,8 @@ def run_plan(
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
     work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
-    found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
+    merge, grows = plan.reduction.merge, plan.reduction.grouped
+    found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
     skipped = [*plan.skipped, *found.skipped]
     if found.state is None:
         if skipped:

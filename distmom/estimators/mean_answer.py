@@ -13,7 +13,7 @@ from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.labels import file_cell, file_key
@@ -182,7 +182,9 @@ def _result(
     kind = _kind(plan, n_blocks)
     if kind == "paper":
         level = None
-        interval, reason = _paper_interval(plan, sigma2, estimate, n_blocks, shared["n_used"])
+        interval, reason = _paper_interval(
+            plan, sigma2, estimate, n_blocks, shared["n_used"], bool(answer.constant[g])
+        )
     else:
         interval, reason, level = _interval(answer.intervals, g, kind)
     good = np.isfinite(answer.path_estimate[g])
@@ -240,12 +242,12 @@ def _interval(
 
 
 def _paper_interval(
-    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int
+    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int, constant: bool
 ) -> tuple[tuple[float, float] | None, str | None]:
     """The closed form of the proposition, at the number of blocks it prescribes."""
     if sigma2 is None or not np.isfinite(sigma2) or not np.isfinite(estimate):
         return None, REASON_WORDS[NoInterval.NO_ANSWER]
-    if sigma2 == 0.0:
+    if sigma2 == 0.0 and not constant:
         return None, REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
     try:
         prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
@@ -258,7 +260,7 @@ def _paper_interval(
 
 
 def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
-    notes = []
+    notes = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
     wanted = plan.blocks.n_blocks
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")

@@ -81,11 +81,14 @@ def plan_mean(
     seed: int,
     executor: Executor,
     progress: Progress | None,
+    share: float,
 ) -> MeanPlan:
-    """Check the options against the data, count rows where that is needed, and cut the work."""
+    """Check the options against the data, count rows where that is needed, and cut the work.
+
+    ``share`` is the `column_share` of what is read.
+    """
     reader = source.reader(read)
     files = source.files
-    share = column_share(source, read)
     census = _census(source, options, share, executor)
     if census is not None and census.bad:
         good = census.rows >= 0
@@ -114,7 +117,7 @@ def plan_mean(
         grouped,
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
-        compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
+        compiled=worth_compiling(files, share),
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = census is not None and options.on_bad_file != "skip"
@@ -142,6 +145,11 @@ def plan_mean(
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
     return plan
+
+
+def worth_compiling(files: Sequence[FileRef], share: float) -> bool:
+    """Whether compiled kernels shall do the work."""
+    return sum(f.size for f in files) * share > SMALL_BYTES or len(files) > SMALL_FILES
 
 
 def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:

@@ -85,7 +85,8 @@ def answer_rule(
 
     The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks. The breakdown point is a
     number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
-    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer.
+    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
+    rows are equal there is nothing to test: the answer and both intervals are that value.
 
     Each group's answer depends on its own numbers alone. Cost: a few dozen passes over the fine blocks.
 
@@ -130,7 +131,8 @@ def _answer_groups(
 ) -> RuleAnswer:
     """Answer a portion of the groups."""
     fine = Merger(rows)
-    n_most = most_frequent(sample, n_sample)
+    # where all rows are equal no value is rare, so no block can have missed one
+    n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
     if n_blocks == "auto":
         levels = np.asarray(ladder_levels(rows.count.shape[1]), dtype=np.int64)
         usable = row_bound(levels, fine.n, n_sample, n_most)
@@ -177,6 +179,7 @@ def _from_rows(
         n_ruined=ruined,
         n_set_aside=np.where(set_aside, own.seen.n_far, 0),
         plain_estimate=own.fine.plain_mean(),
+        constant=own.fine.constant,
         levels=own.ladder.levels,
         path_estimate=own.ladder.median,
         path_halfwidth=own.ladder.halfwidth,
@@ -199,7 +202,7 @@ def _row_intervals(
     out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
     se = own.finest.se
     reason = np.select(
-        [~own.finite, own.plain, own.lowered, se == 0.0, ~np.isfinite(se)],
+        [~own.finite, own.plain, own.lowered, (se == 0.0) & ~own.fine.constant, ~np.isfinite(se)],
         [
             NoInterval.NO_ANSWER,
             NoInterval.PLAIN_MEAN,

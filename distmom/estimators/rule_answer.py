@@ -91,6 +91,8 @@ class RuleAnswer:
         Wild blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
     plain_estimate : ndarray of float64, shape (n_groups,)
         Mean of all used rows, infinite or NaN if they are.
+    constant : ndarray of bool, shape (n_groups,)
+        All used rows have one and the same finite value.
     levels : ndarray of int64, shape (n_levels,)
         The ladder of the row blocks.
     path_estimate, path_halfwidth : ndarray of float64, shape (n_groups, n_levels)
@@ -123,6 +125,7 @@ class RuleAnswer:
     n_ruined: Counts
     n_set_aside: Counts
     plain_estimate: Floats
+    constant: Flags
     levels: Counts
     path_estimate: Floats
     path_halfwidth: Floats

@@ -73,6 +73,10 @@ REASON_WORDS: dict[NoInterval, str] = {
 """The reason printed beside a missing interval."""
 
 
+ALL_EQUAL = "all values are equal; a rare other value may have gone unseen"
+"""The notice beside an answer without any spread, whose interval is the one value."""
+
+
 def status_list(status: int) -> list[str]:
     """Words of a status, the deciding one first; ``["ok"]`` where there is nothing to tell.
 

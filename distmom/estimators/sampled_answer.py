@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.estimators.rule_status import ALL_EQUAL
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult
@@ -35,8 +36,9 @@ def sampled_results(
         finite = k > 0 and ruined <= (k + 1) // 2 - 1
         estimate = float(lower_median(mean)) if finite else float("nan")
         kind = "exact" if plan.options.interval == "auto" else plan.options.interval
-        interval, reason = _interval(plan, kind, estimate, count, m2, ruined, fields["n_used"])
-        whole = float(state.moments.mean[c, g, n_blocks])
+        whole, spread = float(state.moments.mean[c, g, n_blocks]), float(state.moments.m2[c, g, n_blocks])
+        constant = bool(np.isfinite(whole)) and spread == 0.0 and fields["n_used"] > 1
+        interval, reason = _interval(plan, kind, estimate, count, m2, ruined, fields["n_used"], constant)
         results.append(
             MeanResult(
                 estimate=estimate,
@@ -49,7 +51,7 @@ def sampled_results(
                 n_ruined_blocks=ruined,
                 plain_estimate=whole if fields["n_used"] else float("nan"),
                 block_estimates=mean.copy(),
-                notes=_notes(n_blocks, k),
+                notes=(*([ALL_EQUAL] if constant else []), *_notes(n_blocks, k)),
                 **fields,
             )
         )
@@ -63,7 +65,14 @@ def _notes(asked: int, filled: int) -> tuple[str, ...]:
 
 
 def _interval(
-    plan: MeanPlan, kind: str, estimate: float, count: Any, m2: Any, ruined: int, n_used: int
+    plan: MeanPlan,
+    kind: str,
+    estimate: float,
+    count: Any,
+    m2: Any,
+    ruined: int,
+    n_used: int,
+    constant: bool,
 ) -> tuple[tuple[float, float] | None, str | None]:
     if kind == "none":
         return None, "not asked for"
@@ -75,7 +84,7 @@ def _interval(
     if not some.any():
         return None, "samples of one row show no spread"
     sigma2 = float(lower_median(m2[some] / (count[some] - 1)))
-    if sigma2 == 0.0:
+    if sigma2 == 0.0 and not constant:
         return None, "more than half of the blocks are constant"
     k, size, delta = int(count.size), int(count.min()), plan.options.delta
     if kind == "paper":
