@@ -156,7 +156,7 @@ class NoRowBlocks:
 
 @dataclass(frozen=True)
 class SworBlocks:
-    """Independent samples of `block_size` rows of the lake, each without replacement.
+    """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
     The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
     leaf.
@@ -165,16 +165,25 @@ class SworBlocks:
     seed: int
     n_blocks: int
     block_size: int
+    replace: bool = False
     by_leaf = True
     cells_per_group = 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         tree, first_leaves = window
-        key = stream_key(self.seed, "swor")
+        key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
         moments = swor_leaf_moments(
-            rows.x, rows.gone, rows.codes, rows.n_groups, key, leaf, counts, compiled=compiled
+            rows.x,
+            rows.gone,
+            rows.codes,
+            rows.n_groups,
+            key,
+            leaf,
+            counts,
+            compiled,
+            replace=self.replace,
         )
         whole = whole_moments(rows, compiled=compiled)
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
@@ -182,7 +191,7 @@ class SworBlocks:
 
     def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
-        return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
+        return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
     def row_cells(  # noqa: D102
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
@@ -192,9 +201,9 @@ class SworBlocks:
 
 @lru_cache(maxsize=8)
 def _window_counts(
-    tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
+    tree: SworWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> NDArray[np.int64]:
-    return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
+    return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:

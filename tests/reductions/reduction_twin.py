@@ -128,9 +128,11 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
 
 
 def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
-    key = stream_key(layout.seed, "swor")
+    replace = layout.replace
+    key = stream_key(layout.seed, "monte_carlo" if replace else "swor")
     leaf_rows = leaf_rows_of(files)
-    counts = SworTree(leaf_rows).window(0, len(leaf_rows)).counts(key, layout.n_blocks, layout.block_size)
+    window = SworTree(leaf_rows).window(0, len(leaf_rows))
+    counts = window.counts(key, layout.n_blocks, layout.block_size, replace=replace)
     first_leaves = np.concatenate([[0], np.cumsum([-(-f.n_rows // LEAF) for f in files])])
 
     def sampled(number: int, file: File, first: int) -> list[list[int]]:
@@ -138,7 +140,10 @@ def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int,
         for leaf in range(int(first_leaves[number]), int(first_leaves[number + 1])):
             start = (leaf - int(first_leaves[number])) * LEAF
             for block in range(layout.n_blocks):
-                for row in leaf_sample(key, block, leaf, leaf_rows[leaf], int(counts[block, leaf])).tolist():
+                drawn = leaf_sample(
+                    key, block, leaf, leaf_rows[leaf], int(counts[block, leaf]), replace=replace
+                )
+                for row in drawn.tolist():
                     places[start + row].append(block)
         return places
 

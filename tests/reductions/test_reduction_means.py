@@ -38,6 +38,7 @@ LAYOUTS: dict[str, Layout] = {
     "stored": StoredBlocks(TOTAL, 15),
     "files only": NoRowBlocks(),
     "without replacement": SworBlocks(SEED, 5, 300),
+    "with replacement": SworBlocks(SEED, 5, 300, replace=True),
 }
 
 
