@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
+from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
@@ -45,7 +46,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
         shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
-        if plan.options.scheme == "swor":
+        if plan.options.scheme in SAMPLING:
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)

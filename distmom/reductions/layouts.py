@@ -52,6 +52,11 @@ class Layout(Protocol):
         ...
 
     @property
+    def repeats(self) -> int:
+        """Partitions: the row blocks are so many sets, of equal size, that each hold every row once."""
+        ...
+
+    @property
     def by_leaf(self) -> bool:
         """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
         ...
@@ -71,7 +76,10 @@ class Layout(Protocol):
     def row_cells(
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
+        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block.
+
+        With several partitions an array of cells for each, shape (repeats, rows).
+        """
         ...
 
 
@@ -86,6 +94,7 @@ class RandomBlocks:
     seed: int
     n_fine: int
     width: int = 1
+    repeats = 1
     by_leaf = False
 
     @property
@@ -118,6 +127,7 @@ class StoredBlocks:
 
     total_rows: int
     n_blocks: int
+    repeats = 1
     by_leaf = False
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
@@ -142,6 +152,7 @@ class NoRowBlocks:
     """No row blocks: the cells that hold whole files are all there is."""
 
     n_blocks: int = 0
+    repeats = 1
     by_leaf = False
     cells_per_group = 1
 
@@ -166,6 +177,7 @@ class SworBlocks:
     n_blocks: int
     block_size: int
     replace: bool = False
+    repeats = 1
     by_leaf = True
     cells_per_group = 0
 

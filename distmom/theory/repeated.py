@@ -1,9 +1,9 @@
 """Deviation of the median over repeated random partitions of the same rows.
 
-R random partitions into K blocks each give R K block values that share rows, so they are not independent. But
-the number of bad blocks, averaged over the partitions, is an average of sums of independent terms, and
-Jensen's inequality gives it the exponential bound of a single partition (Hoeffding 1963, section 5): for every
-R, without a second exponential for the draw of the partitions.
+R random partitions into K blocks each give R K block values that share rows, so they are not independent.
+But the number of bad blocks, averaged over the partitions, is an average of sums of independent terms, and
+Jensen's inequality gives it the exponential bound of a single partition (Hoeffding 1963, section 5): for
+every R, without a second exponential for the draw of the partitions.
 """
 
 from __future__ import annotations

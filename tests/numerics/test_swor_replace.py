@@ -1,4 +1,4 @@
-"""Samples with replacement from many leaves: the definition, frozen draws, and the exact law on tiny lakes."""
+"""Samples with replacement from many leaves: the definition, frozen draws, the exact law on tiny lakes."""
 
 import math
 from collections import Counter
@@ -88,7 +88,7 @@ def test_what_cannot_be_drawn_is_refused():
             tree.window(0, 1).counts(KEY, 2, size, replace=True)
     with pytest.raises(ValueError, match=r"block_size must be in \[0, 0\], got 1"):
         SworTree([0, 0]).window(0, 1).counts(KEY, 2, 1, replace=True)
-    with pytest.raises(ValueError, match="a leaf of 0 rows .* cannot give 1 rows"):
+    with pytest.raises(ValueError, match=r"a leaf of 0 rows .* cannot give 1 rows"):
         leaf_sample(KEY, 0, 0, 0, 1, replace=True)
     with pytest.raises(ValueError, match="cannot give"):
         swor_leaf_moments(np.zeros(3), None, None, 1, KEY, 0, np.array([2**31]), replace=True)

@@ -1,4 +1,4 @@
-"""The bound for repeated random partitions, also with arbitrary blocks: its equation, and simulated misses."""
+"""The bound for repeated random partitions, also with arbitrary blocks: equation, and simulated misses."""
 
 from __future__ import annotations
 
