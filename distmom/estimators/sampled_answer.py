@@ -21,9 +21,9 @@ def sampled_results(
 ) -> list[MeanResult]:
     """The lower median of the sample means of one column, for each group.
 
-    The intervals take the lower median of the blocks' variances as the variance of a row. Where filters, nulls
-    or groups make the blocks differ in size, the smallest one gives the variance of a block mean, and the
-    largest one the chance that a block uses a given row; the population is that of all used rows.
+    The intervals take the lower median of the blocks' variances as the variance of a row. Where filters,
+    nulls or groups make the blocks differ in size, the smallest one gives the variance of a block mean, and
+    the largest one the chance that a block uses a given row; the population is that of all used rows.
     """
     n_blocks = plan.blocks.layout.n_blocks
     results = []

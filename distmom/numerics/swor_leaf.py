@@ -2,8 +2,9 @@
 
 With replacement every number is uniform on 0 ... n - 1. Without, Floyd's method: for ``j = n - b ... n - 1``
 take a number t uniform on 0 ... j, or j where t was taken before. All sets of b rows are equally likely;
-their order is not random. Of more than half the rows, the ones left out are drawn. The words come from the stream (key, block, leaf), 32 bits for each number. The NumPy twin sees
-all numbers at once and finds out afterwards which of them were taken before.
+their order is not random. Of more than half the rows, the ones left out are drawn. The words come from the
+stream (key, block, leaf), 32 bits for each number. The NumPy twin sees all numbers at once and finds out
+afterwards which of them were taken before.
 
 ``compiled=True`` gives the same rows in the same order, and the same bits, from ``swor_leaf_compiled.py``.
 

@@ -54,7 +54,5 @@ class RepeatedBlocks:
         for number, table in enumerate(repeat_tables(self.seed, self.n_fine, self.repeats)):
             key = repeat_key(place.key, self.seed, number)
             partition = codes * self.repeats + number
-            cells[number] = block_cells(
-                partition, place.first_row, key, table, self.width, compiled=compiled
-            )
+            cells[number] = block_cells(partition, place.first_row, key, table, self.width, compiled=compiled)
         return cells

@@ -78,7 +78,7 @@ def repeated_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outly
     import numpy as np
 
     p = _solve(n_blocks, delta, outlying)
-    return np.divide(1.0, np.sqrt(p), out=np.full(p.shape, np.inf), where=p > 0.0)
+    return np.asarray(np.divide(1.0, np.sqrt(p), out=np.full(p.shape, np.inf), where=p > 0.0))
 
 
 def _solve(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int) -> NDArray[Any]:

@@ -231,9 +231,9 @@ def test_the_first_of_several_partitions_is_the_one_without(groups: int) -> None
     parts = three.moments.mean[..., :45].reshape(2, -1, 3, 15)
     assert len({parts[0, 0, r].tobytes() for r in range(3)}) == 3
     more = reduce_all(spec_of(RepeatedBlocks(SEED, 15, 5), grouped=bool(groups)), files)
-    assert np.array_equal(
-        more.moments.mean[..., :45], three.moments.mean[..., :45], equal_nan=True
-    ), "more partitions keep the first ones"
+    assert np.array_equal(more.moments.mean[..., :45], three.moments.mean[..., :45], equal_nan=True), (
+        "more partitions keep the first ones"
+    )
 
 
 def test_labels_of_further_partitions_are_frozen() -> None:
