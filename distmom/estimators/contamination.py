@@ -45,7 +45,7 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
     """
     if options.contamination is None:
         raise AssertionError("there is no contamination to allow for")
-    what = _counted(options)
+    what = counted_as(options)
     o = outlying_number(options.contamination, n)
     if 2 * o >= n:
         raise ConfigError(
@@ -71,6 +71,6 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
     return n_blocks, o
 
 
-def _counted(options: MeanOptions) -> str:
-    """What the contamination counts."""
+def counted_as(options: MeanOptions) -> str:
+    """What `contamination` counts, in a word."""
     return "rows" if options.block_by is None else "files" if options.block_by == "file" else "units"

@@ -137,8 +137,8 @@ def mean(
     Raises
     ------
     ConfigError
-        An option, a name or the condition is wrong; `contamination` reaches half of the rows, units or blocks,
-        or asks for more than a million blocks.
+        An option, a name or the condition is wrong; `contamination` reaches half of the rows, units or
+        blocks, or asks for more than a million blocks.
     DataError
         A file is damaged, changed, or of a type that cannot be averaged.
     NoAnswerError

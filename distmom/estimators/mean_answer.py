@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.contamination import counted_as
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.options import SAMPLING
@@ -272,8 +273,7 @@ def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> t
     notes = []
     wanted = plan.blocks.n_blocks
     if plan.options.contamination is not None:
-        what = "rows" if plan.options.block_by is None else "units"
-        notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {what}")
+        notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
     if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):

@@ -105,10 +105,7 @@ def plan_mean(
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
     n_valid = None
     if needs_passing_rows(options) and read.where is not None:
-        bare = source.reader(replace(read, columns=(), by=()))
-        n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
-        if n_valid == 0:
-            raise NoAnswerError("no rows left after the filter; check where")
+        n_valid = _passing_rows(source, read, files, options, executor, progress)
     grouped = bool(read.by)
     blocks = choose_blocks(
         options,
@@ -157,6 +154,22 @@ def plan_mean(
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
     return plan
+
+
+def _passing_rows(
+    source: Source,
+    read: ReadOptions,
+    files: tuple[FileRef, ...],
+    options: MeanOptions,
+    executor: Executor,
+    progress: Progress | None,
+) -> int:
+    """Rows that pass the filter, by a pass over its columns."""
+    bare = source.reader(replace(read, columns=(), by=()))
+    n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
+    if n_valid == 0:
+        raise NoAnswerError("no rows left after the filter; check where")
+    return n_valid
 
 
 def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:

@@ -115,6 +115,8 @@ def _pooled(first: RuleAnswer, own: RowSet, repeats: int, delta: float, outlying
     no_answer = int(Status.NO_FINITE_ANSWER)
     first.status[mine] = (first.status & ~no_answer | np.where(finite, 0, no_answer))[mine]
     first.n_blocks[mine] = filled.min(axis=1)[mine]
+    if own.given is None:  # ruined blocks were set aside
+        ruined = np.where(own.contradicted, own.finest.n_ruined, own.answer.n_ruined).reshape(shape)
     first.n_ruined[mine] = ruined.max(axis=1)[mine]
     first.block_size[mine] = block_sizes(count)[mine]
     _exact_intervals(first, mine, own, finite, delta, outlying)
