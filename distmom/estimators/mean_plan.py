@@ -103,9 +103,7 @@ def plan_mean(
     n_rows = None if census is None else int(census.rows.sum())
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
-    n_valid = None
-    if needs_passing_rows(options) and read.where is not None:
-        n_valid = _passing_rows(source, read, files, options, executor, progress)
+    n_valid = _passing_rows(source, read, files, options, executor, progress)
     grouped = bool(read.by)
     blocks = choose_blocks(
         options,
@@ -163,8 +161,10 @@ def _passing_rows(
     options: MeanOptions,
     executor: Executor,
     progress: Progress | None,
-) -> int:
-    """Rows that pass the filter, by a pass over its columns."""
+) -> int | None:
+    """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
+    if read.where is None or not needs_passing_rows(options):
+        return None
     bare = source.reader(replace(read, columns=(), by=()))
     n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
     if n_valid == 0:
