@@ -26,6 +26,8 @@ MEAN = {
     "tau": Key("number"),
     "order": Key("text"),
     "block_by": Key("text"),
+    "repeats": Key("whole number"),
+    "contamination": Key("number"),
     "fine": Key("text"),
     "nan": Key("text"),
     "interval": Key("text"),

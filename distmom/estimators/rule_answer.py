@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -143,6 +143,13 @@ class RuleAnswer:
     def n_groups(self) -> int:
         """Number of groups."""
         return int(self.estimate.size)
+
+    def subset(self, groups: NDArray[np.int64]) -> RuleAnswer:
+        """The same for some of the groups."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        mine = {name: value[groups] for name, value in values.items() if name not in ("levels", "intervals")}
+        inner = Intervals(*(getattr(self.intervals, field.name)[groups] for field in fields(Intervals)))
+        return replace(self, **mine, intervals=inner)
 
 
 Block = TypeVar("Block", np.int64, np.float64)

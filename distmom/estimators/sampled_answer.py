@@ -1,4 +1,4 @@
-"""Answers from blocks that are independent samples without replacement."""
+"""Answers from blocks that are independent samples of the rows, without or with replacement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from distmom.estimators.rule_status import ALL_EQUAL
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult
-from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, swor_halfwidth
+from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, sampled_halfwidth
 
 if TYPE_CHECKING:
     from distmom.estimators.mean_plan import MeanPlan
@@ -22,8 +22,9 @@ def sampled_results(
 ) -> list[MeanResult]:
     """The lower median of the sample means of one column, for each group.
 
-    The intervals take the lower median of the blocks' variances as the variance of a row. The bound is that
-    for the smallest block and for all used rows as population.
+    The intervals take the lower median of the blocks' variances as the variance of a row. Where filters,
+    nulls or groups make the blocks differ in size, the smallest one gives the variance of a block mean, and
+    the largest one the chance that a block uses a given row; the population is that of all used rows.
     """
     n_blocks = plan.blocks.layout.n_blocks
     results = []
@@ -97,7 +98,15 @@ def _interval(
             return None, f"the proposition holds for {prescribed} blocks at tau={tau:g}, not {k}"
         half = paper_halfwidth_morm(mean_variance(sigma2, size), tau)
     else:
-        half = swor_halfwidth(sigma2, max(n_used, size), k, size, delta)
+        half = sampled_halfwidth(
+            sigma2,
+            n_used,
+            k,
+            size,
+            delta,
+            largest_block=int(count.max()),
+            replacement=plan.options.scheme == "monte_carlo",
+        )
     if not np.isfinite(half):
         return None, "the bound is vacuous for this confidence level; use more or smaller blocks"
     return (estimate - half, estimate + half), None

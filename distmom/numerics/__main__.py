@@ -38,7 +38,9 @@ def compile_kernels() -> None:
             )
             sampler.offer(key, 0, codes, x, mask, 3)
             draws = stream_key(0, "swor")
-            counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
+            window = SworTree([n, n]).window(0, 1)
+            counts = window.counts(draws, 5, 100, compiled=True)
+            window.counts(draws, 5, 100, replace=True, compiled=True)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
                 swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)

@@ -150,9 +150,12 @@ def _shifted(
     return with_total(blocks), _has_lost(blocks, shift)
 
 
-def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:
-    """The blocks along the last axis, and one more: all rows together."""
-    whole = total(blocks, compiled=compiled)
+def with_total(blocks: Moments, *, n_once: int | None = None, compiled: bool = False) -> Moments:
+    """The blocks along the last axis, and one more: all rows together.
+
+    Every row is once in the first `n_once` blocks; in all of them, by default.
+    """
+    whole = total(blocks.at((..., slice(n_once))), compiled=compiled)
     both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
     return Moments(*both)
 

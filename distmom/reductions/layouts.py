@@ -52,6 +52,11 @@ class Layout(Protocol):
         ...
 
     @property
+    def repeats(self) -> int:
+        """Partitions: the row blocks are so many sets, of equal size, that each hold every row once."""
+        ...
+
+    @property
     def by_leaf(self) -> bool:
         """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
         ...
@@ -71,7 +76,10 @@ class Layout(Protocol):
     def row_cells(
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
+        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block.
+
+        With several partitions an array of cells for each, shape (repeats, rows).
+        """
         ...
 
 
@@ -86,6 +94,7 @@ class RandomBlocks:
     seed: int
     n_fine: int
     width: int = 1
+    repeats = 1
     by_leaf = False
 
     @property
@@ -118,6 +127,7 @@ class StoredBlocks:
 
     total_rows: int
     n_blocks: int
+    repeats = 1
     by_leaf = False
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
@@ -141,6 +151,7 @@ class NoRowBlocks:
     """No row blocks: the cells that hold whole files are all there is."""
 
     n_blocks: int = 0
+    repeats = 1
     by_leaf = False
     cells_per_group = 1
 
@@ -155,7 +166,7 @@ class NoRowBlocks:
 
 @dataclass(frozen=True)
 class SworBlocks:
-    """Independent samples of `block_size` rows of the lake, each without replacement.
+    """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
     The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
     leaf.
@@ -164,16 +175,26 @@ class SworBlocks:
     seed: int
     n_blocks: int
     block_size: int
+    replace: bool = False
+    repeats = 1
     by_leaf = True
     cells_per_group = 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         tree, first_leaves = window
-        key = stream_key(self.seed, "swor")
+        key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
         moments = swor_leaf_moments(
-            rows.x, rows.gone, rows.codes, rows.n_groups, key, leaf, counts, compiled=compiled
+            rows.x,
+            rows.gone,
+            rows.codes,
+            rows.n_groups,
+            key,
+            leaf,
+            counts,
+            compiled,
+            replace=self.replace,
         )
         whole = whole_moments(rows, compiled=compiled)
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
@@ -181,7 +202,7 @@ class SworBlocks:
 
     def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
-        return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
+        return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
     def row_cells(  # noqa: D102
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
@@ -191,9 +212,9 @@ class SworBlocks:
 
 @lru_cache(maxsize=8)
 def _window_counts(
-    tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
+    tree: SworWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> NDArray[np.int64]:
-    return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
+    return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
