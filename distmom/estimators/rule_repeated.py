@@ -90,7 +90,7 @@ def _partitions(rows: Moments, sample: Floats, n_sample: Counts, n_blocks: int |
     given = () if n_blocks == "auto" else (n_blocks,)
     levels = np.asarray(ladder_levels(n_fine, *given), dtype=np.int64)
     drawn, most = (np.repeat(a, repeats) for a in (n_sample, most_frequent(sample, n_sample)))
-    usable = row_bound(levels, fine.n, drawn, most)
+    usable = row_bound(levels, fine.n, drawn, np.where(fine.constant, 0, most))
     return given_rows(fine, levels, usable) if given else automatic_rows(fine, levels, usable)
 
 
