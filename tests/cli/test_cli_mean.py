@@ -47,6 +47,7 @@ MORE_KEYS = [
     "other_estimate",
     "accused_files",
     "notes",
+    "type",
 ]
 
 
