@@ -65,6 +65,7 @@ def run_units(
     patience: float = 60.0,
     progress: Progress | None = None,
     on_outcome: Callable[[Unit, UnitOutcome], None] | None = None,
+    merger: UnitMerger[Any] | None = None,
     pause: float = FIRST_PAUSE,
 ) -> RunResult:
     """Run ``work`` on every unit and merge the states in the canonical order.
@@ -90,7 +91,9 @@ def run_units(
     progress : Progress, optional
         Told about every unit that is done.
     on_outcome : callable, optional
-        ``on_outcome(unit, outcome)`` in order of arrival, in this thread: what a checkpoint saves.
+        ``on_outcome(unit, outcome)`` in order of arrival, in this thread, once the outcome is merged.
+    merger : UnitMerger, optional
+        Where the states are merged; it may hold some already, of which the units are then the rest.
 
     Returns
     -------
@@ -111,7 +114,9 @@ def run_units(
     often is run once more with nothing beside it, since a scheduler also blames its innocent neighbours.
     """
     options = _Options(retries, window, patience, progress, on_outcome, pause)
-    run = _Run(units, merge, executor, options)
+    if merger is None:
+        merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
+    run = _Run(units, merger, executor, options)
     tasks = executor.begin(work)
     if progress is not None:
         progress.begin(len(units), sum(unit.n_bytes for unit in units))
@@ -141,12 +146,11 @@ class _Run:
     def __init__(
         self,
         units: Sequence[Unit],
-        merge: Callable[[Any, Any], Any],
+        merger: UnitMerger[Any],
         executor: Executor,
         options: _Options,
     ) -> None:
-        n_files = max((unit.first_file + len(unit.files) for unit in units), default=0)
-        self.merger: UnitMerger[Any] = UnitMerger(n_files, merge)
+        self.merger = merger
         self.queue = UnitQueue(units, options.pause)
         self.executor = executor
         self.options = options
