@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from distmom.numerics.tree import covered
+
 if TYPE_CHECKING:
     from distmom.lake.source import FileRef
 
@@ -163,16 +165,13 @@ class _Left:
         done = done or Done()
         self.nodes = frozenset(done.nodes)
         self.parts = done.parts
-        read = bytearray(n)
-        for level, index in done.nodes:
-            start, stop = index << level, min((index + 1) << level, n)
-            read[start:stop] = bytes([1]) * (stop - start)
-        self.n_files = n - sum(read)
-        self._read = bytes(read)
-        for number in self.parts:  # left, but not together with others
-            read[number] = 1
-        self._touched = [0, *accumulate(read)]
         self._n = n
+        self._read = covered(n, done.nodes)
+        self.n_files = n - sum(self._read)
+        touched = self._read.copy()
+        for number in self.parts:  # left, but not together with others
+            touched[number] = 1
+        self._touched = [0, *accumulate(touched)]
 
     def bytes(self, before: Sequence[int]) -> int:
         """Bytes of the files left, from the bytes before each."""

@@ -35,6 +35,8 @@ class Blocks:
         Number of blocks of the answer where it is fixed; None for the automatic rule.
     block_size : int or None
         Rows of each sampled block, as drawn.
+    hears_files : bool
+        Whether the cells of whole files, where there are some beside row blocks, say anything yet.
     """
 
     layout: Layout
@@ -42,6 +44,7 @@ class Blocks:
     sample_size: int
     n_blocks: int | None = None
     block_size: int | None = None
+    hears_files: bool = True
 
 
 def choose_blocks(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
+from distmom.estimators.keeper import open_keeper
 from distmom.estimators.mean import mean, open_data
 from distmom.estimators.mean_plan import plan_mean
 from distmom.estimators.options import MeanOptions, check_count
@@ -38,7 +39,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         ``n_units``, ``largest_unit_bytes``, ``scheme``, ``n_blocks``, ``block_size``, ``fine_blocks``,
         ``rows_drawn``, ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``,
         ``skipped`` (files whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence
-        where block sizes depend on how many rows pass, which only a run can tell.
+        where block sizes depend on how many rows pass, which only a run can tell; with a state also
+        ``n_files_to_read``.
 
     Raises
     ------
@@ -67,13 +69,21 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         data, column, wanted["by"], wanted["where"], wanted["missing"], wanted["batch_rows"]
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
+    keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
+    if keeper is not None:
+        seed, shown = keeper.seed(copy.deepcopy(wanted["rng"]))
+        keeper.begin(data, source, read, chosen, seed, shown)
     sampled_filter = chosen.scheme == "swor" and read.where is not None
     counted = replace(read, where=None) if sampled_filter else read
     in_memory = not hasattr(source, "root")
+    ledger = None if keeper is None else keeper.ledger
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
-        plan = plan_mean(source, counted, chosen, seed, executor, None)
+        plan = plan_mean(source, counted, chosen, seed, executor, None, ledger)
         told = plan.describe(executor)
+    if keeper is not None:
+        keeper.check(plan.sums)
+        told["n_files_to_read"] = len(keeper.ledger.unread())
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]
     told["filter"] = (

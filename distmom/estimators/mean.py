@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.keeper import Keeper, open_keeper
 from distmom.estimators.mean_answer import mean_results
 from distmom.estimators.mean_plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
@@ -50,6 +52,8 @@ def mean(
     interval: str = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
+    state: str | os.PathLike[str] | None = None,
+    on_change: str = "error",
     client: Any = None,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -114,7 +118,13 @@ def mean(
     confidence_level : float
         In (0, 1).
     rng : int, SeedSequence, Generator or None
-        Decides every draw, alone. None draws a fresh seed, which the result shows.
+        Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
+        there already, it means the seed of that state.
+    state : str or path, optional
+        File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
+        in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
+    on_change : {"error", "restart"}
+        What to do when files that the state holds have changed or are gone.
     client, workers, scheduler, threads
         Where to run: a Dask client, that many worker processes, the scheduler at an address, that many
         threads. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
@@ -135,7 +145,8 @@ def mean(
     ConfigError
         An option, a name or the condition is wrong.
     DataError
-        A file is damaged, changed, or of a type that cannot be averaged.
+        A file is damaged, changed, or of a type that cannot be averaged; the state is damaged, or files that
+        it holds have changed since or are gone.
     NoAnswerError
         There are no rows, or no finite answer because half or more of the blocks are ruined.
     ResourceError
@@ -152,6 +163,16 @@ def mean(
 
     One pass; state 60 kB a column, or 9 kB a column and group. The same data and seed give the same bits on
     any number of threads or workers, and adding files moves no old row into another block.
+
+    A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
+    gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
+    after the old ones the bits are those of one run over everything; files in between give the same counts
+    and blocks, and sums that agree up to rounding. Blocks that depend on the number of rows (``swor``,
+    ``order="stored"``, `block_size`) can be resumed but take no new files. Options that only shape the answer
+    (`interval`, `confidence_level` unless it sets the blocks, `on_bad_file`, where and how to run) may change
+    from run to run. Files left out by ``on_bad_file="skip"`` are tried again in each run. The file holds at
+    most one state for each binary digit of the number of files; `distmom.merge_states` shows it without the
+    data.
 
     References
     ----------
@@ -189,21 +210,26 @@ def mean(
         fine=fine,
     )
     check_count("batch_rows", batch_rows)
-    seed, shown = resolve_seed(rng)
+    keeper = open_keeper(state, on_change, memory_limit)
+    seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
     source, read = open_data(data, column, by, where, missing, batch_rows)
     in_memory = not hasattr(source, "root")
+    if keeper is not None:
+        keeper.begin(data, source, read, options, seed, shown)
     if in_memory:
         client = workers = scheduler = None
         threads = _usable_threads() if threads is None else threads
+    ledger = None if keeper is None else keeper.ledger
     with connect(client, workers, scheduler, threads, memory_limit) as executor:
-        plan = plan_mean(source, read, options, seed, executor, progress)
-        found, skipped = run_plan(plan, len(read.by), executor, progress)
+        plan = plan_mean(source, read, options, seed, executor, progress, ledger)
+        found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
         results = mean_results(plan, found, read.by)
         n_threads = executor.threads
     data_facts = {
         "n_files": len(plan.files),
         "n_bytes": sum(f.size for f in plan.files),
         "skipped": [s._asdict() for s in skipped],
+        **({} if keeper is None else {"state": keeper.facts()}),
     }
     run_facts = {
         "seconds": time.perf_counter() - started,
@@ -231,20 +257,27 @@ def open_data(
 
 
 def run_plan(
-    plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    keeper: Keeper | None = None,
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
     work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
-    found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
-    skipped = [*plan.skipped, *found.skipped]
-    if found.state is None:
+    if keeper is None:
+        found = run_units(work, plan.units, plan.reduction.merge, executor, progress=progress)
+        state, skipped = found.state, [*plan.skipped, *found.skipped]
+    else:
+        state, skipped = keeper.run(plan, work, executor, progress)
+    if state is None:
         if skipped:
             raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
         filtered = plan.reader.options.where is not None
         raise NoAnswerError(
             "no rows left after the filter; check where" if filtered else "the data has no rows"
         )
-    return found.state, skipped
+    return state, skipped
 
 
 def _names(parameter: str, value: Any) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def _partition_results(
     source = "stored" if isinstance(layout, StoredBlocks) else "rows"
     if isinstance(layout, NoRowBlocks):
         rows, cells, source = moments, None, "units"
-    elif plan.blocks.n_cells == 0:
+    elif plan.blocks.n_cells == 0 or not plan.blocks.hears_files:
         cells = None
     values = state.samples[c].values
     answer = answer_rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import SkippedFile
 from distmom.errors import NoAnswerError
-from distmom.estimators.blocks import Blocks, choose_blocks, needs_row_counts
+from distmom.estimators.blocks import LEAST_FILES, Blocks, choose_blocks, needs_row_counts
+from distmom.estimators.made import described
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
 from distmom.numerics.leaf import LEAF_ROWS
@@ -24,11 +26,15 @@ from distmom.reductions.rowwise import LEAVES_TOGETHER
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
+    from distmom.estimators.ledger import Ledger
     from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 
 SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 """Below both, NumPy does the work: importing compiled kernels would take longer than all of it."""
+
+MANY_FILES = 1 << 40
+"""A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
 
 LARGE_FILE = 64_000_000
 """Files above this size are cut into several units, for which their rows must be counted."""
@@ -36,7 +42,10 @@ LARGE_FILE = 64_000_000
 
 @dataclass(frozen=True)
 class MeanPlan:
-    """Everything a run needs, and what it will cost."""
+    """Everything a run needs, and what it will cost.
+
+    With a ledger `late` are the units of its late files, `units` the others; `files` are all that it knows.
+    """
 
     files: tuple[FileRef, ...]
     reader: BatchReader
@@ -44,6 +53,8 @@ class MeanPlan:
     blocks: Blocks
     reduction: BlockMeans
     units: tuple[Unit, ...]
+    late: tuple[Unit, ...]
+    leaf_rows: int
     skipped: tuple[SkippedFile, ...]
     n_rows: int | None
     n_bytes: int
@@ -56,8 +67,8 @@ class MeanPlan:
             "n_files": len(self.files),
             "n_bytes": self.n_bytes,
             "n_rows": self.n_rows,
-            "n_units": len(self.units),
-            "largest_unit_bytes": max((u.n_bytes for u in self.units), default=0),
+            "n_units": len(self.units) + len(self.late),
+            "largest_unit_bytes": max((u.n_bytes for u in (*self.units, *self.late)), default=0),
             "scheme": self.options.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,
@@ -67,6 +78,11 @@ class MeanPlan:
             "threads": executor.threads,
             "engine": "compiled" if self.reduction.compiled else "numpy",
         }
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """Description of the sums: states with equal ones can be merged."""
+        return described(self.reduction, self.reader.options, self.leaf_rows)
 
     def _rows_drawn(self) -> int | None:
         if self.blocks.block_size is None or self.blocks.n_blocks is None:
@@ -81,28 +97,39 @@ def plan_mean(
     seed: int,
     executor: Executor,
     progress: Progress | None,
+    ledger: Ledger | None = None,
 ) -> MeanPlan:
-    """Check the options against the data, count rows where that is needed, and cut the work."""
+    """Check the options against the data, count rows where that is needed, and cut the work.
+
+    With a `ledger` only the files that it has not in its sums are read.
+    """
     reader = source.reader(read)
+    fixed = needs_row_counts(options)
+    if ledger is not None:
+        source = replace(source, files=ledger.take_up(source.files, fixed=fixed))  # type: ignore[type-var]
     files = source.files
     share = column_share(source, read)
-    census = _census(source, options, share, executor)
+    census = _census(source, options, share, executor, begun=ledger is not None and ledger.begun)
     if census is not None and census.bad:
         good = census.rows >= 0
         files = tuple(f for f, keep in zip(files, good, strict=True) if keep)
         census = Census(census.rows[good], census.bad)
     n_rows = None if census is None else int(census.rows.sum())
+    n_valid = None
+    if ledger is not None:
+        n_rows, n_valid = ledger.counted or (n_rows if fixed else None, None)
+        ledger.number(() if census is None else census.bad)
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
-    n_valid = None
-    if options.scheme == "swor" and read.where is not None:
+    if options.scheme == "swor" and read.where is not None and n_valid is None:
         bare = source.reader(replace(read, columns=(), by=()))
         n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
         if n_valid == 0:
             raise NoAnswerError("no rows left after the filter; check where")
     grouped = bool(read.by)
+    n_files = len(files) if ledger is None else MANY_FILES
     blocks = choose_blocks(
-        options, seed=seed, n_files=len(files), grouped=grouped, n_rows=n_rows, n_valid=n_valid
+        options, seed=seed, n_files=n_files, grouped=grouped, n_rows=n_rows, n_valid=n_valid
     )
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
@@ -118,13 +145,17 @@ def plan_mean(
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = census is not None and options.on_bad_file != "skip"
-    units = plan_units(
-        files,
-        census.rows.tolist() if census is not None and may_cut else None,
-        column_share=share,
-        threads=executor.threads,
-        leaf_rows=LEAF_ROWS * (LEAVES_TOGETHER if grouped and not blocks.layout.by_leaf else 1),
-    )
+    leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if grouped and not blocks.layout.by_leaf else 1)
+    cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
+    rows = None if census is None else census.rows.tolist()
+    late: tuple[Unit, ...] = ()
+    if ledger is None:
+        units = cut(files, rows if may_cut else None)
+    else:
+        units, late = ledger.units(reduction.merge, files, rows, cut, may_cut=may_cut)
+        files = tuple(ledger.all_files())
+        blocks = replace(blocks, hears_files=len(files) >= LEAST_FILES)
+        ledger.counted = (n_rows, n_valid) if fixed and n_rows is not None else None
     units = _with_windows(units, blocks, census)
     plan = MeanPlan(
         files=files,
@@ -133,21 +164,25 @@ def plan_mean(
         blocks=blocks,
         reduction=reduction,
         units=units,
+        late=late,
+        leaf_rows=leaf_rows,
         skipped=() if census is None else census.bad,
         n_rows=n_rows,
         n_bytes=int(n_bytes * share),
         unit_memory=_unit_memory(read, reduction),
     )
-    worst = max(units, key=lambda u: u.n_bytes) if units else None
+    worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
     return plan
 
 
-def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:
-    """Rows of each file, if anything depends on them."""
+def _census(
+    source: Source, options: MeanOptions, share: float, executor: Executor, *, begun: bool = False
+) -> Census | None:
+    """Rows of each file, if anything depends on them; `begun` files must be cut as they were."""
     large = any(f.size * share > LARGE_FILE for f in source.files)
-    if needs_row_counts(options) or large or not hasattr(source, "root"):
+    if needs_row_counts(options) or large or begun or not hasattr(source, "root"):
         return count_rows(source, executor, options.on_bad_file)
     return None
 
@@ -171,7 +206,7 @@ def _unit_memory(read: ReadOptions, reduction: BlockMeans) -> int:
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:
     """Give each unit what its layout needs to know of the rest of the lake."""
-    if census is None or not isinstance(blocks.layout, (StoredBlocks, SworBlocks)):
+    if census is None or not units or not isinstance(blocks.layout, (StoredBlocks, SworBlocks)):
         return tuple(units)
     if isinstance(blocks.layout, StoredBlocks):
         first_rows = np.concatenate([[0], np.cumsum(census.rows)])

@@ -8,7 +8,7 @@ aligned ranges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 S = TypeVar("S")
@@ -32,6 +32,15 @@ def fold(nodes: Mapping[Node, S | None], merge: Callable[[S, S], S]) -> S | None
     for level, index in sorted(nodes, key=lambda node: node[1] << node[0], reverse=True):
         carry = _join(merge, nodes[level, index], carry)
     return carry
+
+
+def covered(n: int, nodes: Iterable[Node]) -> bytearray:
+    """For each of ``n`` leaves, 1 if a node stands for it, else 0."""
+    found = bytearray(n)
+    for level, index in nodes:
+        start, stop = index << level, min((index + 1) << level, n)
+        found[start:stop] = b"\1" * (stop - start)
+    return found
 
 
 class DyadicTree(Generic[S]):

@@ -1,0 +1,165 @@
+"""A saved mean as a container, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distmom.cluster import Held, Part
+from distmom.errors import DataError, DistmomError
+from distmom.estimators.ledger import Ledger, Left, Numbered
+from distmom.estimators.made import Made
+from distmom.estimators.versions import versions
+from distmom.lake.container import Container
+from distmom.lake.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.source import FileRef
+from distmom.reductions.saving import Arrays, from_arrays, to_arrays
+from distmom.reductions.state import MeanState
+
+KIND = "mean"
+MAIN, LATE, BASE, NOWHERE = range(4)
+"""Where a file is: numbered in the main tree or the late one, in the base, or left out without a number."""
+
+
+@dataclass
+class SavedMean:
+    """What a state holds.
+
+    Attributes
+    ----------
+    made : Made
+    sums : dict
+        Description of the sums, see `made.described`.
+    ledger : Ledger
+    stream : dict or None
+        What an accumulator adds; its `pending` rows are an object that `to_arrays` knows.
+    """
+
+    made: Made
+    sums: dict[str, Any]
+    ledger: Ledger
+    stream: dict[str, Any] | None = None
+
+
+def to_container(saved: SavedMean) -> Container:
+    """The container of a state."""
+    arrays: Arrays = {}
+    ledger = saved.ledger
+    _put_files(ledger, arrays)
+    nodes = [_node(BASE, -1, 0, 0, 0, ledger.base, arrays)] if ledger.base is not None else []
+    for place, tree in ((MAIN, ledger.main), (LATE, ledger.late)):
+        held = tree.held
+        nodes += [_node(place, -1, 0, *node, state, arrays) for node, state in sorted(held.nodes.items())]
+        nodes += [
+            _node(place, number, part.n_leaves, *node, state, arrays)
+            for number, part in sorted(held.parts.items())
+            for node, state in sorted(part.nodes.items())
+        ]
+    stream = None
+    if saved.stream is not None:
+        stream = {n: to_arrays(v, f"stream.{n}", arrays, key_to_bytes) for n, v in saved.stream.items()}
+    facts = {
+        "made": saved.made.to_facts(),
+        "sums": saved.sums,
+        "counted": ledger.counted,
+        "numbered": [ledger.main.n, ledger.late.n],
+        "nodes": nodes,
+        "stream": stream,
+        "versions": versions(),
+    }
+    return Container(KIND, facts, arrays)
+
+
+def from_container(container: Container, what: str) -> SavedMean:
+    """The state in a container.
+
+    Raises
+    ------
+    DataError
+        If it is of another kind, or does not hold what it should.
+    """
+    if container.kind != KIND:
+        raise DataError(f"{what} is the state of a {container.kind!r}, not of a mean; name another file")
+    try:
+        return _saved(container)
+    except (DistmomError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"{what} does not hold what this version of distmom expects ({type(error).__name__}: {reason}); "
+            "delete it to start afresh"
+        ) from error
+
+
+def _saved(container: Container) -> SavedMean:
+    facts, arrays = container.facts, container.arrays
+    ledger = Ledger(counted=None if facts["counted"] is None else tuple(facts["counted"]))
+    n_main, n_late = (int(n) for n in facts["numbered"])
+    held: dict[int, Held[MeanState]] = {MAIN: Held({}, {}), LATE: Held({}, {})}
+    for place, number, n_leaves, level, index, name, form in facts["nodes"]:
+        state = from_arrays(form, name, arrays, key_from_bytes)
+        if not (state is None or isinstance(state, MeanState)):
+            raise ValueError(f"{name} is no state")
+        if place == BASE:
+            ledger.base = state
+        elif number < 0:
+            held[place].nodes[level, index] = state  # type: ignore[index]
+        else:
+            part = held[place].parts.setdefault(number, Part(n_leaves, {}))  # type: ignore[attr-defined]
+            part.nodes[level, index] = state
+    ledger.main = Numbered({}, n_main, held[MAIN])
+    ledger.late = Numbered({}, n_late, held[LATE])
+    _take_files(ledger, arrays)
+    stream = facts["stream"]
+    if stream is not None:
+        stream = {n: from_arrays(f, f"stream.{n}", arrays, key_from_bytes) for n, f in stream.items()}
+    return SavedMean(Made.from_facts(facts["made"]), dict(facts["sums"]), ledger, stream)
+
+
+def _node(
+    place: int, number: int, n_leaves: int, level: int, index: int, state: MeanState | None, arrays: Arrays
+) -> list[Any]:
+    name = f"{('main', 'late', 'base')[place]}/{number if number >= 0 else 'files'}/{level}/{index}"
+    return [place, number, n_leaves, level, index, name, to_arrays(state, name, arrays, key_to_bytes)]
+
+
+def _put_files(ledger: Ledger, arrays: Arrays) -> None:
+    rows = [
+        (place, number, file)
+        for place, tree in ((MAIN, ledger.main), (LATE, ledger.late))
+        for number, file in sorted(tree.files.items())
+    ]
+    rows += [(BASE, root, file) for root, file in ledger.base_files]
+    numbered = {file.path for _, _, file in rows}
+    rows += [(NOWHERE, -1, left.file) for left in ledger.left.values() if left.file.path not in numbered]
+    arrays["files.place"] = np.array([place for place, _, _ in rows], np.int8)
+    arrays["files.number"] = np.array([number for _, number, _ in rows], np.int64)
+    arrays["files.path"] = tuple(_bytes(file.path) for _, _, file in rows)
+    arrays["files.size"] = np.array([file.size for _, _, file in rows], np.int64)
+    arrays["files.mtime_ns"] = np.array([file.mtime_ns for _, _, file in rows], np.int64)
+    arrays["left.path"] = tuple(map(_bytes, ledger.left))
+    arrays["left.reason"] = tuple(_bytes(left.reason) for left in ledger.left.values())
+
+
+def _take_files(ledger: Ledger, arrays: Any) -> None:
+    columns = [arrays[f"files.{name}"] for name in ("place", "number", "path", "size", "mtime_ns")]
+    by_path: dict[str, FileRef] = {}
+    trees = {MAIN: ledger.main, LATE: ledger.late}
+    for place, number, path, size, mtime in zip(*columns, strict=True):
+        file = FileRef(_text(path), int(size), int(mtime))
+        by_path[file.path] = file
+        if place in trees:
+            trees[place].files[int(number)] = file
+        elif place == BASE:
+            ledger.base_files.append((int(number), file))
+    for path, reason in zip(arrays["left.path"], arrays["left.reason"], strict=True):
+        ledger.left[_text(path)] = Left(by_path[_text(path)], _text(reason))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
