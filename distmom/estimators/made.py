@@ -106,8 +106,10 @@ def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
     pairs.append(("nan", then.options.nan, now.options.nan))
     pairs.append(("draws of version ", then.draws, now.draws))
     if then.condition != now.condition:
-        same = then.where == now.where  # Arrow leaves out the middle of long lists
-        pairs.append(("where", *((m.condition if same else m.where) for m in (then, now))))
+        if then.where != now.where:
+            pairs.append(("where", then.where, now.where))
+        else:  # Arrow leaves out the middle of long lists
+            pairs.append(("where", then.condition, now.condition))
     if then.seed != now.seed:
         pairs.append(("rng", then.shown_seed, now.shown_seed))
     if roots:

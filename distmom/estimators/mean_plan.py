@@ -104,28 +104,12 @@ def plan_mean(
     With a `ledger` only the files that it has not in its sums are read.
     """
     reader = source.reader(read)
-    fixed = needs_row_counts(options)
     if ledger is not None:
-        source = replace(source, files=ledger.take_up(source.files, fixed=fixed))  # type: ignore[type-var]
-    files = source.files
+        to_read = ledger.take_up(source.files, fixed=needs_row_counts(options))
+        source = replace(source, files=to_read)  # type: ignore[type-var]
     share = column_share(source, read)
-    census = _census(source, options, share, executor, begun=ledger is not None and ledger.begun)
-    if census is not None and census.bad:
-        good = census.rows >= 0
-        files = tuple(f for f, keep in zip(files, good, strict=True) if keep)
-        census = Census(census.rows[good], census.bad)
-    n_rows = None if census is None else int(census.rows.sum())
-    n_valid = None
-    if ledger is not None:
-        n_rows, n_valid = ledger.counted or (n_rows if fixed else None, None)
-        ledger.number(() if census is None else census.bad)
-    if n_rows == 0:
-        raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
-    if options.scheme == "swor" and read.where is not None and n_valid is None:
-        bare = source.reader(replace(read, columns=(), by=()))
-        n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
-        if n_valid == 0:
-            raise NoAnswerError("no rows left after the filter; check where")
+    files, census = _census(source, options, share, executor, begun=ledger is not None and ledger.begun)
+    n_rows, n_valid = _numbers_of_rows(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by)
     n_files = len(files) if ledger is None else MANY_FILES
     blocks = choose_blocks(
@@ -143,11 +127,11 @@ def plan_mean(
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
     )
-    # a file that is bad in one part would have to be taken out of the others: skip whole files only
-    may_cut = census is not None and options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if grouped and not blocks.layout.by_leaf else 1)
     cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
     rows = None if census is None else census.rows.tolist()
+    # a file that is bad in one part would have to be taken out of the others: skip whole files only
+    may_cut = options.on_bad_file != "skip"
     late: tuple[Unit, ...] = ()
     if ledger is None:
         units = cut(files, rows if may_cut else None)
@@ -155,7 +139,6 @@ def plan_mean(
         units, late = ledger.units(reduction.merge, files, rows, cut, may_cut=may_cut)
         files = tuple(ledger.all_files())
         blocks = replace(blocks, hears_files=len(files) >= LEAST_FILES)
-        ledger.counted = (n_rows, n_valid) if fixed and n_rows is not None else None
     units = _with_windows(units, blocks, census)
     plan = MeanPlan(
         files=files,
@@ -177,14 +160,55 @@ def plan_mean(
     return plan
 
 
+def _numbers_of_rows(
+    source: Source,
+    read: ReadOptions,
+    options: MeanOptions,
+    files: tuple[FileRef, ...],
+    census: Census | None,
+    executor: Executor,
+    progress: Progress | None,
+    ledger: Ledger | None,
+) -> tuple[int | None, int | None]:
+    """Rows of the lake, and rows that pass the filter, where they are known or the blocks depend on them."""
+    n_rows = None if census is None else int(census.rows.sum())
+    n_valid = None
+    if ledger is not None:
+        ledger.number(() if census is None else census.bad)
+        if ledger.counted is not None:
+            return ledger.counted
+        if not needs_row_counts(options):
+            return None, None  # of the files to read alone they would say nothing
+    if n_rows == 0:
+        raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
+    if options.scheme == "swor" and read.where is not None:
+        bare = source.reader(replace(read, columns=(), by=()))
+        n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
+        if n_valid == 0:
+            raise NoAnswerError("no rows left after the filter; check where")
+    if ledger is not None and n_rows is not None:
+        ledger.counted = n_rows, n_valid
+    return n_rows, n_valid
+
+
 def _census(
     source: Source, options: MeanOptions, share: float, executor: Executor, *, begun: bool = False
-) -> Census | None:
-    """Rows of each file, if anything depends on them; `begun` files must be cut as they were."""
-    large = any(f.size * share > LARGE_FILE for f in source.files)
-    if needs_row_counts(options) or large or begun or not hasattr(source, "root"):
-        return count_rows(source, executor, options.on_bad_file)
-    return None
+) -> tuple[tuple[FileRef, ...], Census | None]:
+    """The files with a good footer and the rows of each, if anything depends on them; else all files.
+
+    Files that are `begun` must be cut as they were.
+    """
+    files = source.files
+    large = any(f.size * share > LARGE_FILE for f in files)
+    if not needs_row_counts(options) and not large and not begun and hasattr(source, "root"):
+        return files, None
+    census = count_rows(source, executor, options.on_bad_file)
+    if not census.bad:
+        return files, census
+    good = census.rows >= 0
+    return tuple(f for f, keep in zip(files, good, strict=True) if keep), Census(
+        census.rows[good], census.bad
+    )
 
 
 def column_share(source: Source, read: ReadOptions) -> float:
