@@ -14,8 +14,10 @@ from distmom.errors import (
 )
 
 if TYPE_CHECKING:
+    from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
+    from distmom.estimators.merge_states import merge_states
     from distmom.report import MeanResult, Results, check_output, write_results
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "DistmomError",
+    "MeanAccumulator",
     "MeanResult",
     "NoAnswerError",
     "ResourceError",
@@ -31,16 +34,19 @@ __all__ = [
     "check_output",
     "explain_mean",
     "mean",
+    "merge_states",
     "write_results",
 ]
 
 _HOMES = {
+    "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "Results": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",
     "mean": "distmom.estimators.mean",
+    "merge_states": "distmom.estimators.merge_states",
     "write_results": "distmom.report",
 }
 

@@ -139,10 +139,11 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def listed(differences: Sequence[str]) -> str:
-    """The first differences, and how many more there are."""
+def listed(differences: Sequence[str], second: str = "now") -> str:
+    """The first differences, and how many more there are; `second` is what the later of the two is called."""
     more = len(differences) - MOST_SAID
-    return "; ".join(differences[:MOST_SAID]) + (f"; and {more} more" if more > 0 else "")
+    differences = [text.replace(", now ", f", {second} ") for text in differences[:MOST_SAID]]
+    return "; ".join(differences) + (f"; and {more} more" if more > 0 else "")
 
 
 def described(reduction: Any, read: ReadOptions, leaf_rows: int) -> dict[str, Any]:

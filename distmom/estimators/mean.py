@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.keeper import Keeper, open_keeper
-from distmom.estimators.mean_answer import mean_results
+from distmom.estimators.mean_answer import mean_results, together
 from distmom.estimators.mean_plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.versions import versions
@@ -187,7 +186,7 @@ def mean(
     >>> x[::1000] = 1e9
     >>> found = dm.mean(x, rng=0)
     >>> round(found.estimate, 2), round(found.plain_estimate), found.status
-    (0.98, 1000001, ('contaminated',))
+    (1.01, 1000001, ('contaminated',))
     """
     started = time.perf_counter()
     options = MeanOptions(
@@ -237,10 +236,7 @@ def mean(
         "workers": n_threads,
         "versions": versions(),
     }
-    results = [replace(r, data=data_facts, run=run_facts) for r in results]
-    everything = Results(results, data_facts, run_facts)
-    single = len(read.columns) == 1 and not read.by
-    return everything[0] if single else everything
+    return together(results, read, data_facts, run_facts)
 
 
 def open_data(
@@ -248,8 +244,8 @@ def open_data(
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it."""
     source = open_lake(data)
-    columns = _names("column", column) or _only_columns(source)
-    keys = _names("by", by)
+    columns = names_of("column", column) or _only_columns(source)
+    keys = names_of("by", by)
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
@@ -280,7 +276,7 @@ def run_plan(
     return state, skipped
 
 
-def _names(parameter: str, value: Any) -> tuple[str, ...]:
+def names_of(parameter: str, value: Any) -> tuple[str, ...]:
     """One name or several, distinct."""
     if value is None:
         return ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,11 @@ from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
-from distmom.report import MeanResult
+from distmom.report import MeanResult, Results
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
+
+if TYPE_CHECKING:
+    from distmom.lake import ReadOptions
 
 FEW_UNITS = 10
 """Whole files as blocks want at least this many files a block."""
@@ -52,6 +56,14 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     if not any(np.isfinite(r.estimate) for r in results):
         raise NoAnswerError(_no_answer(results[0], plan))
     return results
+
+
+def together(
+    results: list[MeanResult], read: ReadOptions, data: dict[str, Any], run: dict[str, Any]
+) -> MeanResult | Results:
+    """Results with what is to be said of data and run: a single one where it can only be one."""
+    everything = Results([replace(r, data=data, run=run) for r in results], data, run)
+    return everything[0] if len(read.columns) == 1 and not read.by else everything
 
 
 def _shared(

@@ -17,6 +17,7 @@ from distmom.lake.keytext import key_from_bytes, key_to_bytes
 from distmom.lake.source import FileRef
 from distmom.reductions.saving import Arrays, from_arrays, to_arrays
 from distmom.reductions.state import MeanState
+from distmom.reductions.stream import StreamState
 
 KIND = "mean"
 MAIN, LATE, BASE, NOWHERE = range(4)
@@ -33,14 +34,14 @@ class SavedMean:
     sums : dict
         Description of the sums, see `made.described`.
     ledger : Ledger
-    stream : dict or None
-        What an accumulator adds; its `pending` rows are an object that `to_arrays` knows.
+    stream : StreamState or None
+        Rows of an accumulator, whose name is the one path of the main tree.
     """
 
     made: Made
     sums: dict[str, Any]
     ledger: Ledger
-    stream: dict[str, Any] | None = None
+    stream: StreamState | None = None
 
 
 def to_container(saved: SavedMean) -> Container:
@@ -57,16 +58,13 @@ def to_container(saved: SavedMean) -> Container:
             for number, part in sorted(held.parts.items())
             for node, state in sorted(part.nodes.items())
         ]
-    stream = None
-    if saved.stream is not None:
-        stream = {n: to_arrays(v, f"stream.{n}", arrays, key_to_bytes) for n, v in saved.stream.items()}
     facts = {
         "made": saved.made.to_facts(),
         "sums": saved.sums,
         "counted": ledger.counted,
         "numbered": [ledger.main.n, ledger.late.n],
         "nodes": nodes,
-        "stream": stream,
+        "stream": to_arrays(saved.stream, "stream", arrays, key_to_bytes),
         "versions": versions(),
     }
     return Container(KIND, facts, arrays)
@@ -111,9 +109,9 @@ def _saved(container: Container) -> SavedMean:
     ledger.main = Numbered({}, n_main, held[MAIN])
     ledger.late = Numbered({}, n_late, held[LATE])
     _take_files(ledger, arrays)
-    stream = facts["stream"]
-    if stream is not None:
-        stream = {n: from_arrays(f, f"stream.{n}", arrays, key_from_bytes) for n, f in stream.items()}
+    stream = from_arrays(facts["stream"], "stream", arrays, key_from_bytes)
+    if not (stream is None or isinstance(stream, StreamState)):
+        raise ValueError("stream is no stream")
     return SavedMean(Made.from_facts(facts["made"]), dict(facts["sums"]), ledger, stream)
 
 

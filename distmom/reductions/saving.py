@@ -18,8 +18,11 @@ from distmom.numerics.moments import Moments
 from distmom.numerics.sample import RowSample
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import Key, MeanState
+from distmom.reductions.stream import StreamNode, StreamState
 
-CLASSES: dict[str, type] = {c.__name__: c for c in (MeanState, Moments, RowSample, Rows)}
+CLASSES: dict[str, type] = {
+    c.__name__: c for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState)
+}
 """Dataclasses and named tuples that states are made of."""
 
 KEYS = "tuple[Key, ...]"
