@@ -215,8 +215,11 @@ def _refuse_compression(buffer: pa.Buffer) -> None:
     here: `header` is the third field of Message, `compression` the fourth of RecordBatch.
     """
     messages = pa.ipc.MessageReader.open_stream(buffer)
-    messages.read_next_message()
-    message = messages.read_next_message()
+    try:
+        messages.read_next_message()
+        message = messages.read_next_message()
+    except StopIteration:
+        _refuse("it holds another number of rows than one")
     if message.type != "record batch":
         _refuse("it holds other messages than a schema and a row")
     data = message.metadata.to_pybytes()
