@@ -75,7 +75,11 @@ class Numbered:
     def unread(self) -> list[FileRef]:
         """Files not or not wholly read."""
         done = covered(self.n, self.held.nodes)
-        return [file for number, file in sorted(self.files.items()) if not done[number]]
+        return [self.files[number] for number in sorted(n for n in self.files if not done[n])]
+
+    def in_order(self) -> list[FileRef]:
+        """The files that still have a number, in its order."""
+        return [self.files[number] for number in sorted(self.files)]
 
     def add(self, files: Sequence[FileRef]) -> None:
         """Give the next numbers to these files."""
@@ -133,8 +137,7 @@ class Ledger:
 
     def all_files(self) -> list[FileRef]:
         """All files that are in the sums or are to be."""
-        numbered = [file for tree in (self.main, self.late) for _, file in sorted(tree.files.items())]
-        return numbered + [file for _, file in self.base_files]
+        return [*self.main.in_order(), *self.late.in_order(), *(file for _, file in self.base_files)]
 
     def unread(self) -> list[FileRef]:
         """Numbered files that are not wholly read."""
@@ -157,7 +160,11 @@ class Ledger:
             The option that makes the blocks depend on the number of rows: then files must stay the same.
         """
         now = {file.path: file for file in files}
-        known = sorted(self.all_files() if fixed else self._in_sums(), key=lambda file: file.path)
+        if fixed:
+            known = [*self.all_files(), *(left.file for left in self.left.values())]
+        else:
+            known = list(self._in_sums())
+        known = sorted(dict.fromkeys(known), key=lambda file: file.path)
         gone = [file.path for file in known if file.path not in now]
         altered = [
             f"{old.path} ({_difference(old, now[old.path])})"
@@ -172,7 +179,7 @@ class Ledger:
         if told:
             return Change(" and ".join(told), "to read everything again")
         if fixed and self.main.n:
-            before = {file.path for file in known} | self.left.keys()
+            before = {file.path for file in known}
             new = [file.path for file in files if file.path not in before]
             if new:
                 return Change(
@@ -192,12 +199,12 @@ class Ledger:
                 if file.path in now:
                     tree.files[number] = now[file.path]
                     known.add(file.path)
-                elif not touched[number]:
-                    del tree.files[number]
+                elif not touched[number] or file.path in self.left:
+                    del tree.files[number]  # nothing of it is in the sums
         self.left = {path: left for path, left in self.left.items() if path in now}
         new = [file for file in files if file.path not in known]
         if fixed and self.main.n:
-            return tuple(file for _, file in sorted(self.main.files.items())) if self.unread() else ()
+            return tuple(self.main.in_order()) if self.unread() else ()
         last = max((file.path for file in self.main.files.values()), default="")
         after = [f for f in new if f.path > last and f.path not in self.left]
         between = [f for f in new if f.path <= last or f.path in self.left]

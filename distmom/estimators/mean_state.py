@@ -126,7 +126,7 @@ def _put_files(ledger: Ledger, arrays: Arrays) -> None:
     rows = [
         (place, number, file)
         for place, tree in ((MAIN, ledger.main), (LATE, ledger.late))
-        for number, file in sorted(tree.files.items())
+        for number, file in sorted(tree.files.items(), key=lambda item: item[0])
     ]
     rows += [(BASE, root, file) for root, file in ledger.base_files]
     numbered = {file.path for _, _, file in rows}

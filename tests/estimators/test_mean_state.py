@@ -473,6 +473,30 @@ def test_bad_footers_where_rows_are_counted(lake: Path, tmp_path: Path) -> None:
         found = run(some, options, state=state)
         assert same(found, right)
         assert [s["file"] for s in found.data["skipped"]] == ["003.parquet"]
+    some_files(lake, some, [3])
+    refused(dm.DataError, ["003.parquet", "changed"], lambda: run(some, options, state=state))
+    assert same(run(some, options, state=state, on_change="restart"), run(some, options))
+
+
+def test_a_bad_file_may_go_while_the_run_is_interrupted(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some, state = some_files(lake, tmp_path / "lake", range(8)), tmp_path / "s"
+    whole = (some / "001.parquet").read_bytes()
+    for then in ("gone", "healed"):
+        (some / "001.parquet").write_bytes(whole[:-20])
+        with monkeypatch.context() as patch:
+            cut_work(patch, max_files=1)
+            assert interrupted(some, state, 4, column="x", rng=7, threads=1, on_bad_file="skip")
+        if then == "gone":
+            (some / "001.parquet").unlink()
+        else:
+            (some / "001.parquet").write_bytes(whole)
+        run(some, {}, state=state)
+        found = run(some, {}, state=state)
+        close(found, run(some, {}))
+        assert found.data["skipped"] == []
+        state.unlink()
 
 
 def test_an_error_saves_what_was_read(lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
