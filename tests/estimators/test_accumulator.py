@@ -78,7 +78,7 @@ def test_any_pieces_give_the_bits_of_the_whole(options: dict[str, Any]) -> None:
 
 
 @given(st.integers(0, 2**32), st.sampled_from(sorted(OPTIONS)))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_saved_and_asked_at_any_row(chance: int, name: str) -> None:
     dice, options = random.Random(chance), OPTIONS[name]
     with pytest.MonkeyPatch.context() as patch:
