@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.cluster.work import rows_of
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.keeper import fixed_by
+from distmom.estimators.blocks import fixed_by
 from distmom.estimators.ledger import Ledger, Numbered
 from distmom.estimators.made import Made, hard_differences, listed, soft_differences
 from distmom.estimators.mean import names_of

@@ -7,12 +7,12 @@ import os
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from distmom.cluster import Executor, Progress, Unit, UnitOutcome, Work, run_units
+from distmom.cluster import Executor, Progress, UnitOutcome, Work, run_units
 from distmom.cluster.machine import memory_bytes
 from distmom.cluster.memory import parse_bytes
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, DataError, DistmomError
-from distmom.estimators.blocks import needs_row_counts
+from distmom.estimators.blocks import fixed_by
 from distmom.estimators.ledger import Change, Ledger
 from distmom.estimators.made import Made, hard_differences, listed, soft_differences
 from distmom.estimators.mean_state import SavedMean, from_container, to_container
@@ -89,8 +89,8 @@ class Keeper:
         options: MeanOptions,
         seed: int,
         shown_seed: int | str,
-    ) -> None:
-        """Compare with what the state was made of, before anything is read.
+    ) -> Ledger:
+        """Compare with what the state was made of, before anything is read; what the run goes on from.
 
         Raises
         ------
@@ -101,8 +101,8 @@ class Keeper:
         """
         if not isinstance(source, Lake):
             raise ConfigError(
-                "state: data in memory has no files by which old rows could be told from new ones; use "
-                "MeanAccumulator, or drop state"
+                "state: data in memory, streams and frames have no files by which old rows could be told "
+                "from new ones; use MeanAccumulator, or drop state"
             )
         made = self._made = Made.of(options, source.reader(read), (source.root,), seed, shown_seed)
         place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
@@ -112,14 +112,15 @@ class Keeper:
                 "begin its name with '_' or '.'"
             )
         if self.saved is None:
-            return
+            return self.ledger
         then = self.saved.made
         differences = hard_differences(then, made)
-        if differences or needs_row_counts(then.options) != needs_row_counts(made.options):
+        if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
             self._refuse(differences + soft_differences(then.options, made.options))
         change = self.ledger.change(source.files, fixed_by(made.options))
         if change is not None:
             self._restart(change)
+        return self.ledger
 
     def _refuse(self, differences: list[str]) -> None:
         raise ConfigError(
@@ -183,6 +184,7 @@ class Keeper:
                         progress=progress,
                         merger=tree.merger,
                         on_outcome=self._note,
+                        grows=plan.reduction.grouped,
                     )
         except BaseException:
             self._save_what_there_is()
@@ -191,8 +193,8 @@ class Keeper:
         self.save()
         return state, [SkippedFile(left.file.path, left.reason) for left in ledger.left.values()]
 
-    def _note(self, unit: Unit, outcome: UnitOutcome) -> None:
-        """Called for each unit that is done."""
+    def _note(self, unit: object, outcome: UnitOutcome) -> None:
+        """Called for each unit, or batch of units, that is done."""
         self.ledger.leave(outcome.skipped, self._listed)
         self._fresh = True
         if monotonic() >= self._due:
@@ -229,16 +231,3 @@ def open_keeper(
     if on_change != "error":
         raise ConfigError("on_change: says what becomes of a state; give state too, or drop it")
     return None
-
-
-def fixed_by(options: MeanOptions) -> str | None:
-    """The option that makes blocks depend on the number of rows; None where they do not."""
-    if not needs_row_counts(options):
-        return None
-    if options.scheme != "partition":
-        return f"scheme={options.scheme!r}"
-    if options.order == "stored":
-        return "order='stored'"
-    if options.block_size is not None:
-        return f"block_size={options.block_size}"
-    return f"contamination={options.contamination!r}"

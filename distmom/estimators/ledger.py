@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from distmom.cluster import Held, Unit, UnitMerger
+from distmom.cluster import Merged, Unit, UnitMerger
 from distmom.errors import DataError
+from distmom.estimators.made import Counted
 from distmom.lake.source import FileRef
 from distmom.numerics.tree import covered
 
@@ -52,29 +53,29 @@ class Numbered:
     """
 
     def __init__(
-        self, files: dict[int, FileRef] | None = None, n: int = 0, held: Held[Any] | None = None
+        self, files: dict[int, FileRef] | None = None, n: int = 0, held: Merged[Any] | None = None
     ) -> None:
         self.files = files or {}
         self.n = n
-        self._held: Held[Any] = Held({}, {}) if held is None else held
+        self._held: Merged[Any] = Merged({}, {}, frozenset()) if held is None else held
         self.merger: UnitMerger[Any] | None = None
 
     @property
-    def held(self) -> Held[Any]:
+    def held(self) -> Merged[Any]:
         """Nodes and begun files, as of now."""
-        return self._held if self.merger is None else self.merger.held
+        return self._held if self.merger is None else self.merger.merged()
 
     def touched(self) -> bytearray:
         """For each number, 1 if the file, or a part of it, is in the sums or was left out as bad."""
         held = self.held
-        marks = covered(self.n, held.nodes)
+        marks = covered(self.n, held.files)
         for number in held.parts:
             marks[number] = 1
         return marks
 
     def unread(self) -> list[FileRef]:
         """Files not or not wholly read."""
-        done = covered(self.n, self.held.nodes)
+        done = covered(self.n, self.held.files)
         return [self.files[number] for number in sorted(n for n in self.files if not done[n])]
 
     def in_order(self) -> list[FileRef]:
@@ -92,7 +93,7 @@ class Numbered:
 
     def start(self, merge: Merge) -> UnitMerger[Any]:
         """A merger that goes on from what is held; numbers without a file are done."""
-        self.merger = UnitMerger(self.n, merge, self._held)
+        self.merger = self._resumed(merge)
         done = self.touched()
         for number in range(self.n):
             if not done[number] and number not in self.files:
@@ -105,8 +106,12 @@ class Numbered:
 
     def result(self, merge: Merge) -> Any:
         """The state of all files; ValueError while some are unread."""
-        merger = UnitMerger(self.n, merge, self._held) if self.merger is None else self.merger
-        return merger.result()
+        return (self._resumed(merge) if self.merger is None else self.merger).result()
+
+    def _resumed(self, merge: Merge) -> UnitMerger[Any]:
+        merger: UnitMerger[Any] = UnitMerger(self.n, merge)
+        merger.add(self._held)
+        return merger
 
 
 @dataclass
@@ -123,8 +128,8 @@ class Ledger:
         Those files, each with the number of its root.
     left : dict of str to Left
         Files left out because they are bad, by path.
-    counted : (int, int or None) or None
-        Rows of the lake and rows that pass the filter, where the blocks depend on them.
+    counted : Counted or None
+        Rows and units of the lake, where the blocks depend on them.
     """
 
     main: Numbered = field(default_factory=Numbered)
@@ -132,7 +137,7 @@ class Ledger:
     base: Any = None
     base_files: list[tuple[int, FileRef]] = field(default_factory=list)
     left: dict[str, Left] = field(default_factory=dict)
-    counted: tuple[int, int | None] | None = None
+    counted: Counted | None = None
     _new: tuple[list[FileRef], list[FileRef]] = field(default=([], []), repr=False)
 
     def all_files(self) -> list[FileRef]:
@@ -185,7 +190,7 @@ class Ledger:
                 return Change(
                     f"{fixed} makes blocks that depend on the number of rows, so {len(new):,} new "
                     f"file{'s' * (len(new) > 1)} (first: {new[0]}) cannot be added",
-                    "to read everything again, or blocks of random rows that do not depend on it",
+                    "to read everything again, or n_blocks=… of random rows, which does not depend on it",
                 )
         return None
 
@@ -258,7 +263,7 @@ class Ledger:
         known = {} if row_counts is None else dict(zip((f.path for f in files), row_counts, strict=True))
         found = []
         for tree in (self.main, self.late):
-            held = tree.start(merge).held
+            held = tree.start(merge).merged()
             listing = tree.listing()
             counts = [
                 known.get(file.path, -1) if may_cut or number in held.parts else -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,14 @@ HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where"})
 """Fields of a declaration that do not change the sums, or are compared apart."""
 
 MOST_SAID = 3
+
+
+class Counted(NamedTuple):
+    """What blocks may depend on: rows of the lake, rows that pass the filter, and units (such as files)."""
+
+    n_rows: int | None = None
+    n_valid: int | None = None
+    n_units: int | None = None
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,24 @@ from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import SkippedFile
 from distmom.errors import NoAnswerError
-from distmom.estimators.blocks import LEAST_FILES, Blocks, choose_blocks, needs_row_counts
-from distmom.estimators.made import described
+from distmom.estimators.blocks import (
+    LEAST_FILES,
+    PLENTY,
+    Blocks,
+    choose_blocks,
+    fixed_by,
+    needs_passing_rows,
+    needs_row_counts,
+)
+from distmom.estimators.made import Counted, described
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
+from distmom.numerics.labels import table_bytes
 from distmom.numerics.leaf import LEAF_ROWS
 from distmom.numerics.swor import SworTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import StoredBlocks, SworBlocks
+from distmom.reductions.layouts import RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
 if TYPE_CHECKING:
@@ -32,6 +42,9 @@ if TYPE_CHECKING:
 SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 """Below both, NumPy does the work: importing compiled kernels would take longer than all of it."""
+
+DRAW_BYTES = 24
+"""Bytes for each row that a block draws from a leaf."""
 
 MANY_FILES = 1 << 40
 """A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
@@ -63,6 +76,7 @@ class MeanPlan:
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Numbers for people who look before they run."""
         layout = self.blocks.layout
+        drawn = self._rows_drawn()
         return {
             "n_files": len(self.files),
             "n_bytes": self.n_bytes,
@@ -72,8 +86,11 @@ class MeanPlan:
             "scheme": self.options.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,
-            "fine_blocks": layout.n_blocks or self.blocks.n_cells,
-            "rows_drawn": self._rows_drawn(),
+            "fine_blocks": layout.n_blocks // layout.repeats or self.blocks.n_cells,
+            "repeats": layout.repeats if layout.repeats > 1 else None,
+            "contamination": self.blocks.outlying if self.options.contamination is not None else None,
+            "rows_drawn": drawn,
+            "rows_drawn_per_row": None if drawn is None or not self.n_rows else round(drawn / self.n_rows, 3),
             "projected_memory_per_process": in_words(self.unit_memory * executor.threads_per_process),
             "threads": executor.threads,
             "engine": "compiled" if self.reduction.compiled else "numpy",
@@ -97,23 +114,26 @@ def plan_mean(
     seed: int,
     executor: Executor,
     progress: Progress | None,
+    share: float,
     ledger: Ledger | None = None,
 ) -> MeanPlan:
     """Check the options against the data, count rows where that is needed, and cut the work.
 
-    With a `ledger` only the files that it has not in its sums are read.
+    ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     """
     reader = source.reader(read)
     if ledger is not None:
-        to_read = ledger.take_up(source.files, fixed=needs_row_counts(options))
+        to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]
-    share = column_share(source, read)
-    files, census = _census(source, options, share, executor, begun=ledger is not None and ledger.begun)
-    n_rows, n_valid = _numbers_of_rows(source, read, options, files, census, executor, progress, ledger)
+    files, census = _census(source, options, share, executor, ledger)
+    counted = _counted(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by)
-    n_files = len(files) if ledger is None else MANY_FILES
     blocks = choose_blocks(
-        options, seed=seed, n_files=n_files, grouped=grouped, n_rows=n_rows, n_valid=n_valid
+        options,
+        seed=seed,
+        n_files=len(files) if ledger is None else MANY_FILES,
+        grouped=grouped,
+        **counted._asdict(),
     )
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
@@ -125,13 +145,13 @@ def plan_mean(
         grouped,
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
-        compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
+        compiled=worth_compiling(files, share),
     )
+    # a file that is bad in one part would have to be taken out of the others: skip whole files only
+    may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if grouped and not blocks.layout.by_leaf else 1)
     cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
     rows = None if census is None else census.rows.tolist()
-    # a file that is bad in one part would have to be taken out of the others: skip whole files only
-    may_cut = options.on_bad_file != "skip"
     late: tuple[Unit, ...] = ()
     if ledger is None:
         units = cut(files, rows if may_cut else None)
@@ -150,9 +170,9 @@ def plan_mean(
         late=late,
         leaf_rows=leaf_rows,
         skipped=() if census is None else census.bad,
-        n_rows=n_rows,
+        n_rows=counted.n_rows,
         n_bytes=int(n_bytes * share),
-        unit_memory=_unit_memory(read, reduction),
+        unit_memory=_unit_memory(read, reduction, counted.n_rows),
     )
     worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
     name = worst.name if worst is not None else "the data"
@@ -160,7 +180,30 @@ def plan_mean(
     return plan
 
 
-def _numbers_of_rows(
+def worth_compiling(files: Sequence[FileRef], share: float) -> bool:
+    """Whether compiled kernels shall do the work."""
+    return sum(f.size for f in files) * share > SMALL_BYTES or len(files) > SMALL_FILES
+
+
+def _passing_rows(
+    source: Source,
+    read: ReadOptions,
+    files: tuple[FileRef, ...],
+    options: MeanOptions,
+    executor: Executor,
+    progress: Progress | None,
+) -> int | None:
+    """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
+    if read.where is None or not needs_passing_rows(options):
+        return None
+    bare = source.reader(replace(read, columns=(), by=()))
+    n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
+    if n_valid == 0:
+        raise NoAnswerError("no rows left after the filter; check where")
+    return n_valid
+
+
+def _counted(
     source: Source,
     read: ReadOptions,
     options: MeanOptions,
@@ -169,38 +212,33 @@ def _numbers_of_rows(
     executor: Executor,
     progress: Progress | None,
     ledger: Ledger | None,
-) -> tuple[int | None, int | None]:
-    """Rows of the lake, and rows that pass the filter, where they are known or the blocks depend on them."""
-    n_rows = None if census is None else int(census.rows.sum())
-    n_valid = None
+) -> Counted:
+    """Rows of the lake, rows that pass the filter, and units, where blocks depend on them."""
     if ledger is not None:
         ledger.number(() if census is None else census.bad)
         if ledger.counted is not None:
             return ledger.counted
-        if not needs_row_counts(options):
-            return None, None  # of the files to read alone they would say nothing
+        if fixed_by(options) is None:  # what is to be read now says nothing of what may come
+            plenty = None if options.contamination is None else PLENTY
+            return Counted(None, plenty, plenty)
+    n_rows = None if census is None else int(census.rows.sum())
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
-    if options.scheme == "swor" and read.where is not None:
-        bare = source.reader(replace(read, columns=(), by=()))
-        n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
-        if n_valid == 0:
-            raise NoAnswerError("no rows left after the filter; check where")
-    if ledger is not None and n_rows is not None:
-        ledger.counted = n_rows, n_valid
-    return n_rows, n_valid
+    n_valid = _passing_rows(source, read, files, options, executor, progress)
+    counted = Counted(n_rows, n_valid, len(files) if options.block_by == "file" else None)
+    if ledger is not None:
+        ledger.counted = counted
+    return counted
 
 
 def _census(
-    source: Source, options: MeanOptions, share: float, executor: Executor, *, begun: bool = False
+    source: Source, options: MeanOptions, share: float, executor: Executor, ledger: Ledger | None
 ) -> tuple[tuple[FileRef, ...], Census | None]:
-    """The files with a good footer and the rows of each, if anything depends on them; else all files.
-
-    Files that are `begun` must be cut as they were.
-    """
+    """The files with a good footer and the rows of each, if anything depends on them; else all files."""
     files = source.files
+    needed = needs_row_counts(options) if ledger is None else fixed_by(options) is not None or ledger.begun
     large = any(f.size * share > LARGE_FILE for f in files)
-    if not needs_row_counts(options) and not large and not begun and hasattr(source, "root"):
+    if not files or not (needed or large or (source.in_memory and not source.one_pass)):
         return files, None
     census = count_rows(source, executor, options.on_bad_file)
     if not census.bad:
@@ -220,12 +258,22 @@ def column_share(source: Source, read: ReadOptions) -> float:
     return float(measure(tuple({*read.columns, *read.by, *where})))
 
 
-def _unit_memory(read: ReadOptions, reduction: BlockMeans) -> int:
+def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
     width = 8 * (len(read.columns) + 2 * len(read.by)) + 8
     batch = 4 * read.batch_rows * width
-    leaf = 4 * LEAF_ROWS * width
+    leaf = 4 * LEAF_ROWS * width + _draw_memory(reduction, n_rows)
     return batch + leaf + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
+
+
+def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
+    """Bytes that say which rows of a leaf belong to which block: tables of permutations, or drawn rows."""
+    layout = reduction.layout
+    if isinstance(layout, (RandomBlocks, RepeatedBlocks)):
+        return layout.repeats * table_bytes(layout.n_fine)
+    if isinstance(layout, SworBlocks) and n_rows:
+        return DRAW_BYTES * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
+    return 0
 
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:

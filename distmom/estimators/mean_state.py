@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from distmom.cluster import Held, Part
+from distmom.cluster import Merged
 from distmom.errors import DataError, DistmomError
 from distmom.estimators.ledger import Ledger, Left, Numbered
-from distmom.estimators.made import Made
+from distmom.estimators.made import Counted, Made
 from distmom.estimators.versions import versions
 from distmom.lake.container import Container
 from distmom.lake.keytext import key_from_bytes, key_to_bytes
@@ -52,17 +52,18 @@ def to_container(saved: SavedMean) -> Container:
     nodes = [_node(BASE, -1, 0, 0, 0, ledger.base, arrays)] if ledger.base is not None else []
     for place, tree in ((MAIN, ledger.main), (LATE, ledger.late)):
         held = tree.held
-        nodes += [_node(place, -1, 0, *node, state, arrays) for node, state in sorted(held.nodes.items())]
+        nodes += [_node(place, -1, 0, *node, state, arrays) for node, state in _ordered(held.files)]
         nodes += [
-            _node(place, number, part.n_leaves, *node, state, arrays)
-            for number, part in sorted(held.parts.items())
-            for node, state in sorted(part.nodes.items())
+            _node(place, number, held.parts[number][0], *node, state, arrays)
+            for number in sorted(held.parts)
+            for node, state in _ordered(held.parts[number][1])
         ]
     facts = {
         "made": saved.made.to_facts(),
         "sums": saved.sums,
         "counted": ledger.counted,
         "numbered": [ledger.main.n, ledger.late.n],
+        "lost": [sorted(tree.held.lost) for tree in (ledger.main, ledger.late)],
         "nodes": nodes,
         "stream": to_arrays(saved.stream, "stream", arrays, key_to_bytes),
         "versions": versions(),
@@ -92,9 +93,8 @@ def from_container(container: Container, what: str) -> SavedMean:
 
 def _saved(container: Container) -> SavedMean:
     facts, arrays = container.facts, container.arrays
-    ledger = Ledger(counted=None if facts["counted"] is None else tuple(facts["counted"]))
-    n_main, n_late = (int(n) for n in facts["numbered"])
-    held: dict[int, Held[MeanState]] = {MAIN: Held({}, {}), LATE: Held({}, {})}
+    ledger = Ledger(counted=None if facts["counted"] is None else Counted(*facts["counted"]))
+    held: list[Merged[MeanState]] = [Merged({}, {}, frozenset(lost)) for lost in facts["lost"]]
     for place, number, n_leaves, level, index, name, form in facts["nodes"]:
         state = from_arrays(form, name, arrays, key_from_bytes)
         if not (state is None or isinstance(state, MeanState)):
@@ -102,17 +102,21 @@ def _saved(container: Container) -> SavedMean:
         if place == BASE:
             ledger.base = state
         elif number < 0:
-            held[place].nodes[level, index] = state  # type: ignore[index]
+            held[place].files[level, index] = state
         else:
-            part = held[place].parts.setdefault(number, Part(n_leaves, {}))  # type: ignore[attr-defined]
-            part.nodes[level, index] = state
-    ledger.main = Numbered({}, n_main, held[MAIN])
-    ledger.late = Numbered({}, n_late, held[LATE])
+            held[place].parts.setdefault(number, (n_leaves, {}))[1][level, index] = state
+    ledger.main, ledger.late = (Numbered({}, n, h) for n, h in zip(facts["numbered"], held, strict=True))
     _take_files(ledger, arrays)
     stream = from_arrays(facts["stream"], "stream", arrays, key_from_bytes)
     if not (stream is None or isinstance(stream, StreamState)):
         raise ValueError("stream is no stream")
     return SavedMean(Made.from_facts(facts["made"]), dict(facts["sums"]), ledger, stream)
+
+
+def _ordered(
+    nodes: dict[tuple[int, int], MeanState | None],
+) -> list[tuple[tuple[int, int], MeanState | None]]:
+    return sorted(nodes.items(), key=lambda item: item[0])
 
 
 def _node(

@@ -10,7 +10,7 @@ from typing import Any
 
 from distmom.cluster.machine import memory_bytes
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.keeper import fixed_by
+from distmom.estimators.blocks import fixed_by
 from distmom.estimators.ledger import Ledger
 from distmom.estimators.made import hard_differences, listed, soft_differences
 from distmom.estimators.mean_plan import MeanPlan

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.ledger import Ledger
-from distmom.estimators.made import Made
+from distmom.estimators.made import Counted, Made
 from distmom.estimators.mean_answer import mean_results, together
 from distmom.estimators.mean_plan import MeanPlan, plan_mean
 from distmom.estimators.versions import versions
@@ -29,6 +29,8 @@ class NoData:
     partition_names: tuple[str, ...] = ()
     n_bytes: int = 0
     n_ignored: int = 0
+    in_memory = True
+    one_pass = False
 
     def schema(self) -> pa.Schema:
         """No columns."""
@@ -58,12 +60,10 @@ class NothingToRead:
         return True
 
 
-def plan_without_data(
-    made: Made, files: Sequence[FileRef], counted: tuple[int, int | None] | None = None
-) -> MeanPlan:
+def plan_without_data(made: Made, files: Sequence[FileRef], counted: Counted | None = None) -> MeanPlan:
     """The plan of a mean whose sums are at hand; `files` are those that are in them."""
     ledger = Ledger(base_files=[(0, file) for file in files], counted=counted)
-    return plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, ledger)
+    return plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
 
 
 def answer(

@@ -57,8 +57,10 @@ class DyadicTree(Generic[S]):
     merge : callable
         ``merge(left, right) -> state``; called with the left node first, and only on siblings until the root
         is asked for.
-    nodes : mapping, optional
-        Nodes that another tree held, over the first of the leaves.
+
+    Attributes
+    ----------
+    n : int
 
     Notes
     -----
@@ -73,27 +75,25 @@ class DyadicTree(Generic[S]):
     ...     tree.push(0, number, "abc"[number])
     >>> tree.root
     '((ab)c)'
-    >>> larger = DyadicTree(4, lambda left, right: f"({left}{right})", tree.nodes)
+    >>> larger = DyadicTree(4, lambda left, right: f"({left}{right})")
+    >>> for node, state in tree.waiting.items():
+    ...     larger.push(*node, state)
     >>> larger.push(0, 3, "d")
     >>> larger.root
     '((ab)(cd))'
     """
 
-    def __init__(
-        self, n: int, merge: Callable[[S, S], S], nodes: Mapping[Node, S | None] | None = None
-    ) -> None:
+    def __init__(self, n: int, merge: Callable[[S, S], S]) -> None:
         if n < 1:
             raise ValueError(f"a tree needs at least one leaf, not {n}")
-        self._n = n
+        self.n = n
         self._merge = merge
         self._top = (n - 1).bit_length()
         self._waiting: dict[Node, S | None] = {}
         self._covered = 0
-        for (level, index), state in (nodes or {}).items():
-            self.push(level, index, state)
 
     @property
-    def nodes(self) -> Mapping[Node, S | None]:
+    def waiting(self) -> dict[Node, S | None]:
         """The nodes held: those whose sibling has not come yet."""
         return dict(self._waiting)
 
@@ -105,23 +105,23 @@ class DyadicTree(Generic[S]):
     @property
     def complete(self) -> bool:
         """Whether every leaf has come."""
-        return self._covered == self._n
+        return self._covered == self.n
 
     @property
     def root(self) -> S | None:
         """The merge of all leaves; ``None`` if all were ``None``. ValueError while leaves are missing."""
         if not self.complete:
-            raise ValueError(f"not all of the {self._n} leaves have been pushed")
+            raise ValueError(f"not all of the {self.n} leaves have been pushed")
         return fold(self._waiting, self._merge)
 
     def push(self, level: int, index: int, state: S | None) -> None:
         """Add node ``(level, index)``; ValueError if it lies outside the tree or repeats a waiting node."""
-        if index < 0 or level < 0 or index << level >= self._n:
-            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self._n} leaves")
+        if index < 0 or level < 0 or index << level >= self.n:
+            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self.n} leaves")
         level, index = min(level, self._top), index if level <= self._top else 0
         if (level, index) in self._waiting:
             raise ValueError(f"node ({level}, {index}) was pushed twice")
-        self._covered += min((index + 1) << level, self._n) - (index << level)
+        self._covered += min((index + 1) << level, self.n) - (index << level)
         while (level, index ^ 1) in self._waiting:
             other = self._waiting.pop((level, index ^ 1))
             state = _join(self._merge, other, state) if index & 1 else _join(self._merge, state, other)

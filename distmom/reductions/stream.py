@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from distmom.numerics.tree import DyadicTree, Node, fold
+from distmom.numerics.tree import DyadicTree, fold
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.leaves import Rows, join
 from distmom.reductions.state import Key, MeanState
@@ -64,8 +64,9 @@ class LeafStream:
         self._name = name
         self._leaf_rows = leaf_rows
         self._pieces = [] if saved.pending is None else [saved.pending]
-        nodes = {(node.level, node.index): node.state for node in saved.nodes}
-        self._tree: DyadicTree[MeanState] = DyadicTree(ENDLESS, reduction.merge, nodes)
+        self._tree: DyadicTree[MeanState] = DyadicTree(ENDLESS, reduction.merge)
+        for node in saved.nodes:
+            self._tree.push(node.level, node.index, node.state)
         self.n_rows = saved.n_rows
 
     @property
@@ -100,18 +101,17 @@ class LeafStream:
 
     def total(self, keys: Sequence[Key]) -> MeanState | None:
         """The state of all rows so far; None if there are none. The stream goes on."""
-        nodes: dict[Node, MeanState | None] = dict(self._tree.nodes)
+        nodes = self._tree.waiting
         if self._pieces:
             nodes[0, self.n_rows // self._leaf_rows] = self._begun(keys)
         return fold(nodes, self.reduction.merge)
 
     def saved(self, keys: Sequence[Key]) -> StreamState:
         """All that is needed to go on."""
-        nodes: Mapping[Node, MeanState | None] = self._tree.nodes
         pending = join(self._pieces) if self._pieces else None
         return StreamState(
             self.n_rows,
-            tuple(StreamNode(level, index, state) for (level, index), state in sorted(nodes.items())),
+            tuple(StreamNode(*node, self._tree.waiting[node]) for node in sorted(self._tree.waiting)),
             pending,
             tuple(keys) if self._pieces else (),
         )

@@ -61,18 +61,21 @@ class MeanResult:
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
     n_blocks : int
+        Blocks of the answer; of one partition, where there are several.
+    repeats : int
+        Partitions.
     block_size : (int, int)
         Used rows of the smallest and of the largest block.
     n_ruined_blocks : int
-        Blocks whose mean is not finite.
+        Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
-        ``partition`` or ``swor``.
+        ``partition``, ``swor`` or ``monte_carlo``.
     block_estimates : ndarray of float64
-        The block means whose lower median is the estimate.
+        The block means whose lower median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
         Estimate at every number of blocks tried.
     accused_files : tuple of str
@@ -108,6 +111,7 @@ class MeanResult:
     block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
+    repeats: int = 1
     other_estimate: float | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -122,7 +126,7 @@ class MeanResult:
         """Plain Python values, as in the JSON output: numbers that are not finite become None."""
         shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
         shown["status"] = list(self.status)
-        for name in ("interval_reason", "achieved_level", "n_set_aside", "other_estimate"):
+        for name in ("interval_reason", "achieved_level", "repeats", "n_set_aside", "other_estimate"):
             shown[name] = getattr(self, name)
         shown["accused_files"] = list(self.accused_files)
         shown["notes"] = list(self.notes)
@@ -133,6 +137,28 @@ class MeanResult:
         from distmom.report.results import Results
 
         return Results.of(self).to_arrow()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Draw the block means there, and nothing else. By default a figure is made.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.plot import plot_mean
+
+        return plot_mean(self, ax)
 
     def same_bits(self, other: MeanResult) -> bool:
         """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""

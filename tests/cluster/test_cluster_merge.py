@@ -41,19 +41,20 @@ def test_another_merger_goes_on_from_what_is_held(
     files = listing([8 * n for n in rows])
     first = UnitMerger(len(files), record)
     cut = {"leaf_rows": LEAF_ROWS, "max_files": 3}
-    units = list(plan_units(files, rows, unit_bytes=unit_bytes[0], done=first.held.done, **cut))
+    units = list(plan_units(files, rows, unit_bytes=unit_bytes[0], done=first.merged().done, **cut))
     chance.shuffle(units)  # type: ignore[attr-defined]
     for unit in units[:n_done]:
         first.push(unit, Spell(tuple(rows))(unit).state)
     rows = rows + more
     files = listing([8 * n for n in rows])
-    second = UnitMerger(len(files), record, first.held)
-    units = list(plan_units(files, rows, unit_bytes=unit_bytes[1], done=second.held.done, **cut))
+    second = UnitMerger(len(files), record)
+    second.add(first.merged())
+    units = list(plan_units(files, rows, unit_bytes=unit_bytes[1], done=second.merged().done, **cut))
     chance.shuffle(units)  # type: ignore[attr-defined]
     for unit in units:
         second.push(unit, Spell(tuple(rows))(unit).state)
     assert second.result() == expected(rows)
-    assert not plan_units(files, rows, done=second.held.done, **cut)
+    assert not plan_units(files, rows, done=second.merged().done, **cut)
 
 
 def test_few_states_are_held_while_units_come_in_order() -> None:

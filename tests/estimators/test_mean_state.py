@@ -19,16 +19,14 @@ from test_mean_bits import VARIANTS
 
 import distmom as dm
 from distmom.estimators import keeper, mean_plan
-from distmom.estimators.blocks import needs_row_counts
+from distmom.estimators.blocks import fixed_by
 from distmom.estimators.options import MeanOptions
 
 GROWS = {
     name: options
     for name, options in VARIANTS.items()
-    if not needs_row_counts(
-        MeanOptions(**{k: v for k, v in options.items() if k not in ("column", "by", "where")})
-    )
-}
+    if not fixed_by(MeanOptions(**{k: v for k, v in options.items() if k not in ("column", "by", "where")}))
+} | {"contamination, given blocks": {"contamination": 2, "n_blocks": 9, "where": "u > 0.1"}}
 EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 EACH_THAT_GROWS = pytest.mark.parametrize("options", GROWS.values(), ids=GROWS)
 N = 11
@@ -277,6 +275,9 @@ FIXED: dict[str, dict[str, Any]] = {
     "scheme='swor'": {"scheme": "swor", "n_blocks": 5, "block_size": 20},
     "order='stored'": {"order": "stored"},
     "block_size=50": {"block_size": 50},
+    "scheme='monte_carlo'": {"scheme": "monte_carlo", "n_blocks": 5, "block_size": 20},
+    "contamination=0.01, a share,": {"contamination": 0.01},
+    "contamination=2 without n_blocks": {"contamination": 2},
 }
 
 

@@ -86,7 +86,9 @@ def test_a_larger_tree_starts_from_the_nodes_of_a_smaller_one(n: int) -> None:
     for leaf in range(n):
         smaller.push(0, leaf, str(leaf))
     for larger_n in (n, n + 1, n + 2, 2 * n + 5):
-        larger = DyadicTree(larger_n, record, smaller.nodes)
+        larger = DyadicTree(larger_n, record)
+        for node, state in smaller.waiting.items():
+            larger.push(*node, state)
         for leaf in range(n, larger_n):
             larger.push(0, leaf, str(leaf))
         assert larger.root == root(larger_n)
