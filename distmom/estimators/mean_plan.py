@@ -18,9 +18,9 @@ from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
 from distmom.numerics.labels import table_bytes
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.swor import SworTree
+from distmom.numerics.sample_tree import SampleTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
@@ -210,21 +210,21 @@ def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
     layout = reduction.layout
     if isinstance(layout, (RandomBlocks, RepeatedBlocks)):
         return layout.repeats * table_bytes(layout.n_fine)
-    if isinstance(layout, SworBlocks) and n_rows:
+    if isinstance(layout, SampledBlocks) and n_rows:
         return DRAW_BYTES * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
     return 0
 
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:
     """Give each unit what its layout needs to know of the rest of the lake."""
-    if census is None or not isinstance(blocks.layout, (StoredBlocks, SworBlocks)):
+    if census is None or not isinstance(blocks.layout, (StoredBlocks, SampledBlocks)):
         return tuple(units)
     if isinstance(blocks.layout, StoredBlocks):
         first_rows = np.concatenate([[0], np.cumsum(census.rows)])
         return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
     leaves = -(-census.rows // LEAF_ROWS)
     first_leaves = np.concatenate([[0], np.cumsum(leaves)])
-    tree = SworTree(_leaf_rows(census.rows, leaves))
+    tree = SampleTree(_leaf_rows(census.rows, leaves))
     windows = []
     for u in units:
         first = int(first_leaves[u.first_file])

@@ -15,7 +15,7 @@ from scipy import stats
 import distmom as dm
 from distmom.estimators.explain import explain_mean
 from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.swor_leaf import leaf_sample
+from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.theory import resampled_p
 
 MC: dict[str, Any] = {"scheme": "monte_carlo"}
