@@ -25,7 +25,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     """The plan of `distmom.mean` for the same arguments: files, bytes, units, memory, blocks.
 
     The listing is read, one footer for the columns' types, and the footers of all files where blocks or units
-    depend on the number of rows. No row is read, and no worker process is started.
+    depend on the number of rows. No row is read but the first ones of a column of times, and no worker
+    process is started.
 
     Parameters
     ----------

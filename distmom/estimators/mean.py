@@ -73,7 +73,8 @@ def mean(
         object with the Arrow PyCapsule interface, and a Dask DataFrame: each partition is a file, computed
         where its rows are reduced (it must fit into a worker).
     column : str or sequence of str, optional
-        Columns of numbers. Optional for arrays, and for data with a single column.
+        Columns of numbers, dates, timestamps or durations. Optional for arrays, and for data with a single
+        column.
     by : str or sequence of str, optional
         Columns whose values form groups; a result for each.
     where : str or pyarrow.compute.Expression, optional
@@ -177,6 +178,12 @@ def mean(
     column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition. The same data and seed
     give the same bits on any number of threads or workers, and adding files moves no old row of a random
     partition into another block, as long as the number of blocks stays.
+    Dates and timestamps are averaged in float64 nanoseconds from a day in the middle of the first rows:
+    exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
+    ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
+    timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
+    have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
+
 
     References
     ----------

@@ -25,6 +25,7 @@ from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult
+from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
 FEW_UNITS = 10
@@ -54,7 +55,8 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
         raise NoAnswerError(_no_answer(results[0], plan))
-    return results
+    scales = plan.reader.scales
+    return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
 
 
 def _shared(

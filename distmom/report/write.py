@@ -95,7 +95,9 @@ def _write_parquet(results: Results, path: Path) -> None:
 def _write_csv(results: Results, path: Path) -> None:
     from pyarrow import csv
 
-    csv.write_csv(results.to_arrow(), path)
+    from distmom.report.table import durations_as_text
+
+    csv.write_csv(durations_as_text(results.to_arrow()), path)
 
 
 _PAGE = """<!doctype html>

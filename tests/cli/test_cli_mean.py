@@ -48,6 +48,7 @@ MORE_KEYS = [
     "other_estimate",
     "accused_files",
     "notes",
+    "type",
 ]
 
 
