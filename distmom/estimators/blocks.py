@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.contamination import contaminated_blocks
 from distmom.estimators.options import SAMPLING, MeanOptions, check_most_blocks
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.theory import fine_blocks, mom_blocks, morm_blocks
 
@@ -181,4 +181,4 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         drawn = min(n_rows, drawn)
     elif drawn > max(n_rows, MOST_DRAWS):
         raise ConfigError(f"block_size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
-    return Blocks(SworBlocks(seed, k, drawn, replace), 1, 0, k, drawn)
+    return Blocks(SampledBlocks(seed, k, drawn, replace), 1, 0, k, drawn)

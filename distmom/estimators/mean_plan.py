@@ -28,9 +28,9 @@ from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
 from distmom.numerics.labels import table_bytes
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.swor import SworTree
+from distmom.numerics.sample_tree import SampleTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
-"""Below both, NumPy does the work: importing compiled kernels would take longer than all of it."""
+SMALL_DRAWS = 4_000_000
+"""Below all three, NumPy does the work: importing compiled kernels would take longer than all of it."""
 
-DRAW_BYTES = 24
-"""Bytes for each row that a block draws from a leaf."""
+DRAW_BYTES = {True: 24, False: 160}
+"""Bytes for each row that a block draws from a leaf: compiled, and in NumPy."""
 
 MANY_FILES = 1 << 40
 """A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
@@ -145,7 +146,7 @@ def plan_mean(
         grouped,
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
-        compiled=worth_compiling(files, share),
+        compiled=worth_compiling(files, share, blocks.layout),
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
@@ -180,9 +181,12 @@ def plan_mean(
     return plan
 
 
-def worth_compiling(files: Sequence[FileRef], share: float) -> bool:
-    """Whether compiled kernels shall do the work."""
-    return sum(f.size for f in files) * share > SMALL_BYTES or len(files) > SMALL_FILES
+def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:
+    """Whether compiled kernels shall do the work: of reading the files once, or also of the layout."""
+    repeats = 1 if layout is None else layout.repeats
+    n_draws = layout.n_blocks * layout.block_size if isinstance(layout, SampledBlocks) else 0
+    n_bytes = sum(f.size for f in files) * share * repeats
+    return n_bytes > SMALL_BYTES or len(files) > SMALL_FILES or n_draws > SMALL_DRAWS
 
 
 def _passing_rows(
@@ -271,21 +275,21 @@ def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
     layout = reduction.layout
     if isinstance(layout, (RandomBlocks, RepeatedBlocks)):
         return layout.repeats * table_bytes(layout.n_fine)
-    if isinstance(layout, SworBlocks) and n_rows:
-        return DRAW_BYTES * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
+    if isinstance(layout, SampledBlocks) and n_rows:
+        return DRAW_BYTES[reduction.compiled] * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
     return 0
 
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:
     """Give each unit what its layout needs to know of the rest of the lake."""
-    if census is None or not units or not isinstance(blocks.layout, (StoredBlocks, SworBlocks)):
+    if census is None or not units or not isinstance(blocks.layout, (StoredBlocks, SampledBlocks)):
         return tuple(units)
     if isinstance(blocks.layout, StoredBlocks):
         first_rows = np.concatenate([[0], np.cumsum(census.rows)])
         return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
     leaves = -(-census.rows // LEAF_ROWS)
     first_leaves = np.concatenate([[0], np.cumsum(leaves)])
-    tree = SworTree(_leaf_rows(census.rows, leaves))
+    tree = SampleTree(_leaf_rows(census.rows, leaves))
     windows = []
     for u in units:
         first = int(first_leaves[u.first_file])

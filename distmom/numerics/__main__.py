@@ -11,9 +11,9 @@ from distmom.numerics.leaf import all_finite, leaf_moments, with_total
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample import LeafSampler
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
 def compile_kernels() -> None:
@@ -38,12 +38,12 @@ def compile_kernels() -> None:
             )
             sampler.offer(key, 0, codes, x, mask, 3)
             draws = stream_key(0, "swor")
-            window = SworTree([n, n]).window(0, 1)
+            window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
             window.counts(draws, 5, 100, replace=True, compiled=True)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
-                swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+                sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)

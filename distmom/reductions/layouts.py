@@ -18,9 +18,9 @@ from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
+from distmom.numerics.sample_tree import SampleWindow
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworWindow
-from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
 @dataclass(slots=True)
@@ -165,10 +165,10 @@ class NoRowBlocks:
 
 
 @dataclass(frozen=True)
-class SworBlocks:
+class SampledBlocks:
     """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
-    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
+    The window of a unit is a `SampleWindow` and, for each of its files, the number in the lake of its first
     leaf.
     """
 
@@ -185,7 +185,7 @@ class SworBlocks:
         key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
-        moments = swor_leaf_moments(
+        moments = sampled_leaf_moments(
             rows.x,
             rows.gone,
             rows.codes,
@@ -200,7 +200,7 @@ class SworBlocks:
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
         return Moments(*both)
 
-    def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
+    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
@@ -212,7 +212,7 @@ class SworBlocks:
 
 @lru_cache(maxsize=8)
 def _window_counts(
-    tree: SworWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
+    tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> NDArray[np.int64]:
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 

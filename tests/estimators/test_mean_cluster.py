@@ -52,6 +52,23 @@ def test_one_two_and_four_workers(
         assert same(right, run(lake, options, client=client_of(n_workers))), n_workers
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scheme": "monte_carlo", "n_blocks": 7, "block_size": 90},
+        {"repeats": 3, "by": "key"},
+        {"contamination": 0.01, "where": "u > 0.3"},
+    ],
+    ids=["with replacement", "repeated, grouped", "contamination of the rows that pass"],
+)
+def test_two_workers(
+    lake: Path, options: dict[str, Any], client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run(lake, options, threads=1)
+    cut_work(monkeypatch, max_files=2)
+    assert same(right, run(lake, options, client=client_of(2)))
+
+
 @EACH
 def test_after_a_worker_was_killed_in_the_middle(
     lake: Path, options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

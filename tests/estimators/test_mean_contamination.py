@@ -15,6 +15,9 @@ import distmom as dm
 from distmom.estimators import rule_intervals
 from distmom.estimators.contamination import outlying_number
 from distmom.estimators.explain import explain_mean
+from distmom.estimators.rule import answer_rule
+from distmom.estimators.rule_status import REASON_WORDS, NoInterval
+from distmom.numerics.moments import Moments
 from distmom.theory import (
     best_blocks,
     fine_blocks,
@@ -166,6 +169,17 @@ def test_all_arbitrary_rows_may_lie_in_one_group() -> None:
     table = pa.table({"x": X, "g": ["small"] * 600 + ["large"] * (X.size - 600)})
     _, middle = dm.mean(table, "x", by="g", contamination=33, rng=0)
     assert middle.interval is not None and half(middle) > half(large)
+
+
+def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
+    """Seven blocks with four arbitrary ones: no number is printed, but the reason."""
+    moments = Moments(np.full((1, 7), 50), G.normal(size=(1, 7)), np.full((1, 7), 49.0))
+    found = answer_rule(moments, X[None, :100], np.array([100]), 0.99, n_blocks=7, outlying=4).intervals
+    assert found.exact_reason[0] == NoInterval.VACUOUS and np.isnan([found.exact_low, found.exact_high]).all()
+    assert found.order_reason[0] == NoInterval.TOO_FEW_BLOCKS and np.isnan(found.order_low[0])
+    assert "outlying" in REASON_WORDS[NoInterval.VACUOUS]
+    seven = answer_rule(moments, X[None, :100], np.array([100]), 0.99, n_blocks=7, outlying=10**6).intervals
+    assert seven.exact_reason[0] == NoInterval.VACUOUS
 
 
 # --- what cannot be had

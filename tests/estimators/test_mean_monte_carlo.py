@@ -15,7 +15,7 @@ from scipy import stats
 import distmom as dm
 from distmom.estimators.explain import explain_mean
 from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.swor_leaf import leaf_sample
+from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.theory import resampled_p
 
 MC: dict[str, Any] = {"scheme": "monte_carlo"}
@@ -163,6 +163,8 @@ def test_the_numbers_of_the_proposition_and_their_cost() -> None:
     less = explain_mean(x, scheme="monte_carlo", tau=0.3)
     assert less["rows_drawn_per_row"] == pytest.approx(1.0, abs=0.03)
     assert explain_mean(x)["rows_drawn"] is None
+    engines = {n: explain_mean(np.zeros(n), scheme="monte_carlo")["engine"] for n in (100_000, 200_000)}
+    assert engines == {100_000: "numpy", 200_000: "compiled"}, "7 million draws are worth the import"
     with pytest.raises(dm.ConfigError, match=r"tau=0\.4999: at most 1,000,000 blocks"):
         dm.mean(x, scheme="monte_carlo", tau=0.4999)
 

@@ -14,11 +14,11 @@ from small_leaves import LEAF
 
 from distmom.numerics.labels import file_cell, file_key, label_table, labels, repeat_seed, stored_labels
 from distmom.numerics.random import stream_key
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import leaf_sample
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.leaves import Rows
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.state import MeanState
@@ -126,7 +126,7 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
         return lambda number, file, first: [
             [b] for b in stored_labels(first, file.n_rows, total, layout.n_blocks).tolist()
         ]
-    assert isinstance(layout, SworBlocks)
+    assert isinstance(layout, SampledBlocks)
     return _sampled_places(layout, files)
 
 
@@ -147,11 +147,13 @@ def _repeated_places(layout: RepeatedBlocks, seed: int) -> Callable[[int, File, 
     return repeated
 
 
-def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
+def _sampled_places(
+    layout: SampledBlocks, files: Sequence[File]
+) -> Callable[[int, File, int], list[list[int]]]:
     replace = layout.replace
     key = stream_key(layout.seed, "monte_carlo" if replace else "swor")
     leaf_rows = leaf_rows_of(files)
-    window = SworTree(leaf_rows).window(0, len(leaf_rows))
+    window = SampleTree(leaf_rows).window(0, len(leaf_rows))
     counts = window.counts(key, layout.n_blocks, layout.block_size, replace=replace)
     first_leaves = np.concatenate([[0], np.cumsum([-(-f.n_rows // LEAF) for f in files])])
 
@@ -270,14 +272,14 @@ def window_of(spec: BlockMeans, files: Sequence[File], first: int, stop: int, ro
     """What a unit of files first … stop - 1 has to know of the lake."""
     if isinstance(spec.layout, StoredBlocks):
         return np.concatenate([[0], np.cumsum([f.n_rows for f in files])])[first:stop]
-    if not isinstance(spec.layout, SworBlocks):
+    if not isinstance(spec.layout, SampledBlocks):
         return None
     leaves = [-(-f.n_rows // LEAF) for f in files]
     starts = np.concatenate([[0], np.cumsum(leaves)])
     low, high = int(starts[first]), int(starts[stop])
     if rows is not None:
         low, high = low + rows[0] // LEAF, low - (-rows[1] // LEAF)
-    tree = SworTree(leaf_rows_of(files))
+    tree = SampleTree(leaf_rows_of(files))
     return (tree.window(low, high) if low < high else None), starts[first:stop]
 
 

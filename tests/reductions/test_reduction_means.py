@@ -25,7 +25,7 @@ from small_leaves import LEAF, patch_leaves
 from distmom.errors import DataError
 from distmom.numerics.labels import file_key, label_table, labels, repeat_key, repeat_seed
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
@@ -39,8 +39,8 @@ LAYOUTS: dict[str, Layout] = {
     "random, more blocks than rows of a leaf": RandomBlocks(SEED, 105),
     "stored": StoredBlocks(TOTAL, 15),
     "files only": NoRowBlocks(),
-    "without replacement": SworBlocks(SEED, 5, 300),
-    "with replacement": SworBlocks(SEED, 5, 300, replace=True),
+    "without replacement": SampledBlocks(SEED, 5, 300),
+    "with replacement": SampledBlocks(SEED, 5, 300, replace=True),
     "repeated": RepeatedBlocks(SEED, 15, 3),
     "repeated, neighbours kept together": RepeatedBlocks(SEED, 15, 3, 5),
 }
@@ -53,7 +53,7 @@ def leaves_of_64_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spec_of(layout: Layout, **changes: object) -> BlockMeans:
     spec = BlockMeans(("x", "y"), layout, 9, SEED, 40)
-    if isinstance(layout, SworBlocks):
+    if isinstance(layout, SampledBlocks):
         spec = replace(spec, n_cells=1, sample_size=0)
     return replace(spec, **changes)  # type: ignore[arg-type]
 

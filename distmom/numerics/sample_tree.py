@@ -2,7 +2,7 @@
 
 A sample of rows is drawn in two steps. A binary tree over the leaves says how many rows each leaf gives: at
 every node the share of its left half is hypergeometric, with replacement binomial. Then each leaf draws its
-rows (``swor_leaf.py``). Every set of B rows is equally likely (with replacement every sequence of B rows),
+rows (``sampled_leaf.py``). Every set of B rows is equally likely (with replacement every sequence of B rows),
 also when files are tiny. The draw at a node is addressed by (key, block, node), so any window of leaves is
 computed on its own, from the totals beside its path to the root, and gives what the whole tree would give;
 blocks are independent, and more blocks keep the first ones.
@@ -26,7 +26,7 @@ Ints: TypeAlias = NDArray[np.int64]
 LEVEL_SHIFT = 40  # a node's address is (level << 40) + index; level 0 is a leaf's own sample
 
 
-class SworTree:
+class SampleTree:
     """The rows of all leaves, on the client.
 
     Parameters
@@ -41,7 +41,7 @@ class SworTree:
 
     Examples
     --------
-    >>> SworTree([3, 3, 3, 1]).window(0, 4).counts(key=1, n_blocks=2, block_size=8).sum(axis=1).tolist()
+    >>> SampleTree([3, 3, 3, 1]).window(0, 4).counts(key=1, n_blocks=2, block_size=8).sum(axis=1).tolist()
     [8, 8]
     """
 
@@ -55,7 +55,7 @@ class SworTree:
         self.n_leaves = rows.size
         self.n_rows = int(self._before[-1])
 
-    def window(self, first_leaf: int, stop_leaf: int) -> SworWindow:
+    def window(self, first_leaf: int, stop_leaf: int) -> SampleWindow:
         """What a worker needs for the leaves ``first_leaf`` to ``stop_leaf - 1``.
 
         Raises
@@ -72,7 +72,7 @@ class SworTree:
             right = self._total(level, high + 1) if high % 2 == 0 else 0
             beside.append((left, right))
             low, high = low // 2, high // 2
-        return SworWindow(first_leaf, self._rows[first_leaf:stop_leaf].copy(), tuple(beside))
+        return SampleWindow(first_leaf, self._rows[first_leaf:stop_leaf].copy(), tuple(beside))
 
     def _total(self, level: int, index: int) -> int:
         start, stop = (min(i << level, self.n_leaves) for i in (index, index + 1))
@@ -80,7 +80,7 @@ class SworTree:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SworWindow:
+class SampleWindow:
     """A contiguous range of leaves with what its samples depend on; small and picklable.
 
     Attributes
@@ -109,7 +109,7 @@ class SworWindow:
         Parameters
         ----------
         key : int
-            From `random.stream_key`; the same for all windows and for `swor_leaf_moments`.
+            From `random.stream_key`; the same for all windows and for `sampled_leaf_moments`.
         n_blocks, block_size : int
             K blocks of B rows each.
         replace : bool

@@ -6,7 +6,7 @@ their order is not random. Of more than half the rows, the ones left out are dra
 stream (key, block, leaf), 32 bits for each number. The NumPy twin sees all numbers at once and finds out
 afterwards which of them were taken before.
 
-``compiled=True`` gives the same rows in the same order, and the same bits, from ``swor_leaf_compiled.py``.
+``compiled=True`` gives the same rows in the same order, and the same bits, from ``sampled_leaf_compiled.py``.
 
 References
 ----------
@@ -69,14 +69,16 @@ def leaf_sample(
     sizes = np.array([b], dtype=np.int64)
     _check(n, sizes, replace)
     if compiled:
-        from distmom.numerics import swor_leaf_compiled
+        from distmom.numerics import sampled_leaf_compiled
 
-        rows: Ints = swor_leaf_compiled.draw(np.uint64(key), np.uint64(block), np.uint64(leaf), n, b, replace)
+        rows: Ints = sampled_leaf_compiled.draw(
+            np.uint64(key), np.uint64(block), np.uint64(leaf), n, b, replace
+        )
         return rows
     return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
 
 
-def swor_leaf_moments(
+def sampled_leaf_moments(
     x: Floats,
     gone: Bools | None,
     codes: Ints | None,
@@ -103,7 +105,7 @@ def swor_leaf_moments(
     key, leaf
         The address, as in `leaf_sample`.
     counts : ndarray of int64, shape (K,)
-        Rows that blocks 0 ... K - 1 draw from this leaf: a column of `SworWindow.counts`.
+        Rows that blocks 0 ... K - 1 draw from this leaf: a column of `SampleWindow.counts`.
     compiled : bool
         Use Numba: 5 to 9 nanoseconds a drawn row instead of 100 to 200, and 20 microseconds instead of 0.3 ms
         to start with each leaf.
@@ -141,16 +143,16 @@ def swor_leaf_moments(
         return np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     if not compiled:
         return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes, replace)
-    from distmom.numerics import swor_leaf_compiled
+    from distmom.numerics import sampled_leaf_compiled
 
     shape = (sizes.size, n_groups)
     count, mean, m2 = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     mask = np.empty(0, dtype=np.bool_) if gone is None else gone
     arguments = _frozen(x), _frozen(mask), np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
     if codes is None:
-        swor_leaf_compiled.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
+        sampled_leaf_compiled.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
     else:
-        swor_leaf_compiled.group_moments(_frozen(codes), *arguments, count, mean, m2)
+        sampled_leaf_compiled.group_moments(_frozen(codes), *arguments, count, mean, m2)
     return _by_group(count, mean, m2)
 
 

@@ -13,8 +13,8 @@ from scipy import stats
 
 from distmom.numerics.random import bounded32, resolve_seed, stream_key, words
 from distmom.numerics.random_counts import binomial
-from distmom.numerics.swor import LEVEL_SHIFT, SworTree
-from distmom.numerics.swor_leaf import leaf_sample, swor_leaf_moments
+from distmom.numerics.sample_tree import LEVEL_SHIFT, SampleTree
+from distmom.numerics.sampled_leaf import leaf_sample, sampled_leaf_moments
 
 KEY = 0xABCDEF0123456789
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
@@ -46,7 +46,7 @@ def slow_counts(rows, block, size, level=None, index=0):
 @properties
 @given(lakes, st.integers(0, 10**6), st.data())
 def test_any_cut_into_windows_gives_the_counts_of_the_whole(rows, size, data):
-    tree = SworTree(rows)
+    tree = SampleTree(rows)
     size = size if tree.n_rows else 0
     cuts = data.draw(st.sets(st.integers(1, len(rows) - 1))) if len(rows) > 1 else set()
     edges = [0, *sorted(cuts), len(rows)]
@@ -61,13 +61,13 @@ def test_any_cut_into_windows_gives_the_counts_of_the_whole(rows, size, data):
 
 
 def test_counts_are_frozen():
-    window = SworTree([3, 3, 0, 131_072, 1, 70_000]).window(1, 6)
+    window = SampleTree([3, 3, 0, 131_072, 1, 70_000]).window(1, 6)
     assert window.counts(0x5EED5EED5EED5EED, 3, 50_000, replace=True).tolist() == FROZEN_COUNTS
 
 
 @pytest.mark.parametrize("rows", [[100, 300, 50, 550], [10**11, 3 * 10**11, 6 * 10**11]])
 def test_each_leaf_has_a_binomial_count(rows):
-    counts = SworTree(rows).window(0, len(rows)).counts(KEY, 20_000, 700, replace=True, compiled=True)
+    counts = SampleTree(rows).window(0, len(rows)).counts(KEY, 20_000, 700, replace=True, compiled=True)
     for leaf in (0, len(rows) - 1):
         law = stats.binom(700, rows[leaf] / sum(rows))
         x = np.arange(701)
@@ -81,17 +81,17 @@ def test_each_leaf_has_a_binomial_count(rows):
 
 
 def test_what_cannot_be_drawn_is_refused():
-    tree = SworTree([3, 3])
+    tree = SampleTree([3, 3])
     assert tree.window(0, 2).counts(KEY, 1, 7, replace=True).sum() == 7  # more draws than rows
     for size in (-1, 2**53 + 1):
         with pytest.raises(ValueError, match="block_size must be in"):
             tree.window(0, 1).counts(KEY, 2, size, replace=True)
     with pytest.raises(ValueError, match=r"block_size must be in \[0, 0\], got 1"):
-        SworTree([0, 0]).window(0, 1).counts(KEY, 2, 1, replace=True)
+        SampleTree([0, 0]).window(0, 1).counts(KEY, 2, 1, replace=True)
     with pytest.raises(ValueError, match=r"a leaf of 0 rows .* cannot give 1 rows"):
         leaf_sample(KEY, 0, 0, 0, 1, replace=True)
     with pytest.raises(ValueError, match="cannot give"):
-        swor_leaf_moments(np.zeros(3), None, None, 1, KEY, 0, np.array([2**31]), replace=True)
+        sampled_leaf_moments(np.zeros(3), None, None, 1, KEY, 0, np.array([2**31]), replace=True)
 
 
 # --- the leaf
@@ -137,7 +137,8 @@ def both(x, gone, codes, n_groups, leaf, counts):
     """The twin's result, after the compiled one was found to have the same bits."""
     counts = np.asarray(counts)
     twin, fast = (
-        swor_leaf_moments(x, gone, codes, n_groups, KEY, leaf, counts, c, replace=True) for c in (False, True)
+        sampled_leaf_moments(x, gone, codes, n_groups, KEY, leaf, counts, c, replace=True)
+        for c in (False, True)
     )
     for a, b in zip(twin, fast, strict=True):
         assert a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
@@ -193,12 +194,12 @@ def test_values_that_are_not_finite_follow_the_rules_of_addition():
 def multiplicities(rows, size, n_blocks, key=KEY):
     """How often each row of the lake was drawn by each block, shape (n_blocks, rows)."""
     base = size + 1
-    counts = SworTree(rows).window(0, len(rows)).counts(key, n_blocks, size, replace=True, compiled=True)
+    counts = SampleTree(rows).window(0, len(rows)).counts(key, n_blocks, size, replace=True, compiled=True)
     first = np.concatenate([[0], np.cumsum(rows)[:-1]])
     total = np.zeros(n_blocks, dtype=np.int64)
     for leaf, n in enumerate(rows):
         digits = float(base) ** (first[leaf] + np.arange(n))
-        count, mean, _ = swor_leaf_moments(
+        count, mean, _ = sampled_leaf_moments(
             digits, None, None, 1, key, leaf, counts[:, leaf], True, replace=True
         )
         total += np.rint(count * mean)[0].astype(np.int64)
@@ -262,10 +263,10 @@ def test_a_sample_mean_has_the_variance_of_sampling_with_replacement():
     rng = np.random.default_rng(5)
     rows, size = (1_000, 20, 3_000, 1), 800
     x = [rng.standard_normal(n) + 5 * i for i, n in enumerate(rows)]
-    counts = SworTree(rows).window(0, 4).counts(KEY, 20_000, size, replace=True, compiled=True)
+    counts = SampleTree(rows).window(0, 4).counts(KEY, 20_000, size, replace=True, compiled=True)
     sums = np.zeros(20_000)
     for leaf, values in enumerate(x):
-        count, mean, _ = swor_leaf_moments(
+        count, mean, _ = sampled_leaf_moments(
             values, None, None, 1, KEY, leaf, counts[:, leaf], True, replace=True
         )
         sums += (count * mean)[0]

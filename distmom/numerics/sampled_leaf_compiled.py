@@ -1,4 +1,4 @@
-"""Compiled samples of a leaf and their moments; twins and explanations are in ``swor_leaf.py``."""
+"""Compiled samples of a leaf and their moments; twins and explanations are in ``sampled_leaf.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
 
@@ -63,7 +63,7 @@ def floyd(key, block, leaf, n, size, bitmap, halves, out):
 
 @njit
 def sample_rows(key, block, leaf, n, size, replace, bitmap, halves, out):
-    """Twin of `swor_leaf.leaf_sample`; leaves `bitmap` all zero again."""
+    """Twin of `sampled_leaf.leaf_sample`; leaves `bitmap` all zero again."""
     if replace:
         bounded_rows(key, block, leaf, U(n), U(0), size, halves, out)
         return
@@ -126,7 +126,7 @@ def gather(x, gone, rows, size, values):
 
 @njit
 def block_moments(x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
-    """Twin of `swor_leaf.swor_leaf_moments` with one group: block k into place k."""
+    """Twin of `sampled_leaf.sampled_leaf_moments` with one group: block k into place k."""
     n = x.size
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
@@ -167,7 +167,7 @@ def gather_groups(x, gone, codes, rows, size, values, groups):
 
 @njit
 def group_moments(codes, x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
-    """Twin of `swor_leaf.swor_leaf_moments` with groups; the results have shape (K, n_groups)."""
+    """Twin of `sampled_leaf.sampled_leaf_moments` with groups; the results have shape (K, n_groups)."""
     n, n_groups = x.size, count.shape[1]
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
