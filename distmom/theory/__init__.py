@@ -25,7 +25,7 @@ from distmom.theory.bounds import (
     width_factor,
     width_factors,
 )
-from distmom.theory.extensions import repeated_halfwidth, repeated_p, vector_factor
+from distmom.theory.extensions import repeated_halfwidth, repeated_p
 from distmom.theory.inclusion import pair_inverse_inclusion, row_inverse_inclusion
 from distmom.theory.intervals import least_order_blocks, order_level, order_rank
 from distmom.theory.ladder import fine_blocks, ladder_levels
@@ -46,6 +46,12 @@ from distmom.theory.variances import (
     safe_ustatistic_variance,
     two_sample_variance,
     ustatistic_variance,
+)
+from distmom.theory.vectors import (
+    repeated_vector_factor,
+    resampled_vector_factor,
+    vector_factor,
+    vector_level,
 )
 
 __all__ = [
@@ -81,9 +87,11 @@ __all__ = [
     "printed_halfwidth_mou",
     "repeated_halfwidth",
     "repeated_p",
+    "repeated_vector_factor",
     "resampled_failure",
     "resampled_halfwidth",
     "resampled_p",
+    "resampled_vector_factor",
     "row_inverse_inclusion",
     "rows_for_halfwidth",
     "safe_ustatistic_variance",
@@ -91,6 +99,7 @@ __all__ = [
     "two_sample_variance",
     "ustatistic_variance",
     "vector_factor",
+    "vector_level",
     "width_factor",
     "width_factors",
 ]
