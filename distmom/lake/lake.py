@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.lake import footers
 from distmom.lake.reader import Reader
-from distmom.lake.references import check_role, find_references
-from distmom.lake.schema import Role, partition_arrow_type
+from distmom.lake.references import settle
+from distmom.lake.schema import partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
+from distmom.lake.vectors import measured
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ class Lake:
     def reader(self, options: ReadOptions) -> Reader:
         """A reader of these columns: frozen, picklable, without the list of files.
 
-        One footer is read, more only where a column is null throughout in the first files.
+        One footer is read, more only where a column is null throughout in the first files; rows up to the
+        first vector where list columns are allowed and their type does not tell their length.
 
         Raises
         ------
@@ -92,23 +94,18 @@ class Lake:
             If no file has a column of that name, or the condition does not fit the columns' types.
         DataError
             If a column's type cannot be read, or some files lack it.
+        NoAnswerError
+            If the length of a list column is looked for and no row has one.
         """
-        roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-        roles += [(name, "key") for name in options.by]
-        roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
-        names = tuple(dict.fromkeys(name for name, _ in roles))
-        references = find_references(names, self.partition_names, self._schemas, options.missing, self.root)
-        for name, role in roles:
-            check_role(name, role, references.get(name), self._schemas)
-        if options.where is not None:
-            options.where.check({name: reference.kind for name, reference in references.items()})
-        return Reader(
+        options, references = settle(options, self.partition_names, self._schemas, self.root)
+        reader = Reader(
             root=self.root,
             filesystem=self.filesystem,
             options=options,
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
         )
+        return measured(reader, self.files)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         """Schemas of the readable files, in order; if none is, the first file's error."""

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.assemble import Assembler, Column
-from distmom.lake.references import check_role, find_references
-from distmom.lake.schema import Role
+from distmom.lake.references import settle
+from distmom.lake.schema import roles_of
 from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.vectors import measured
 
 
 class MemoryColumn(Protocol):
@@ -69,17 +70,15 @@ class MemoryLake:
             If there is no column of that name, or the condition does not fit the columns' types.
         DataError
             If a column's type cannot be read.
+        NoAnswerError
+            If the length of a list column is looked for and no row has one.
         """
-        roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-        roles += [(name, "key") for name in options.by]
-        roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
-        names = tuple(dict.fromkeys(name for name, _ in roles))
-        references = find_references(names, (), self._schemas, "error", "the data")
-        for name, role in roles:
-            check_role(name, role, references.get(name), self._schemas)
-        if options.where is not None:
-            options.where.check({name: reference.kind for name, reference in references.items()})
-        return MemoryReader(options, self.n_rows, self.n_bytes, {name: self.columns[name] for name in names})
+        options, _ = settle(options, (), self._schemas, "the data")
+        names = dict.fromkeys(name for name, _ in roles_of(options))
+        reader = MemoryReader(
+            options, self.n_rows, self.n_bytes, {name: self.columns[name] for name in names}
+        )
+        return measured(reader, self.files)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         yield self.files[0], self.schema()
