@@ -16,7 +16,7 @@ from distmom.errors import (
 if TYPE_CHECKING:
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
-    from distmom.report import MeanResult, Results, check_output, write_results
+    from distmom.report import MeanResult, Results, VectorResult, check_output, write_results
 
 __all__ = [
     "BadFileError",
@@ -27,6 +27,7 @@ __all__ = [
     "NoAnswerError",
     "ResourceError",
     "Results",
+    "VectorResult",
     "__version__",
     "check_output",
     "explain_mean",
@@ -37,6 +38,7 @@ __all__ = [
 _HOMES = {
     "MeanResult": "distmom.report",
     "Results": "distmom.report",
+    "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",

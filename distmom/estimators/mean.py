@@ -13,15 +13,17 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean_answer import mean_results
 from distmom.estimators.mean_plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.vector_answer import vector_results
 from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import Source
+    from distmom.reductions.state import MeanState
 
 Names = str | Sequence[str] | None
 
@@ -57,7 +59,7 @@ def mean(
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
     progress: Progress | None = None,
-) -> MeanResult | Results:
+) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
 
     The rows are cut into blocks at random, each block has its mean, and the answer is the lower median of the
@@ -190,7 +192,7 @@ def mean(
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
-    source, read = open_data(data, column, by, where, missing, batch_rows)
+    source, read = open_data(data, column, by, where, missing, batch_rows, joint=bool(joint))
     in_memory = not hasattr(source, "root")
     if in_memory:
         client = workers = scheduler = None
@@ -198,7 +200,7 @@ def mean(
     with connect(client, workers, scheduler, threads, memory_limit) as executor:
         plan = plan_mean(source, read, options, seed, executor, progress)
         found, skipped = run_plan(plan, len(read.by), executor, progress)
-        results = mean_results(plan, found, read.by)
+        answers = answer_of(plan, found, read.by)
         n_threads = executor.threads
     data_facts = {
         "n_files": len(plan.files),
@@ -211,23 +213,38 @@ def mean(
         "workers": n_threads,
         "versions": versions(),
     }
-    results = [replace(r, data=data_facts, run=run_facts) for r in results]
-    everything = Results(results, data_facts, run_facts)
-    single = len(read.columns) == 1 and not read.by
-    return everything[0] if single else everything
+    results = [replace(r, data=data_facts, run=run_facts) for r in answers]
+    single = not read.by and (len(read.columns) == 1 or bool(options.joint))
+    return results[0] if single else Results(results, data_facts, run_facts)
+
+
+def answer_of(
+    plan: MeanPlan, state: MeanState, by: tuple[str, ...]
+) -> Sequence[MeanResult] | Sequence[VectorResult]:
+    """Results of a run's state: numbers, or vectors."""
+    return vector_results(plan, state, by) if plan.options.joint else mean_results(plan, state, by)
 
 
 def open_data(
-    data: Any, column: Names, by: Names, where: Any, missing: str, batch_rows: int
+    data: Any,
+    column: Names,
+    by: Names,
+    where: Any,
+    missing: str,
+    batch_rows: int,
+    *,
+    joint: bool = False,
 ) -> tuple[Source, ReadOptions]:
-    """The source of the rows, and what to read of it."""
+    """The source of the rows, and what to read of it; `joint` allows list columns."""
     source = open_lake(data)
     columns = _names("column", column) or _only_columns(source)
     keys = _names("by", by)
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
-    return source, ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows)  # type: ignore[arg-type]
+    vectors = () if joint else None
+    read = ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows, vectors)  # type: ignore[arg-type]
+    return source, read
 
 
 def run_plan(

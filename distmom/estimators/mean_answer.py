@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
-from distmom.estimators.rule import answer_rule
+from distmom.estimators.rule import BlockSource, answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
@@ -21,7 +21,7 @@ from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
-from distmom.report import MeanResult
+from distmom.report import MeanResult, VectorResult
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
 FEW_UNITS = 10
@@ -36,25 +36,35 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     NoAnswerError
         If there are no rows, or not one of the results has a finite answer.
     """
-    n_rows = int(state.n_rows.sum())
-    if n_rows == 0:
-        filtered = plan.reader.options.where is not None
-        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
-        raise NoAnswerError(what)
-    groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+    groups = groups_of(plan, state, by)
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
-        shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
         if plan.options.scheme == "swor":
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
-        raise NoAnswerError(_no_answer(results[0], plan))
+        raise NoAnswerError(why_no_answer(results[0], plan))
     return results
 
 
-def _shared(
+def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dict[str, Any] | None]:
+    """Values of the `by` columns of each group; None where there are no groups.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are no rows.
+    """
+    if int(state.n_rows.sum()) == 0:
+        filtered = plan.reader.options.where is not None
+        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
+        raise NoAnswerError(what)
+    return [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+
+
+def shared_fields(
     plan: MeanPlan, state: MeanState, c: int, column: str, g: int, group: dict[str, Any] | None
 ) -> dict[str, Any]:
     """The fields of a result that do not depend on the scheme."""
@@ -73,7 +83,7 @@ def _shared(
     }
 
 
-def _no_answer(result: MeanResult, plan: MeanPlan) -> str:
+def why_no_answer(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
@@ -93,16 +103,7 @@ def _partition_results(
     plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
 ) -> list[MeanResult]:
     """Answers of the rule for one column."""
-    layout = plan.blocks.layout
-    n_row_blocks = layout.n_blocks
-    moments = state.moments.at(c)
-    rows = moments.at((slice(None), slice(n_row_blocks)))
-    cells: Moments | None = moments.at((slice(None), slice(n_row_blocks, None)))
-    source = "stored" if isinstance(layout, StoredBlocks) else "rows"
-    if isinstance(layout, NoRowBlocks):
-        rows, cells, source = moments, None, "units"
-    elif plan.blocks.n_cells == 0:
-        cells = None
+    rows, cells, source = row_and_cell_blocks(plan, state.moments.at(c))
     values = state.samples[c].values
     answer = answer_rule(
         rows,
@@ -111,10 +112,10 @@ def _partition_results(
         plan.options.confidence_level,
         files=cells,
         n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        block_source=source,  # type: ignore[arg-type]
+        block_source=source,
         intervals=("order", "exact"),
     )
-    suspects = _files_of_cells(plan, answer)
+    suspects = files_of_cells(plan, answer)
     filled = (rows.count > 0).sum(axis=1) if source == "units" else None
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
     return [
@@ -130,6 +131,16 @@ def _partition_results(
         )
         for g, fields in enumerate(shared)
     ]
+
+
+def row_and_cell_blocks(plan: MeanPlan, moments: Moments) -> tuple[Moments, Moments | None, BlockSource]:
+    """The row blocks, the cells of whole files (None where there are too few), and what the former hold."""
+    layout = plan.blocks.layout
+    if isinstance(layout, NoRowBlocks):
+        return moments, None, "units"
+    n = layout.n_blocks
+    cells = moments.at((..., slice(n, None))) if plan.blocks.n_cells else None
+    return moments.at((..., slice(n))), cells, "stored" if isinstance(layout, StoredBlocks) else "rows"
 
 
 def plain_mean(blocks: Moments, rounded: float) -> float:
@@ -171,7 +182,7 @@ def _result(
     n_blocks = int(answer.n_blocks[g])
     status = Status(int(answer.status[g]))
     width = int(answer.block_rows[g].astype(bool).sum())
-    notes = _notes(plan, answer, g, n_units)
+    notes = notes_of(plan, answer, g, n_units)
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()
@@ -179,12 +190,12 @@ def _result(
         other = float(answer.row_estimate[g] if answer.files_first[g] else answer.file_estimate[g])
         cells = np.flatnonzero(answer.suspect_cells[g])
         accused = tuple(path for cell in cells for path in suspects.get(int(cell), ()))
-    kind = _kind(plan, n_blocks)
+    kind = interval_kind(plan, n_blocks, plan.options.delta)
     if kind == "paper":
         level = None
         interval, reason = _paper_interval(plan, sigma2, estimate, n_blocks, shared["n_used"])
     else:
-        interval, reason, level = _interval(answer.intervals, g, kind)
+        interval, reason, level = shown_interval(answer.intervals, g, kind)
     good = np.isfinite(answer.path_estimate[g])
     path = zip(
         answer.levels[good].tolist(),
@@ -213,16 +224,16 @@ def _result(
     )
 
 
-def _kind(plan: MeanPlan, n_blocks: int) -> str:
+def interval_kind(plan: MeanPlan, n_blocks: int, delta: float) -> str:
     """The interval to show: order statistics unless a given number of blocks is too small for them."""
     wanted = plan.options.interval
     if wanted != "auto":
         return wanted
     fixed = plan.blocks.n_blocks is not None
-    return "exact" if fixed and n_blocks < least_order_blocks(plan.options.delta) else "order"
+    return "exact" if fixed and n_blocks < least_order_blocks(delta) else "order"
 
 
-def _interval(
+def shown_interval(
     found: Intervals, g: int, kind: str
 ) -> tuple[tuple[float, float] | None, str | None, float | None]:
     """Interval, the reason where there is none, and the level that order statistics achieve."""
@@ -257,7 +268,8 @@ def _paper_interval(
     return (estimate - half, estimate + half), None
 
 
-def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
+def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
+    """Notices about a group's number of blocks or units."""
     notes = []
     wanted = plan.blocks.n_blocks
     if answer.lowered[g] and wanted is not None:
@@ -270,7 +282,7 @@ def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> t
     return tuple(notes)
 
 
-def _files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
+def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
     """Paths of the files in each cell that any group's answer suspects."""
     wanted = (
         set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()

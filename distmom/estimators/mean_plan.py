@@ -106,7 +106,7 @@ def plan_mean(
     )
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
-        read.columns,
+        reader.options.value_names,
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -115,6 +115,7 @@ def plan_mean(
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
+        joint=bool(options.joint),
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = census is not None and options.on_bad_file != "skip"
@@ -136,7 +137,7 @@ def plan_mean(
         skipped=() if census is None else census.bad,
         n_rows=n_rows,
         n_bytes=int(n_bytes * share),
-        unit_memory=_unit_memory(read, reduction),
+        unit_memory=_unit_memory(reader.options, reduction),
     )
     worst = max(units, key=lambda u: u.n_bytes) if units else None
     name = worst.name if worst is not None else "the data"
@@ -163,7 +164,7 @@ def column_share(source: Source, read: ReadOptions) -> float:
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans) -> int:
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
-    width = 8 * (len(read.columns) + 2 * len(read.by)) + 8
+    width = 8 * (len(read.value_names) + 2 * len(read.by)) + 8
     batch = 4 * read.batch_rows * width
     leaf = 4 * LEAF_ROWS * width
     return batch + leaf + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))

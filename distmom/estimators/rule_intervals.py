@@ -101,7 +101,7 @@ def exact_interval(
 
 
 class Best(NamedTuple):
-    """Blocks at each group's level of least width: rows, means, deviation of a mean; which groups have some."""
+    """Blocks at each group's level of least width: rows, means, deviation of a mean; who has them."""
 
     rows: Counts
     means: Floats
