@@ -22,7 +22,7 @@ from distmom.estimators.rule_compare import hear_files
 from distmom.estimators.rule_files import file_set
 from distmom.estimators.rule_intervals import exact_interval, exact_interval_given, order_interval
 from distmom.estimators.rule_rows import RowSet, automatic_rows, given_rows
-from distmom.estimators.rule_set import kept_se
+from distmom.estimators.rule_set import kept_se, over_columns
 from distmom.estimators.rule_status import NoInterval, Status
 from distmom.numerics.moments import Moments
 from distmom.theory import ladder_levels
@@ -73,7 +73,8 @@ def answer_rule(
         So many groups after one another are the columns of a vector, with the same rows and the same ruined
         blocks. They share their levels and their status: a vector is contradicted if one of its columns is,
         each tested at the n_columns-th part of the failure probability, and the blocks that are wild in a
-        contradicted column are set aside for all.
+        contradicted column are set aside for all. A column without any variation in the sample does not
+        limit the levels of the others.
 
     Returns
     -------
@@ -139,8 +140,8 @@ def _answer_groups(
     """Answer a portion of the groups."""
     fine = Merger(rows)
     n_most = most_frequent(sample, n_sample)
-    if n_columns > 1:  # the column where one value is most frequent limits the levels of all
-        n_most = np.repeat(n_most.reshape(-1, n_columns).max(axis=1), n_columns)
+    if n_columns > 1:
+        n_most = _most_of_vectors(n_most, n_sample, n_columns)
     if n_blocks == "auto":
         levels = np.asarray(ladder_levels(rows.count.shape[1]), dtype=np.int64)
         usable = row_bound(levels, fine.n, n_sample, n_most)
@@ -159,6 +160,13 @@ def _answer_groups(
             result = hear_files(result, own, found, delta, wanted, n_columns)
     _few_rows(result, sample, n_sample)
     return result
+
+
+def _most_of_vectors(n_most: Counts, n_sample: Counts, n_columns: int) -> Counts:
+    """The column where one value is most frequent limits the levels of all, but not one that never varies."""
+    varies = n_most < n_sample
+    seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
+    return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)
 
 
 def _from_rows(

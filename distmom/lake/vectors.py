@@ -17,6 +17,9 @@ from distmom.lake.schema import SEARCHED_FILES, Reference
 from distmom.lake.source import BatchReader, FileRef, ReadOptions
 
 Mask = NDArray[np.bool_] | None
+FEW_VALUES, LEAST_BATCH = 16, 1_024
+"""Batches of list columns are shortened where a row has more values, but keep so many rows."""
+
 AnyReader = TypeVar("AnyReader", bound=BatchReader)
 
 
@@ -125,6 +128,8 @@ def with_vectors(options: ReadOptions, references: Mapping[str, Reference]) -> R
 def measured(reader: AnyReader, files: Sequence[FileRef]) -> AnyReader:
     """The reader with the widths of all its list columns: where the type has none, that of the first vector.
 
+    Long lists are read in batches of fewer rows, so that these take no more memory than those of some columns.
+
     Raises
     ------
     NoAnswerError
@@ -133,10 +138,13 @@ def measured(reader: AnyReader, files: Sequence[FileRef]) -> AnyReader:
         If the first one has no elements.
     """
     options = reader.options
-    if not options.vectors or all(width for _, width in options.vectors):
+    if not options.vectors:
         return reader
     widths = tuple((name, width or _first_length(reader, files, name)) for name, width in options.vectors)
-    return replace(reader, options=replace(options, vectors=widths))  # type: ignore[type-var]
+    options = replace(options, vectors=widths)
+    shorter = options.batch_rows * FEW_VALUES // len(options.value_names)
+    options = replace(options, batch_rows=min(options.batch_rows, max(LEAST_BATCH, shorter)))
+    return replace(reader, options=options)  # type: ignore[type-var]
 
 
 def _first_length(reader: BatchReader, files: Sequence[FileRef], name: str) -> int:
