@@ -26,7 +26,7 @@ MEAN = {
     "tau": Key("number"),
     "order": Key("text"),
     "block_by": Key("text"),
-    "joint": Key("text"),
+    "joint": Key("true, false or text"),
     "fine": Key("text"),
     "nan": Key("text"),
     "interval": Key("text"),

@@ -156,12 +156,12 @@ def mean(
     Its level is that of the independent blocks, so it is refused for ``swor``.
 
     With `joint` the radius comes from Minsker's lemma: if the geometric median of K block mean vectors is
-    farther than C r from the mean vector, C = (1 - a)/sqrt(1 - 2 a), more than a K of them are farther than r,
-    each with probability of at most trace(Sigma)/(B r^2). The trace is the sum of robust variances of the
+    farther than C r from the mean vector, C = (1 - a)/sqrt(1 - 2 a), more than a K of them are farther than
+    r, each with probability of at most trace(Sigma)/(B r^2). The trace is the sum of robust variances of the
     coordinates. Distances are Euclidean: bring coordinates of different units to one scale before. Under
     ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is wild in one
     is set aside for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so they hold
-    together. A null in a list makes its row null, a NaN counts by `nan`; memory grows with d 2**17 rows.
+    together. A null in a list makes its row null, a NaN counts by `nan`. Memory grows with d 2**17 rows.
 
     One pass; state 60 kB a column, or 9 kB a column and group. The same data and seed give the same bits on
     any number of threads or workers, and adding files moves no old row into another block.

@@ -128,7 +128,7 @@ def with_vectors(options: ReadOptions, references: Mapping[str, Reference]) -> R
 def measured(reader: AnyReader, files: Sequence[FileRef]) -> AnyReader:
     """The reader with the widths of all its list columns: where the type has none, that of the first vector.
 
-    Long lists are read in batches of fewer rows, so that these take no more memory than those of some columns.
+    Long lists are read in batches of fewer rows: these take no more memory than those of some columns.
 
     Raises
     ------
