@@ -109,7 +109,7 @@ BLOCK_OPTIONS = [
     click.Option(
         ["--block-size"], type=int, metavar="ROWS", help="Rows of a block, instead of their number."
     ),
-    click.Option(["--tau"], type=float, help="Of --scheme swor, in (0, 1/2).  [default: 0.45]"),
+    click.Option(["--tau"], type=float, help="Of the samples, in (0, 1/2).  [default: 0.45]"),
     click.Option(
         ["--order"],
         type=_choice("order"),

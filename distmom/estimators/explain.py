@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
+from distmom.estimators.blocks import needs_passing_rows
 from distmom.estimators.mean import mean, open_data
-from distmom.estimators.mean_plan import plan_mean
+from distmom.estimators.mean_plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.numerics.random import resolve_seed
 
@@ -37,9 +38,11 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     dict
         ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
         ``n_units``, ``largest_unit_bytes``, ``scheme``, ``n_blocks``, ``block_size``, ``fine_blocks``,
-        ``rows_drawn``, ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``,
-        ``skipped`` (files whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence
-        where block sizes depend on how many rows pass, which only a run can tell.
+        ``repeats`` (where there are several partitions), ``contamination`` (rows or units that the interval
+        allows for), ``rows_drawn`` (by all samples together) and ``rows_drawn_per_row``,
+        ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``, ``skipped`` (files
+        whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence where blocks depend on
+        how many rows pass, which only a run can tell.
 
     Raises
     ------
@@ -67,18 +70,19 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     read_options = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
     source, read = open_data(data, column, *read_options, joint=bool(wanted["joint"]))
     source.reader(read)  # names and the condition are checked with the filter still in place
-    sampled_filter = chosen.scheme == "swor" and read.where is not None
-    counted = replace(read, where=None) if sampled_filter else read
-    in_memory = not hasattr(source, "root")
+    filter_counts = needs_passing_rows(chosen) and read.where is not None
+    counted = replace(read, where=None) if filter_counts else read
+    in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
-        plan = plan_mean(source, counted, chosen, seed, executor, None)
+        share = column_share(source, counted)
+        plan = plan_mean(source, counted, chosen, seed, executor, None, share)
         told = plan.describe(executor)
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]
     told["filter"] = (
         "the rows that pass the filter are counted when it runs; the numbers here are those without it"
-        if sampled_filter
+        if filter_counts
         else None
     )
     return told

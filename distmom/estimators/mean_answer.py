@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.contamination import counted_as
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
+from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule import BlockSource, answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule_repeated import answer_repeated
+from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.labels import file_cell, file_key
@@ -40,7 +43,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
         shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
-        if plan.options.scheme == "swor":
+        if plan.options.scheme in SAMPLING:
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)
@@ -103,18 +106,22 @@ def _partition_results(
     plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
 ) -> list[MeanResult]:
     """Answers of the rule for one column."""
-    rows, cells, source = row_and_cell_blocks(plan, state.moments.at(c))
+    moments = state.moments.at(c)
+    rows, cells, source = row_and_cell_blocks(plan, moments)
     values = state.samples[c].values
-    answer = answer_rule(
-        rows,
-        values,
-        np.isfinite(state.samples[c].keys).sum(axis=1),
-        plan.options.confidence_level,
-        files=cells,
-        n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        block_source=source,
-        intervals=("order", "exact"),
-    )
+    n_values = np.isfinite(state.samples[c].keys).sum(axis=1)
+    level = plan.options.confidence_level
+    shared_options: Any = {
+        "files": cells,
+        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+        "outlying": plan.blocks.outlying,
+    }
+    layout = plan.blocks.layout
+    if layout.repeats > 1:
+        every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(shared), layout.repeats, -1))
+        answer = answer_repeated(every, values, n_values, level, **shared_options)
+    else:
+        answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
     suspects = files_of_cells(plan, answer)
     filled = (rows.count > 0).sum(axis=1) if source == "units" else None
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
@@ -134,13 +141,14 @@ def _partition_results(
 
 
 def row_and_cell_blocks(plan: MeanPlan, moments: Moments) -> tuple[Moments, Moments | None, BlockSource]:
-    """The row blocks, the cells of whole files (None where there are too few), and what the former hold."""
+    """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
     layout = plan.blocks.layout
     if isinstance(layout, NoRowBlocks):
         return moments, None, "units"
     n = layout.n_blocks
     cells = moments.at((..., slice(n, None))) if plan.blocks.n_cells else None
-    return moments.at((..., slice(n))), cells, "stored" if isinstance(layout, StoredBlocks) else "rows"
+    rows = moments.at((..., slice(n // layout.repeats)))
+    return rows, cells, "stored" if isinstance(layout, StoredBlocks) else "rows"
 
 
 def plain_mean(blocks: Moments, rounded: float) -> float:
@@ -182,7 +190,8 @@ def _result(
     n_blocks = int(answer.n_blocks[g])
     status = Status(int(answer.status[g]))
     width = int(answer.block_rows[g].astype(bool).sum())
-    notes = notes_of(plan, answer, g, n_units)
+    same = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
+    notes = (*same, *notes_of(plan, answer, g, n_units))
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()
@@ -193,7 +202,9 @@ def _result(
     kind = interval_kind(plan, n_blocks, plan.options.delta)
     if kind == "paper":
         level = None
-        interval, reason = _paper_interval(plan, sigma2, estimate, n_blocks, shared["n_used"])
+        interval, reason = _paper_interval(
+            plan, sigma2, estimate, n_blocks, shared["n_used"], bool(answer.constant[g])
+        )
     else:
         interval, reason, level = shown_interval(answer.intervals, g, kind)
     good = np.isfinite(answer.path_estimate[g])
@@ -220,15 +231,22 @@ def _result(
         accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,
+        repeats=plan.blocks.layout.repeats,
         **shared,
     )
 
 
 def interval_kind(plan: MeanPlan, n_blocks: int, delta: float) -> str:
-    """The interval to show: order statistics unless a given number of blocks is too small for them."""
+    """The interval to show: order statistics unless a given number of blocks is too small for them.
+
+    Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
+    median of a block mean may be far from the mean.
+    """
     wanted = plan.options.interval
     if wanted != "auto":
         return wanted
+    if plan.options.repeats > 1 or plan.options.contamination is not None:
+        return "exact"
     fixed = plan.blocks.n_blocks is not None
     return "exact" if fixed and n_blocks < least_order_blocks(delta) else "order"
 
@@ -251,12 +269,12 @@ def shown_interval(
 
 
 def _paper_interval(
-    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int
+    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int, constant: bool
 ) -> tuple[tuple[float, float] | None, str | None]:
     """The closed form of the proposition, at the number of blocks it prescribes."""
     if sigma2 is None or not np.isfinite(sigma2) or not np.isfinite(estimate):
         return None, REASON_WORDS[NoInterval.NO_ANSWER]
-    if sigma2 == 0.0:
+    if sigma2 == 0.0 and not constant:
         return None, REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
     try:
         prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
@@ -272,6 +290,8 @@ def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) ->
     """Notices about a group's number of blocks or units."""
     notes = []
     wanted = plan.blocks.n_blocks
+    if plan.options.contamination is not None:
+        notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
     if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):

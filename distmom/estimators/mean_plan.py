@@ -13,13 +13,15 @@ from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import SkippedFile
 from distmom.errors import NoAnswerError
-from distmom.estimators.blocks import Blocks, choose_blocks, needs_row_counts
+from distmom.estimators.blocks import Blocks, choose_blocks, needs_passing_rows, needs_row_counts
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
+from distmom.numerics.labels import table_bytes
 from distmom.numerics.leaf import LEAF_ROWS
 from distmom.numerics.swor import SworTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import StoredBlocks, SworBlocks
+from distmom.reductions.layouts import RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 """Below both, NumPy does the work: importing compiled kernels would take longer than all of it."""
+
+DRAW_BYTES = 24
+"""Bytes for each row that a block draws from a leaf."""
 
 LARGE_FILE = 64_000_000
 """Files above this size are cut into several units, for which their rows must be counted."""
@@ -52,6 +57,7 @@ class MeanPlan:
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Numbers for people who look before they run."""
         layout = self.blocks.layout
+        drawn = self._rows_drawn()
         return {
             "n_files": len(self.files),
             "n_bytes": self.n_bytes,
@@ -61,8 +67,11 @@ class MeanPlan:
             "scheme": self.options.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,
-            "fine_blocks": layout.n_blocks or self.blocks.n_cells,
-            "rows_drawn": self._rows_drawn(),
+            "fine_blocks": layout.n_blocks // layout.repeats or self.blocks.n_cells,
+            "repeats": layout.repeats if layout.repeats > 1 else None,
+            "contamination": self.blocks.outlying if self.options.contamination is not None else None,
+            "rows_drawn": drawn,
+            "rows_drawn_per_row": None if drawn is None or not self.n_rows else round(drawn / self.n_rows, 3),
             "projected_memory_per_process": in_words(self.unit_memory * executor.threads_per_process),
             "threads": executor.threads,
             "engine": "compiled" if self.reduction.compiled else "numpy",
@@ -81,11 +90,14 @@ def plan_mean(
     seed: int,
     executor: Executor,
     progress: Progress | None,
+    share: float,
 ) -> MeanPlan:
-    """Check the options against the data, count rows where that is needed, and cut the work."""
+    """Check the options against the data, count rows where that is needed, and cut the work.
+
+    ``share`` is the `column_share` of what is read.
+    """
     reader = source.reader(read)
     files = source.files
-    share = column_share(source, read)
     census = _census(source, options, share, executor)
     if census is not None and census.bad:
         good = census.rows >= 0
@@ -94,15 +106,16 @@ def plan_mean(
     n_rows = None if census is None else int(census.rows.sum())
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
-    n_valid = None
-    if options.scheme == "swor" and read.where is not None:
-        bare = source.reader(replace(read, columns=(), by=()))
-        n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
-        if n_valid == 0:
-            raise NoAnswerError("no rows left after the filter; check where")
+    n_valid = _passing_rows(source, read, files, options, executor, progress)
     grouped = bool(read.by)
     blocks = choose_blocks(
-        options, seed=seed, n_files=len(files), grouped=grouped, n_rows=n_rows, n_valid=n_valid
+        options,
+        seed=seed,
+        n_files=len(files),
+        grouped=grouped,
+        n_rows=n_rows,
+        n_valid=n_valid,
+        n_units=len(files) if options.block_by == "file" else None,
     )
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
@@ -114,7 +127,7 @@ def plan_mean(
         grouped,
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
-        compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
+        compiled=worth_compiling(files, share),
         joint=bool(options.joint),
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
@@ -137,7 +150,7 @@ def plan_mean(
         skipped=() if census is None else census.bad,
         n_rows=n_rows,
         n_bytes=int(n_bytes * share),
-        unit_memory=_unit_memory(reader.options, reduction),
+        unit_memory=_unit_memory(reader.options, reduction, n_rows),
     )
     worst = max(units, key=lambda u: u.n_bytes) if units else None
     name = worst.name if worst is not None else "the data"
@@ -145,10 +158,33 @@ def plan_mean(
     return plan
 
 
+def worth_compiling(files: Sequence[FileRef], share: float) -> bool:
+    """Whether compiled kernels shall do the work."""
+    return sum(f.size for f in files) * share > SMALL_BYTES or len(files) > SMALL_FILES
+
+
+def _passing_rows(
+    source: Source,
+    read: ReadOptions,
+    files: tuple[FileRef, ...],
+    options: MeanOptions,
+    executor: Executor,
+    progress: Progress | None,
+) -> int | None:
+    """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
+    if read.where is None or not needs_passing_rows(options):
+        return None
+    bare = source.reader(replace(read, columns=(), by=()))
+    n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
+    if n_valid == 0:
+        raise NoAnswerError("no rows left after the filter; check where")
+    return n_valid
+
+
 def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:
     """Rows of each file, if anything depends on them."""
     large = any(f.size * share > LARGE_FILE for f in source.files)
-    if needs_row_counts(options) or large or not hasattr(source, "root"):
+    if needs_row_counts(options) or large or (source.in_memory and not source.one_pass):
         return count_rows(source, executor, options.on_bad_file)
     return None
 
@@ -162,12 +198,22 @@ def column_share(source: Source, read: ReadOptions) -> float:
     return float(measure(tuple({*read.columns, *read.by, *where})))
 
 
-def _unit_memory(read: ReadOptions, reduction: BlockMeans) -> int:
+def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
     width = 8 * (len(read.value_names) + 2 * len(read.by)) + 8
     batch = 4 * read.batch_rows * width
-    leaf = 4 * LEAF_ROWS * width
+    leaf = 4 * LEAF_ROWS * width + _draw_memory(reduction, n_rows)
     return batch + leaf + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
+
+
+def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
+    """Bytes that say which rows of a leaf belong to which block: tables of permutations, or drawn rows."""
+    layout = reduction.layout
+    if isinstance(layout, (RandomBlocks, RepeatedBlocks)):
+        return layout.repeats * table_bytes(layout.n_fine)
+    if isinstance(layout, SworBlocks) and n_rows:
+        return DRAW_BYTES * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
+    return 0
 
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:

@@ -28,10 +28,7 @@ JOINT = ("geometric", "coordinatewise")
 
 NOT_YET = (
     "block_by columns",
-    "scheme='monte_carlo'",
     "chunk_rows",
-    "repeats",
-    "contamination",
     "weights",
 )
 
@@ -58,6 +55,11 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "its blocks share rows, so their order statistics cover only the "
         "median given the data; use interval='exact'",
     ),
+    (
+        "scheme='monte_carlo'",
+        "interval='paper'",
+        "the paper has no bound for samples with replacement; use interval='exact'",
+    ),
     ("order='stored'", "block_by", "both say which rows form a block; drop one"),
     ("order='stored'", "chunk_rows", "stored blocks are contiguous already; drop chunk_rows"),
     ("order='stored'", "repeats", "there is only one way to cut rows as they are stored; drop repeats"),
@@ -65,7 +67,6 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("block_by", "repeats", "units are put into blocks once; drop repeats"),
     ("block_by", "fine", "units are put into a fixed number of cells; drop fine"),
     ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
-    ("repeats", "contamination", "the bound of repeated partitions has no outlying blocks; drop one"),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
     (
         "repeats",
@@ -78,6 +79,7 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
     ("weights", "joint", "the radius for vectors is that of unweighted means; drop one"),
     ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
+    ("repeats", "joint", "the radius for vectors is that of one partition; drop repeats"),
     ("joint", "n_blocks='paper'", "the proposition is for single means; use n_blocks='auto' or a number"),
     (
         "joint='geometric'",

@@ -68,7 +68,7 @@ def file_ball(found: FileSet, first: NDArray[np.int64], given: Answer, delta: fl
         _scores(found.ladder.levels, delta),
         False,
     )
-    constant = found.finest.se[first] == 0.0
+    constant = (found.finest.se[first] == 0.0) & ~found.finest.blocks.constant[first]
     return _of(best, np.where(constant, int(NoInterval.CONSTANT_BLOCKS), 0))
 
 

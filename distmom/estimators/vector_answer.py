@@ -22,9 +22,10 @@ from distmom.estimators.mean_answer import (
     why_no_answer,
 )
 from distmom.estimators.mean_plan import MeanPlan
+from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.vector_radius import ball_of, vector_median
 from distmom.estimators.vector_samples import sampled_vectors
 from distmom.numerics.moments import Moments
@@ -52,7 +53,7 @@ def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> lis
         }
         for g, group in enumerate(groups_of(plan, state, by))
     ]
-    sampled = plan.options.scheme != "partition"
+    sampled = plan.options.scheme in SAMPLING
     results = (sampled_vectors if sampled else _partition_vectors)(plan, state, shared)
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(why_no_answer(results[0], plan))
@@ -75,6 +76,7 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
         files=None if cells is None else _vectors(cells),
         n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
         block_source=source,
+        outlying=plan.blocks.outlying,
         intervals=("ball",) if geometric else ("order", "exact", "ball"),
         n_columns=n_columns,
     )
@@ -150,8 +152,8 @@ def _errors(
     plan: MeanPlan, answer: RuleAnswer, mine: slice, n_blocks: int, estimate: Floats, delta: float
 ) -> dict[str, Any]:
     """Radius or intervals, the reason where there are none, and the trace."""
-    ruined = int(answer.n_ruined[mine.start]) if plan.blocks.n_blocks is not None else 0
-    ball = ball_of(answer, mine, ruined)
+    fixed = plan.blocks.n_blocks is not None
+    ball = ball_of(answer, mine, max(int(answer.n_ruined[mine.start]), plan.blocks.outlying) if fixed else 0)
     fields: dict[str, Any] = {"trace": ball.trace, "radius": None, "intervals": None}
     if plan.options.interval == "none":
         return fields | {"interval_kind": "none", "interval_reason": REASON_WORDS[NoInterval.NOT_WANTED]}
@@ -172,8 +174,16 @@ def _errors(
 
 
 def _about(answer: RuleAnswer, mine: slice, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Which coordinates are carried by few rows, if not all are."""
+    """Which coordinates have only one value, or are carried by few rows if not all are."""
+    notes = []
+    same = answer.constant[mine] & (answer.n_used[mine] > 1)
     few = (answer.status[mine] & int(Status.CARRIED_BY_FEW_ROWS)) > 0
-    if few.all() or not few.any():
-        return ()
-    return (f"carried by few rows: {listed(np.array(columns)[few].tolist())}",)
+    if same.any():
+        notes.append(f"{_names(columns, same)}: {ALL_EQUAL}")
+    if few.any() and not few.all():
+        notes.append(f"carried by few rows: {_names(columns, few)}")
+    return tuple(notes)
+
+
+def _names(columns: tuple[str, ...], some: NDArray[np.bool_]) -> str:
+    return listed(name for name, chosen in zip(columns, some, strict=True) if chosen)

@@ -41,8 +41,8 @@ class Ball:
         Their used rows.
     spread : ndarray, shape (d,)
         Standard deviation of a mean of a block of average size.
-    n_ruined : int
-        Blocks that count as arbitrary.
+    n_arbitrary : int
+        Blocks that may be anywhere, or are ruined and left out.
     code : NoInterval
         Why there is no radius.
     """
@@ -50,7 +50,7 @@ class Ball:
     points: Floats
     rows: NDArray[np.int64]
     spread: Floats
-    n_ruined: int
+    n_arbitrary: int
     code: NoInterval
 
     @property
@@ -74,11 +74,11 @@ class Ball:
         k = self.rows.size
         size = np.sort(self.rows).astype(np.float64)
         equal = bool(size[-1] <= NEARLY_EQUAL * size[0])
-        # of unequal blocks the ruined ones are taken to be the largest
-        smaller = size[:1] if equal else size[: k - self.n_ruined]
+        # of unequal blocks the arbitrary ones are taken to be the largest
+        smaller = size[:1] if equal else size[: max(k - self.n_arbitrary, 1)]
         with np.errstate(over="ignore", invalid="ignore"):
             variance = float((self.spread**2).sum() * (size.mean() / smaller).mean())
-            factor = vector_factor(k, delta, self.n_ruined, equal=equal)
+            factor = vector_factor(k, delta, self.n_arbitrary, equal=equal)
             away = vector_median(self.points, True, True)[0] - estimate
             radius = factor * math.sqrt(variance) + math.sqrt(float((away**2).sum()))
         if not math.isfinite(factor):
@@ -88,7 +88,7 @@ class Ball:
         return radius, None
 
 
-def ball_of(answer: RuleAnswer, mine: slice, n_ruined: int) -> Ball:
+def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int) -> Ball:
     """The ball of the vector whose columns are the groups `mine` of the rule's answer."""
     filled = answer.ball_rows[mine.start] > 0
     codes = answer.ball_reason[mine]
@@ -96,7 +96,7 @@ def ball_of(answer: RuleAnswer, mine: slice, n_ruined: int) -> Ball:
     telling = codes[codes != NoInterval.CONSTANT_BLOCKS] if not _all_constant(codes) else codes
     code = NoInterval(int(telling.max()))
     points = np.ascontiguousarray(answer.ball_means[mine][:, filled].T)
-    return Ball(points, answer.ball_rows[mine.start][filled], answer.ball_spread[mine], n_ruined, code)
+    return Ball(points, answer.ball_rows[mine.start][filled], answer.ball_spread[mine], n_arbitrary, code)
 
 
 def _all_constant(codes: NDArray[np.int64]) -> bool:

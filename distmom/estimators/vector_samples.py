@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval
+from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval
 from distmom.estimators.vector_radius import vector_median
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
+from distmom.report.words import listed
 from distmom.theory import (
     mean_variance,
     resampled_halfwidth,
@@ -30,8 +32,8 @@ Floats = NDArray[np.float64]
 def sampled_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, Any]]) -> list[VectorResult]:
     """The median of the mean vectors of the samples, for each group.
 
-    The errors take the lower median of the blocks' variances as the variance of a row, in each coordinate.
-    The bounds are those for the smallest block and for all used rows as population.
+    The errors take the lower median of the blocks' variances as the variance of a row, in each coordinate;
+    the bounds are those of `sampled_answer` for one column.
     """
     n_blocks = plan.blocks.layout.n_blocks
     results = []
@@ -45,6 +47,7 @@ def sampled_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, Any
         finite = k > 0 and ruined <= (k + 1) // 2 - 1
         estimate, gap = vector_median(points, plan.options.joint == "geometric", finite)
         whole = state.moments.mean[:, g, n_blocks]
+        constant = np.isfinite(whole) & (state.moments.m2[:, g, n_blocks] == 0.0) & (fields["n_used"] > 1)
         missing = n_blocks - k
         results.append(
             VectorResult(
@@ -56,30 +59,44 @@ def sampled_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, Any
                 n_ruined_blocks=ruined,
                 plain_estimate=whole.copy() if fields["n_used"] else np.full(whole.shape, math.nan),
                 block_estimates=points,
-                notes=(f"{missing} of {n_blocks} samples hold no used row of this group and are left out",)
-                if 0 < missing < n_blocks
-                else (),
-                **_errors(plan, blocks, ruined, estimate, fields["n_used"]),
+                notes=tuple(_notes(missing, n_blocks, constant, fields["columns"])),
+                **_errors(plan, blocks, ruined, estimate, fields["n_used"], constant),
                 **fields,
             )
         )
     return results
 
 
-def _errors(plan: MeanPlan, blocks: Moments, ruined: int, estimate: Floats, n_used: int) -> dict[str, Any]:
+def _notes(
+    missing: int, n_blocks: int, constant: NDArray[np.bool_], columns: tuple[str, ...]
+) -> Iterator[str]:
+    if constant.any():
+        names = listed(name for name, same in zip(columns, constant, strict=True) if same)
+        yield f"{names}: {ALL_EQUAL}"
+    if 0 < missing < n_blocks:
+        yield f"{missing} of {n_blocks} samples hold no used row of this group and are left out"
+
+
+def _errors(
+    plan: MeanPlan,
+    blocks: Moments,
+    ruined: int,
+    estimate: Floats,
+    n_used: int,
+    constant: NDArray[np.bool_],
+) -> dict[str, Any]:
     """Radius or intervals, the reason where there are none, and the trace."""
     sigma2 = _row_variances(blocks)
     kind = "none" if plan.options.interval == "none" else "exact"
     fields = {"trace": float(sigma2.sum()), "interval_kind": kind, "radius": None, "intervals": None}
-    reason = _why_not(plan, sigma2, ruined, estimate)
+    reason = _why_not(plan, sigma2, ruined, estimate, bool(constant.all()))
     if reason is not None:
         return {**fields, "interval_reason": reason}
     count = blocks.count[0]
     k, size = int(count.size), int(count.min())
     replacement = plan.options.scheme == "monte_carlo"
-    population = max(n_used, size)
-    inverse = row_inverse_inclusion(population, size, replacement=replacement)
-    variances = [mean_variance(float(s), size, population if replacement else None) for s in sigma2]
+    inverse = row_inverse_inclusion(n_used, int(count.max()), replacement=replacement)
+    variances = [mean_variance(float(s), size, n_used if replacement else None) for s in sigma2]
     delta = plan.options.delta
     if plan.options.joint == "geometric":
         radius = resampled_vector_factor(k, inverse, delta) * math.sqrt(sum(variances))
@@ -95,7 +112,7 @@ def _vacuous(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "interval_reason": reason}
 
 
-def _why_not(plan: MeanPlan, sigma2: Floats, ruined: int, estimate: Floats) -> str | None:
+def _why_not(plan: MeanPlan, sigma2: Floats, ruined: int, estimate: Floats, constant: bool) -> str | None:
     if plan.options.interval == "none":
         return REASON_WORDS[NoInterval.NOT_WANTED]
     if not np.isfinite(estimate).all():
@@ -104,7 +121,7 @@ def _why_not(plan: MeanPlan, sigma2: Floats, ruined: int, estimate: Floats) -> s
         return "the bound for samples does not allow for ruined blocks"
     if np.isnan(sigma2).any():
         return "samples of one row show no spread"
-    return REASON_WORDS[NoInterval.CONSTANT_BLOCKS] if not sigma2.any() else None
+    return None if sigma2.any() or constant else REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
 
 
 def _row_variances(blocks: Moments) -> Floats:

@@ -52,6 +52,8 @@ class MemoryLake:
     files: tuple[FileRef, ...]
     partition_names: tuple[str, ...] = ()
     n_ignored: int = 0
+    in_memory = True
+    one_pass = False
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
@@ -73,12 +75,14 @@ class MemoryLake:
         NoAnswerError
             If the length of a list column is looked for and no row has one.
         """
+        return measured(self.checked(options), self.files)
+
+    def checked(self, options: ReadOptions) -> MemoryReader:
+        """As `reader`, without a look at the rows: lists whose type does not tell their length have 0."""
         options, _ = settle(options, (), self._schemas, "the data")
         names = dict.fromkeys(name for name, _ in roles_of(options))
-        reader = MemoryReader(
-            options, self.n_rows, self.n_bytes, {name: self.columns[name] for name in names}
-        )
-        return measured(reader, self.files)
+        columns = {name: self.columns[name] for name in names}
+        return MemoryReader(options, self.n_rows, self.n_bytes, columns)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         yield self.files[0], self.schema()

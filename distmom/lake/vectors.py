@@ -118,8 +118,11 @@ def _lists(array: pa.Array) -> _Lists:
 
 
 def with_vectors(options: ReadOptions, references: Mapping[str, Reference]) -> ReadOptions:
-    """The options with the list columns among those asked for, and their widths where the type has them."""
-    if options.vectors is None:
+    """The options with the list columns among those asked for, and their widths where the type has them.
+
+    Options that have list columns already are those of a reader, and stay.
+    """
+    if options.vectors is None or options.vectors:
         return options
     found = [references[name] for name in options.columns if name in references]
     return replace(options, vectors=tuple((r.column, r.width) for r in found if r.kind == "vector"))

@@ -34,6 +34,10 @@ class DyadicTree(Generic[S]):
     merge : callable
         ``merge(left, right) -> state``; called with the left node first, and only on siblings.
 
+    Attributes
+    ----------
+    n : int
+
     Notes
     -----
     A node is merged as soon as its sibling is there, so pushes that are nearly in order hold O(log n) states.
@@ -50,7 +54,7 @@ class DyadicTree(Generic[S]):
     def __init__(self, n: int, merge: Callable[[S, S], S]) -> None:
         if n < 1:
             raise ValueError(f"a tree needs at least one leaf, not {n}")
-        self._n = n
+        self.n = n
         self._merge = merge
         self._top = (n - 1).bit_length()
         self._waiting: dict[tuple[int, int], S | None] = {}
@@ -61,6 +65,11 @@ class DyadicTree(Generic[S]):
         return len(self._waiting)
 
     @property
+    def waiting(self) -> dict[tuple[int, int], S | None]:
+        """The nodes held, each the merge of all that was pushed below it."""
+        return dict(self._waiting)
+
+    @property
     def complete(self) -> bool:
         """Whether every leaf has come."""
         return (self._top, 0) in self._waiting
@@ -69,17 +78,17 @@ class DyadicTree(Generic[S]):
     def root(self) -> S | None:
         """The merge of all leaves; ``None`` if all were ``None``. ValueError while leaves are missing."""
         if not self.complete:
-            raise ValueError(f"not all of the {self._n} leaves have been pushed")
+            raise ValueError(f"not all of the {self.n} leaves have been pushed")
         return self._waiting[self._top, 0]
 
     def push(self, level: int, index: int, state: S | None) -> None:
         """Add node ``(level, index)``; ValueError if it lies outside the tree or repeats a waiting node."""
-        if index < 0 or level < 0 or index << level >= self._n:
-            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self._n} leaves")
+        if index < 0 or level < 0 or index << level >= self.n:
+            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self.n} leaves")
         level, index = min(level, self._top), index if level <= self._top else 0
         while level < self._top:
             sibling = (level, index ^ 1)
-            if index & 1 or (index + 1) << level < self._n:
+            if index & 1 or (index + 1) << level < self.n:
                 if sibling not in self._waiting:
                     break
                 other = self._waiting.pop(sibling)

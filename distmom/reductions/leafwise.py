@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS
 from distmom.numerics.moments import Moments
-from distmom.numerics.sample import RowSample, leaf_sample
+from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import LeafCutter, Mask, Rows
@@ -84,7 +85,7 @@ class LeafwiseMeans:
         blocks = []
         for rows in columns:
             blocks.append(self._moments(rows))
-            if not np.isfinite(blocks[-1].mean[:, -1]).all():
+            if not all(map(isfinite, blocks[-1].mean[:, -1].tolist())):
                 return None
         return blocks
 
@@ -93,8 +94,9 @@ class LeafwiseMeans:
 
     def _offer(self, number: int, columns: list[LeafRows]) -> None:
         if self._samplers:
+            number_of_leaf = columns[0].place.first_row // LEAF_ROWS
             for c, rows in zip(self._spec.sets[number], columns, strict=True):
-                self._samplers[c].offer(self._key, rows)
+                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
@@ -111,36 +113,3 @@ def _stacked(columns: list[Moments]) -> Moments:
         return columns[0].at(None)
     count, mean, m2 = zip(*columns, strict=True)
     return Moments(np.stack(count), np.stack(mean), np.stack(m2))
-
-
-class LeafSampler:
-    """Collects the row sample of one column, merging only once enough new rows have come."""
-
-    def __init__(self, size: int, *, compiled: bool) -> None:
-        self._size = size
-        self._compiled = compiled
-        self._sample = RowSample.empty(1, size)
-        self._fresh: list[RowSample] = []
-        self._n_fresh = 0
-
-    def offer(self, key: np.uint64, leaf: LeafRows) -> None:
-        """Offer the rows of the next leaf of the file with this key."""
-        below = float(self._sample.keys[0, -1])
-        number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
-        keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled)
-        if keys.size:
-            self._fresh.append(RowSample(keys[None, :], leaf.x[rows][None, :]))
-            self._n_fresh += keys.size
-            if self._n_fresh >= self._size // 2:
-                self._settle()
-
-    def _settle(self) -> None:
-        fresh = RowSample(*(np.concatenate(arrays, axis=1) for arrays in zip(*self._fresh, strict=True)))
-        self._sample = self._sample.merge(fresh)
-        self._fresh, self._n_fresh = [], 0
-
-    def result(self) -> RowSample:
-        """The sample of all rows offered."""
-        if self._fresh:
-            self._settle()
-        return self._sample

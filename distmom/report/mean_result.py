@@ -33,6 +33,7 @@ _SHOWN = (
     "scheme",
     "interval_reason",
     "achieved_level",
+    "repeats",
     "n_set_aside",
     "other_estimate",
     "accused_files",
@@ -65,18 +66,21 @@ class MeanResult(Result):
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
     n_blocks : int
+        Blocks of the answer; of one partition, where there are several.
+    repeats : int
+        Partitions.
     block_size : (int, int)
         Used rows of the smallest and of the largest block.
     n_ruined_blocks : int
-        Blocks whose mean is not finite.
+        Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
-        ``partition`` or ``swor``.
+        ``partition``, ``swor`` or ``monte_carlo``.
     block_estimates : ndarray of float64
-        The block means whose lower median is the estimate.
+        The block means whose lower median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
         Estimate at every number of blocks tried.
     accused_files : tuple of str
@@ -112,6 +116,7 @@ class MeanResult(Result):
     block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
+    repeats: int = 1
     other_estimate: float | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -142,6 +147,7 @@ class MeanResult(Result):
                 "n_nan": self.n_nan,
                 "n_inf": self.n_inf,
                 "n_blocks": self.n_blocks,
+                "repeats": self.repeats,
                 "block_size_min": self.block_size[0],
                 "block_size_max": self.block_size[1],
                 "n_ruined_blocks": self.n_ruined_blocks,
@@ -172,3 +178,25 @@ class MeanResult(Result):
         if self.other_estimate is not None:
             found.append(TWO_STORIES)
         return found + accused(self.accused_files)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Draw the block means there, and nothing else. By default a figure is made.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.plot import plot_mean
+
+        return plot_mean(self, ax)

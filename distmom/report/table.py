@@ -27,6 +27,7 @@ _WHOLE = (
     "n_nan",
     "n_inf",
     "n_blocks",
+    "repeats",
     "block_size_min",
     "block_size_max",
     "n_ruined_blocks",

@@ -106,31 +106,6 @@ def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: floa
     return _least_radius(ranks, n_blocks, p)
 
 
-@lru_cache(maxsize=1024)
-def repeated_vector_factor(n_blocks: int, delta: float) -> float:
-    """As `vector_factor`, for the geometric median over repeated random partitions into K blocks each.
-
-    Notes
-    -----
-    The share of bad blocks over all partitions exceeds alpha > p with probability of at most
-    exp(-K kl(alpha | p)), whatever their number (as in `repeated_p`, which is alpha = 1/2).
-
-    Examples
-    --------
-    >>> round(repeated_vector_factor(200, 0.01) * 200**0.5, 1)
-    33.3
-    """
-    import numpy as np
-
-    check_count("n_blocks", n_blocks)
-    check_delta(delta)
-    alphas = np.arange(1, MOST_RANKS) / (2.0 * MOST_RANKS)
-    p = np.array([_chernoff_p(float(alpha), -math.log(delta) / n_blocks) for alpha in alphas])
-    good = p > 1e-300
-    constant = (1.0 - alphas) / np.sqrt(1.0 - 2.0 * alphas)
-    return float((constant[good] / np.sqrt(p[good])).min(initial=math.inf))
-
-
 def vector_level(levels: Sequence[int], delta: float) -> int:
     """Number of blocks, among `levels`, whose radius is least for large blocks (the smallest of equals).
 
@@ -140,17 +115,6 @@ def vector_level(levels: Sequence[int], delta: float) -> int:
     (5, 9)
     """
     return min(levels, key=lambda level: (level * vector_factor(int(level), delta) ** 2, level))
-
-
-def _chernoff_p(alpha: float, exponent: float) -> float:
-    """Largest p < alpha with kl(alpha | p) >= exponent, by bisection in log p; errs downwards."""
-    low, high = math.log(alpha) - (exponent + 1.0) / alpha, math.log(alpha)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        p = math.exp(middle)
-        kl = alpha * (math.log(alpha) - middle) + (1.0 - alpha) * (math.log1p(-alpha) - math.log1p(-p))
-        low, high = (middle, high) if kl >= exponent else (low, middle)
-    return math.exp(low)
 
 
 def _ranks(least: int, most: int) -> NDArray[Any]:

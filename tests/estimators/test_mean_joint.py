@@ -223,11 +223,19 @@ def test_no_radius_and_why() -> None:
     found = dm.mean(flat, joint=True, rng=0)
     assert found.radius is not None and found.estimate[1] == 7.0 and found.status == ("ok",)
     by_columns = dm.mean(flat, joint="coordinatewise", rng=0)
+    assert by_columns.intervals[1].tolist() == [7.0, 7.0] and np.ptp(by_columns.intervals[0]) > 0.1
+    assert found.notes == by_columns.notes and found.notes[0].startswith("1: all values are equal")
+    for options in ({}, {"n_blocks": 5}, {"scheme": "swor", "n_blocks": 5, "block_size": 30}):
+        constant = dm.mean(np.ones((200, 2)), joint=True, rng=0, **options)
+        assert constant.estimate.tolist() == [1.0, 1.0] and constant.trace == constant.radius == 0.0
+        assert constant.notes[0].startswith("0, 1: all values are equal")
+    rare = np.column_stack([x[:, 0], np.arange(2_000) == 77, np.arange(2_000) == 5])
+    found = dm.mean(rare[:, 1:], joint=True, n_blocks=5, rng=0)
+    assert found.radius is None and "constant" in found.interval_reason
+    by_columns = dm.mean(rare, joint="coordinatewise", n_blocks=63, rng=0)
     assert np.isnan(by_columns.intervals[1]).all() and np.isfinite(by_columns.intervals[0]).all()
     assert "constant" in by_columns.interval_reason
-    constant = dm.mean(np.ones((200, 2)), joint=True, n_blocks=5, rng=0)
-    assert constant.estimate.tolist() == [1.0, 1.0] and constant.trace == 0.0
-    assert constant.radius is None and "constant" in constant.interval_reason
+    assert dm.mean(rare, joint=True, n_blocks=63, rng=0).radius > 0.0
     x[:1_500:3, 1] = np.inf
     for n_blocks in (5, "auto"):
         with pytest.raises(dm.NoAnswerError, match=r"'0, 1'.*ruined.*500 infinite"):

@@ -165,7 +165,8 @@ def test_a_constant_column_does_not_take_the_blocks_of_the_others():
     sample, n_sample = padded(samples)
     found = answer_rule(stacked(rows), sample, n_sample, 0.99, n_columns=2, intervals=("ball",))
     assert found.n_blocks[0] == 35 and found.contradicted.all() and found.estimate[0] == 0.1
-    assert list(found.ball_reason) == [NoInterval.CONSTANT_BLOCKS, NoInterval.GIVEN]
+    assert list(found.ball_reason) == [NoInterval.GIVEN] * 2 and found.constant.tolist() == [True, False]
+    assert found.ball_spread[0] == 0.0 < found.ball_spread[1]
     sparse, _, samples = make_vector(1, 12000, [("rare", "none"), ("normal", "rows")], 945, 60, "stratified")
     sample, n_sample = padded(samples)
     found = answer_rule(stacked(sparse), sample, n_sample, 0.99, n_columns=2)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from small_leaves import LEAF
 
-from distmom.numerics.labels import file_cell, file_key, label_table, labels, stored_labels
+from distmom.numerics.labels import file_cell, file_key, label_table, labels, repeat_seed, stored_labels
 from distmom.numerics.random import stream_key
 from distmom.numerics.swor import SworTree
 from distmom.numerics.swor_leaf import leaf_sample
@@ -20,6 +20,7 @@ from distmom.numerics.tree import DyadicTree
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
 from distmom.reductions.leaves import Rows
+from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.state import MeanState
 
 
@@ -120,6 +121,8 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
             return [[b] for b in blocks.tolist()]
 
         return random
+    if isinstance(layout, RepeatedBlocks):
+        return _repeated_places(layout, spec.seed)
     if isinstance(layout, StoredBlocks):
         total = sum(f.n_rows for f in files)
         return lambda number, file, first: [
@@ -129,10 +132,29 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
     return _sampled_places(layout, files)
 
 
+def _repeated_places(layout: RepeatedBlocks, seed: int) -> Callable[[int, File, int], list[list[int]]]:
+    """Each partition has a seed, which keys its permutations and, with the file's own key, its runs."""
+    n_kept = layout.n_fine // layout.width
+
+    def repeated(number: int, file: File, first: int) -> list[list[int]]:
+        own = file_key(seed, file.path)
+        sets = []
+        for r in range(layout.repeats):
+            seed_r = repeat_seed(layout.seed, r)
+            key = own if r == 0 else file_key(seed_r, str(int(own)))
+            blocks = labels(0, file.n_rows, key, label_table(seed_r, layout.n_fine)) // layout.width
+            sets.append(blocks + r * n_kept)
+        return np.transpose(sets).tolist()
+
+    return repeated
+
+
 def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
-    key = stream_key(layout.seed, "swor")
+    replace = layout.replace
+    key = stream_key(layout.seed, "monte_carlo" if replace else "swor")
     leaf_rows = leaf_rows_of(files)
-    counts = SworTree(leaf_rows).window(0, len(leaf_rows)).counts(key, layout.n_blocks, layout.block_size)
+    window = SworTree(leaf_rows).window(0, len(leaf_rows))
+    counts = window.counts(key, layout.n_blocks, layout.block_size, replace=replace)
     first_leaves = np.concatenate([[0], np.cumsum([-(-f.n_rows // LEAF) for f in files])])
 
     def sampled(number: int, file: File, first: int) -> list[list[int]]:
@@ -140,7 +162,10 @@ def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int,
         for leaf in range(int(first_leaves[number]), int(first_leaves[number + 1])):
             start = (leaf - int(first_leaves[number])) * LEAF
             for block in range(layout.n_blocks):
-                for row in leaf_sample(key, block, leaf, leaf_rows[leaf], int(counts[block, leaf])).tolist():
+                drawn = leaf_sample(
+                    key, block, leaf, leaf_rows[leaf], int(counts[block, leaf]), replace=replace
+                )
+                for row in drawn.tolist():
                     places[start + row].append(block)
         return places
 

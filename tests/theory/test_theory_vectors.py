@@ -13,8 +13,6 @@ from scipy import stats
 from distmom.numerics.geometric_median import geometric_median
 from distmom.theory import (
     poisson_binomial_tail,
-    repeated_p,
-    repeated_vector_factor,
     resampled_failure,
     resampled_p,
     resampled_vector_factor,
@@ -145,20 +143,6 @@ def test_the_tail_of_samples_at_any_rank_by_simulation(rank: int) -> None:
     w = g.beta(p * a, (1 - p) * a, n)
     missed = int((g.binomial(n_blocks, w) >= rank).sum())
     assert missed <= n * delta + 5 * math.sqrt(n * delta)
-
-
-@pytest.mark.parametrize("n_blocks", [5, 200])
-def test_repeated_partitions(n_blocks: int) -> None:
-    delta = 0.01
-    best = math.inf
-    for alpha in np.linspace(0.002, 0.499, 300):
-        q = np.exp(np.linspace(-60, math.log(alpha), 200_000))[:-1]
-        kl = alpha * np.log(alpha / q) + (1 - alpha) * np.log((1 - alpha) / (1 - q))
-        enough = q[kl >= -math.log(delta) / n_blocks]
-        best = min(best, constant(alpha) / math.sqrt(enough.max())) if enough.size else best
-    found = repeated_vector_factor(n_blocks, delta)
-    assert best * (1 - 1e-3) <= found <= 1.02 * best
-    assert found > 1 / math.sqrt(repeated_p(n_blocks, delta))
 
 
 def test_the_level_of_least_radius() -> None:
