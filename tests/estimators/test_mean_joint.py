@@ -24,6 +24,7 @@ from distmom.report import write_results
 from distmom.theory import (
     resampled_halfwidth,
     resampled_vector_factor,
+    row_inverse_inclusion,
     vector_factor,
     vector_level,
     width_factor,
@@ -166,22 +167,41 @@ def test_intervals_of_coordinates_hold_together() -> None:
 
 
 @JOINT
-def test_errors_of_samples(joint: str) -> None:
+@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+def test_errors_of_samples(joint: str, scheme: str) -> None:
     x = cloud()
-    found = dm.mean(x, joint=joint, scheme="swor", n_blocks=15, block_size=400, rng=1)
-    alone = dm.mean(x, scheme="swor", n_blocks=15, block_size=400, rng=1)
+    options = {"scheme": scheme, "n_blocks": 15, "block_size": 400, "rng": 1}
+    found = dm.mean(x, joint=joint, **options)
+    alone = dm.mean(x, **options)
     blocks = np.column_stack([r.block_estimates for r in alone])
     assert np.array_equal(found.block_estimates, blocks)
-    a, delta = 6_000 / 400, 0.01
+    a, delta = row_inverse_inclusion(6_000, 400, replacement=scheme == "monte_carlo"), 0.01
     halves = np.array([(r.interval[1] - r.interval[0]) / 2 for r in alone])
     variances = (halves / resampled_halfwidth(1.0, 15, a, delta)) ** 2
-    assert found.trace == pytest.approx(variances.sum() * 400)
+    rows = 400 if scheme == "swor" else 1.0 / (1 / 6_000 + (1 - 1 / 6_000) / 400)
+    assert found.trace == pytest.approx(variances.sum() * rows)
     if joint == "geometric":
         right = resampled_vector_factor(15, a, delta) * math.sqrt(variances.sum())
         assert found.radius == pytest.approx(right)
     else:
         half = [resampled_halfwidth(float(v), 15, a, delta / 3) for v in variances]
         np.testing.assert_allclose(found.intervals, found.estimate[:, None] + np.outer(half, [-1, 1]))
+
+
+def test_outlying_rows_are_allowed_for() -> None:
+    x = cloud()
+    found = dm.mean(x, joint=True, contamination=4, rng=0)
+    k = found.n_blocks
+    sd = math.sqrt(found.trace / (6_000 / k) * (6_000 / k) / found.block_size[0])
+    assert found.radius == pytest.approx(vector_factor(k, 0.01, 4) * sd, rel=1e-9) and k > 8
+    assert found.radius > 1.2 * vector_factor(k, 0.01) * sd
+    x[:4] = 1e9
+    wild = dm.mean(x, joint=True, contamination=4, rng=0)
+    assert np.linalg.norm(wild.estimate - np.arange(3)) < wild.radius < 2.0 * found.radius
+    assert "allows for 4 arbitrary rows" in wild.notes
+    by_columns = dm.mean(x, joint="coordinatewise", contamination=4, rng=0)
+    assert by_columns.interval_kind == "exact"
+    assert ((by_columns.intervals - np.arange(3.0)[:, None]) * [-1, 1] > 0).all()
 
 
 def test_one_column_is_a_vector_of_one() -> None:
@@ -332,6 +352,34 @@ def test_a_list_column_is_its_columns(tmp_path: Path, type_: pa.DataType, monkey
     assert memory.estimate.tolist() == dm.mean(table, ["a", "b", "c"], **options).estimate.tolist()
     grouped = dm.mean(tmp_path, "v", joint=True, by="a", rng=2)
     assert isinstance(grouped, dm.Results) and grouped[0].columns == found.columns
+
+
+def test_lists_from_streams_and_frames() -> None:
+    import pandas as pd
+    import pyarrow.dataset as ds
+
+    x = cloud(2_000, 2)
+    table = pa.table({"v": pa.array(x.tolist()), "f": pa.array(x.tolist(), pa.list_(pa.float64(), 2))})
+    options: dict[str, Any] = {"joint": True, "rng": 0}
+    right = dm.mean(table, "v", **options).estimate.tolist()
+    batches = table.to_batches(300)
+
+    def stream() -> Any:
+        return pa.RecordBatchReader.from_batches(table.schema, batches)
+
+    assert dm.mean(stream(), "f", **options).estimate.tolist() == right
+    assert dm.mean(ds.dataset(table), "v", **options).estimate.tolist() == right
+    frame = pd.DataFrame({"v": table["v"].to_pylist()})
+    assert dm.mean(frame, "v", **options).estimate.tolist() == right
+    with pytest.raises(dm.ConfigError, match=r"stream.*read only once.*'v'.*fixed size"):
+        dm.mean(stream(), "v", **options)
+    dask_frame = pytest.importorskip("dask.dataframe")
+    typed = frame.astype({"v": pd.ArrowDtype(table["v"].type)})
+    found = dm.mean(dask_frame.from_pandas(typed, npartitions=3), "v", **options)
+    assert found.n_used == 2_000 and np.linalg.norm(found.estimate - right) < found.radius
+    uneven = pd.DataFrame({"v": pd.array([[1.0, 2.0]] * 5 + [[1.0]], dtype=typed["v"].dtype)})
+    with pytest.raises(dm.DataError, match=r"'v' has a list of length 1 in row \d, .* length 2"):
+        dm.mean(dask_frame.from_pandas(uneven, npartitions=2), "v", **options)
 
 
 def test_lists_of_other_lengths_are_refused_by_name(tmp_path: Path) -> None:
