@@ -28,6 +28,7 @@ MEAN = {
     "block_by": Key("text"),
     "repeats": Key("whole number"),
     "contamination": Key("number"),
+    "joint": Key("true, false or text"),
     "fine": Key("text"),
     "nan": Key("text"),
     "interval": Key("text"),

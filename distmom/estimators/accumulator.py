@@ -29,7 +29,7 @@ from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.leaves import missing_rows, strange_rows
 from distmom.reductions.stream import LeafStream, StreamState
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 
 COMPILED_ROWS = 1 << 20
 """From so many rows on compiled kernels do the work: importing them takes half a second."""
@@ -273,7 +273,7 @@ class MeanAccumulator:
     def _total(self, plan: MeanPlan) -> Any:
         return joined(self._stream.total(self._keys()), self._others.base, plan)
 
-    def result(self) -> MeanResult | Results:
+    def result(self) -> MeanResult | VectorResult | Results:
         """The robust mean of all rows so far; more may be added afterwards.
 
         Returns

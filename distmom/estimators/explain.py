@@ -26,8 +26,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     """The plan of `distmom.mean` for the same arguments: files, bytes, units, memory, blocks.
 
     The listing is read, one footer for the columns' types, and the footers of all files where blocks or units
-    depend on the number of rows. No row is read but the first ones of a column of times, and no worker
-    process is started.
+    depend on the number of rows. No row is read (but the first ones of a column of times, and those up to the
+    first vector of a list column whose type does not tell its length), and no worker process is started.
 
     Parameters
     ----------
@@ -68,9 +68,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     check_count("batch_rows", wanted["batch_rows"])
     # a Generator must not be advanced by looking
     seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
-    source, read = open_data(
-        data, column, wanted["by"], wanted["where"], wanted["missing"], wanted["batch_rows"]
-    )
+    read_options = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
+    source, read = open_data(data, column, *read_options, joint=bool(wanted["joint"]))
     source.reader(read)  # names and the condition are checked with the filter still in place
     keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
     ledger = None

@@ -138,7 +138,7 @@ def plan_mean(
     )
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
-        read.columns,
+        reader.options.value_names,
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -147,6 +147,7 @@ def plan_mean(
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=worth_compiling(files, share, blocks.layout),
+        joint=bool(options.joint),
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
@@ -173,7 +174,7 @@ def plan_mean(
         skipped=() if census is None else census.bad,
         n_rows=counted.n_rows,
         n_bytes=int(n_bytes * share),
-        unit_memory=_unit_memory(read, reduction, counted.n_rows),
+        unit_memory=_unit_memory(reader.options, reduction, counted.n_rows),
     )
     worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
     name = worst.name if worst is not None else "the data"
@@ -264,7 +265,7 @@ def column_share(source: Source, read: ReadOptions) -> float:
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
-    width = 8 * (len(read.columns) + 2 * len(read.by)) + 8
+    width = 8 * (len(read.value_names) + 2 * len(read.by)) + 8
     batch = 4 * read.batch_rows * width
     leaf = 4 * LEAF_ROWS * width + _draw_memory(reduction, n_rows)
     return batch + leaf + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))

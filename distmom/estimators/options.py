@@ -33,7 +33,6 @@ NOT_YET = (
     "block_by columns",
     "chunk_rows",
     "weights",
-    "joint",
 )
 
 MOST_BLOCKS = 1_000_000
@@ -83,7 +82,13 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
     ("weights", "joint", "the radius for vectors is that of unweighted means; drop one"),
     ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
-    ("joint", "interval='order'", "vectors have no order; use interval='exact'"),
+    ("repeats", "joint", "the radius for vectors is that of one partition; drop repeats"),
+    ("joint", "n_blocks='paper'", "the proposition is for single means; use n_blocks='auto' or a number"),
+    (
+        "joint='geometric'",
+        "interval='order'",
+        "vectors have no order; use interval='exact', or joint='coordinatewise'",
+    ),
     ("joint", "interval='paper'", "the paper has no bound for vectors; use interval='exact'"),
     ("n_blocks", "block_size", "with scheme='partition' one gives the other; drop one"),
     ("fine", "a given n_blocks", "the number of blocks is fixed; drop one"),
@@ -185,6 +190,7 @@ class MeanOptions:
             "contamination": self.contamination is not None,
             "weights": self.weights is not None,
             "joint": bool(self.joint),
+            "joint='geometric'": self.joint == "geometric",
             "interval='order'": self.interval == "order",
             "interval='paper'": self.interval == "paper",
             "n_blocks": given and not sampled,

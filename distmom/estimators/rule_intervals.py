@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,20 +95,54 @@ def exact_interval(
         Take the spread between the K_e block means where it is larger: blocks may be dependent inside.
     """
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
+    best = best_blocks(groups, fine, answer, set_aside, levels, usable, unit_se, score, between)
+    n_blocks = np.count_nonzero(best.rows, axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        halfwidth = best.spread * factors(np.where(best.some, n_blocks, 0), np.ones_like(n_blocks), delta)
+    why = np.where(best.some, 0, NoInterval.TOO_FEW_BLOCKS)
+    fill_exact(out, np.flatnonzero(groups), why, lower_median(best.means), halfwidth, n_blocks)
+
+
+class Best(NamedTuple):
+    """Blocks at each group's level of least width: rows, means, deviation of a mean; who has them."""
+
+    rows: Counts
+    means: Floats
+    spread: Floats
+    some: Flags
+
+
+def best_blocks(
+    groups: Flags,
+    fine: Merger,
+    answer: Answer,
+    set_aside: Flags,
+    levels: NDArray[np.int64],
+    usable: Flags,
+    unit_se: Floats,
+    score: Floats,
+    between: bool,
+) -> Best:
+    """The blocks at the possible level of least score (squared width of equally many rows)."""
     possible = usable & (levels[None, :] <= answer.n_kept[:, None])
     masked = np.where(possible, score[None, :], np.inf)
     best = levels[np.argmin(masked, axis=1)]
     some = groups & np.isfinite(masked).any(axis=1)
     count, mean = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
-    n_blocks = np.count_nonzero(count, axis=1)
-    centre = lower_median(mean)
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = unit_se * np.sqrt(n_blocks)
+        spread = unit_se * np.sqrt(np.count_nonzero(count, axis=1))
         if between:
             spread = np.maximum(spread, scaled_mad(mean))
-        halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
-    why = np.where(some, 0, NoInterval.TOO_FEW_BLOCKS)
-    fill_exact(out, np.flatnonzero(groups), why, centre, halfwidth, n_blocks)
+    return Best(count, mean, spread, some)
+
+
+def given_spread(answer: Answer, unit_se: Floats, between: bool) -> Floats:
+    """Standard deviation of a block mean at a given number of blocks; ruined ones tell nothing of it."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = unit_se * np.sqrt(np.count_nonzero(answer.count, axis=1))
+        if between:
+            spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
+    return np.asarray(spread)
 
 
 def exact_interval_given(
@@ -120,10 +156,7 @@ def exact_interval_given(
 ) -> None:
     """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = unit_se * np.sqrt(n_blocks)
-        if between:
-            spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
+    spread = given_spread(answer, unit_se, between)
     halfwidth = np.full(n_blocks.shape, np.inf)
     usable = groups & np.isfinite(spread)
     chosen = np.flatnonzero(usable)

@@ -10,6 +10,7 @@ from itertools import islice
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
@@ -70,19 +71,31 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
 
 
 def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
-    """Physical positions of the top-level columns that are no struct or list, by exact name.
+    """Physical positions of the top-level columns that have one: by exact name, no structs or maps.
 
     PyArrow's own selection by name takes ``a.b`` for the field ``b`` of a struct ``a`` as well as for a
-    column of that name; a flat column is one whose path is its name. A name that occurs twice is -1.
+    column of that name; here the leaves of the fields are counted. A name that occurs twice is -1.
     """
     positions: dict[str, int] = {}
-    schema = parquet.schema
-    for position in range(len(schema)):
-        column = schema.column(position)
-        name = column.path
-        if name == column.name:
-            positions[name] = -1 if name in positions else position
+    position = 0
+    for field in parquet.schema_arrow:
+        leaves = _leaves(field.type)
+        if leaves == 1 and not patypes.is_struct(field.type):
+            positions[field.name] = -1 if field.name in positions else position
+        position += leaves
     return positions
+
+
+def _leaves(type_: pa.DataType) -> int:
+    """Physical columns of a type."""
+    if patypes.is_struct(type_):
+        return sum(_leaves(field.type) for field in type_)
+    if patypes.is_map(type_):
+        return _leaves(type_.key_type) + _leaves(type_.item_type)
+    if patypes.is_nested(type_):
+        return _leaves(type_.value_type)
+    storage = getattr(type_, "storage_type", None)
+    return 1 if storage is None else _leaves(storage)
 
 
 def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:

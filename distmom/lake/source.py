@@ -65,6 +65,10 @@ class ReadOptions:
         What a file without an asked column means: an error, or a column of nulls.
     batch_rows : int
         Rows of a batch.
+    vectors : tuple of (str, int), optional
+        The list columns among them, and the length that all their lists have; 0 asks for the lengths
+        themselves in place of the elements. None refuses list columns; an empty tuple allows them, and
+        `Source.reader` fills it in.
     """
 
     columns: tuple[str, ...] = ()
@@ -72,6 +76,17 @@ class ReadOptions:
     where: Filter | None = None
     missing: Literal["error", "null"] = "error"
     batch_rows: int = BATCH_ROWS
+    vectors: tuple[tuple[str, int], ...] | None = None
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of the values of a row: those of the columns, ``v[0]``, ``v[1]``, … for a list column."""
+        widths = dict(self.vectors or ())
+        return tuple(
+            value
+            for name in self.columns
+            for value in ([f"{name}[{i}]" for i in range(widths[name])] if widths.get(name) else [name])
+        )
 
 
 @dataclass(slots=True)
@@ -85,8 +100,8 @@ class Batch:
     n_rows : int
         Number of rows.
     values : tuple of (n_rows,) float64
-        One array per asked column, C-contiguous; may be a read-only view of Arrow memory. Where a value is
-        missing it holds anything.
+        One array for each of the options' `value_names`, C-contiguous; may be a read-only view of Arrow
+        memory. Where a value is missing it holds anything.
     valid : tuple of (n_rows,) bool, or None
         Which values are not null; None where none is. NaN is a value, not a null.
     keep : (n_rows,) bool, optional

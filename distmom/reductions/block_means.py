@@ -43,6 +43,8 @@ class BlockMeans:
         What a NaN does: left out and counted, an error, or a value that ruins its block.
     compiled : bool
         Use compiled kernels (same bits).
+    joint : bool
+        A row is one vector: it enters all columns or, where one of its values is missing, none.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +56,13 @@ class BlockMeans:
     most_bytes: int | None = None
     nan: NanPolicy = "omit"
     compiled: bool = False
+    joint: bool = False
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """Columns whose rows enter together: each its own, or all."""
+        every = tuple(range(len(self.columns)))
+        return (every,) if self.joint else tuple((c,) for c in every)
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""

@@ -97,6 +97,22 @@ class LeafCutter:
             yield leaf
 
 
+def all_of(masks: list[Mask]) -> Mask:
+    """Rows that every mask marks; None marks all."""
+    found: Mask = None
+    last: Mask = None
+    for mask in masks:
+        if mask is not None and mask is not last:  # the places of a list share their mask
+            found = mask if found is None else found & mask
+        last = mask
+    return found
+
+
+def any_of(first: Mask, second: Mask) -> Mask:
+    """Rows that one of two masks marks; None marks none."""
+    return second if first is None else first if second is None else first | second
+
+
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:
     """Rows that do not enter whatever their value, and among those that passed the filter the nulls."""
     null = None if valid is None else ~valid

@@ -80,14 +80,16 @@ class RowwiseMeans:
         assert codes is not None
         place = Place(self._key, rows.first_row, self._number)
         cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
-        for c, x in enumerate(rows.values):
-            gone = self._census.missing(rows, c)
-            if not all_finite(x, compiled=spec.compiled):
-                gone = self._census.strange(rows, c, gone, self._path)
-            for partition in np.atleast_2d(cells):
-                self._cells[c].add(x, gone, partition)
-            if self._samplers:
-                self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
+        for number, columns in enumerate(spec.sets):
+            gone = self._census.missing(rows, number)
+            if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
+                gone = self._census.strange(rows, number, gone, self._path)
+            for c in columns:
+                x = rows.values[c]
+                for partition in np.atleast_2d(cells):
+                    self._cells[c].add(x, gone, partition)
+                if self._samplers:
+                    self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
 
     def _push(self) -> None:

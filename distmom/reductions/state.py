@@ -27,7 +27,7 @@ class MeanState:
         Ascending and distinct.
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
-    counts : ndarray of int64, shape (C, G, 3)
+    counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) where rows are vectors
         Nulls, NaNs and infinities among them.
     moments : Moments of shape (C, G, n_blocks + n_cells)
         First the row blocks, then the cells that hold whole files.

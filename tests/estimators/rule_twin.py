@@ -96,14 +96,14 @@ def ladder_test(medians, halfwidths, levels):
     return levels[0]
 
 
-def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_answer=None):
+def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_answer=None, columns=1):
     """Steps 2 to 5 on one set: returns a dict."""
     out = {"levels": levels, "medians": [], "h": [], "counts": []}
     for k in levels:
         blocks = merge(merge_from, k)
         out["medians"].append(lower_median(b[1] for b in blocks))
         out["counts"].append(len(blocks))
-        out["h"].append(se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels)))
+        out["h"].append(se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels) / columns))
     f_count = len(finest)
     centre = lower_median(b[1] for b in finest)
     r = ruined(finest)
@@ -150,12 +150,13 @@ def row_scale(finest):
     return max(s, mad([b[1] for b in finest]))
 
 
-def row_set(fine, levels, whole_ladder, n, f, k_answer=None):
+def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1):
     finest = merge(fine, f)
     s = row_scale(finest)
     count = len(finest)
     se = s * math.sqrt(1.0 / count)
-    out = run_set(fine, finest, levels, whole_ladder, n, se, [s] * count, [1 / count] * count, k_answer)
+    scale = (se, [s] * count, [1 / count] * count)
+    out = run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns)
     out["se"] = se
     return out
 
@@ -179,7 +180,7 @@ def file_cells(cells, n, sample):
     return [join(bags[number]) for number in sorted(bags)], {i: order[place[i]] for i in filled}
 
 
-def file_set(cells, n, sample, n_cells):
+def file_set(cells, n, sample, n_cells, columns=1):
     merged, place = file_cells(cells, n, sample)
     count = len(merged)
     if count < 10:
@@ -194,7 +195,9 @@ def file_set(cells, n, sample, n_cells):
         return None
     se = deviation / math.sqrt(n)
     spread = [deviation / math.sqrt(b[0]) for b in merged]
-    out = run_set(merged, merged, levels, ladder, n, se, spread, [b[0] / n for b in merged])
+    shares = [b[0] / n for b in merged]
+    out = run_set(merged, merged, levels, ladder, n, se, spread, shares, columns=columns)
+    out["ladder"], out["merged"] = ladder, merged
     out["se"], out["place"], out["count"] = se, place, count
     out["active"] = out["testable"] and out["finite"]
     return out
@@ -318,9 +321,9 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     return out
 
 
-def given_set(rows, levels, ladder, n, f, k_now, some_good):
+def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
     """A given K: step 3's rule for a fixed K, nothing set aside."""
-    found = row_set(rows, levels, ladder, n, f, k_now)
+    found = row_set(rows, levels, ladder, n, f, k_now, columns)
     wrong = False
     if found["testable"] and some_good and levels and levels[0] <= n:
         theta, h = found["medians"], found["h"]

@@ -51,6 +51,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "contamination, stored": {"contamination": 3, "order": "stored"},
     "files": {"block_by": "file"},
     "files, grouped": {"block_by": "file", "by": "key", "n_blocks": 3},
+    "vectors": {"column": ["x", "y"], "joint": True},
+    "vectors, grouped": {"column": ["x", "y"], "joint": True, "by": "key"},
+    "vectors by coordinates, stored": {"column": ["x", "y"], "joint": "coordinatewise", "order": "stored"},
+    "vectors, samples": {"column": ["y", "u"], "joint": True, "scheme": "swor", "tau": 0.3},
 }
 EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 

@@ -30,6 +30,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "contamination": {"contamination": 2},
     "weights": {"weights": "w"},
     "joint": {"joint": True},
+    "joint='coordinatewise'": {"joint": "coordinatewise"},
     "interval='order'": {"interval": "order"},
     "interval='paper'": {"interval": "paper"},
     "n_blocks": {"n_blocks": 9},
@@ -50,6 +51,8 @@ def names_of(options: dict[str, Any]) -> set[str]:
     sampled = options.get("scheme", "partition") != "partition"
     names |= {"a sampling scheme"} if sampled else {"scheme='partition'"}
     names -= {"n_blocks"} if sampled else set()
+    if "joint" in options:
+        names |= {"joint"} if options["joint"] == "coordinatewise" else {"joint", "joint='geometric'"}
     if names & {"block_by columns"}:
         names |= {"block_by"}
     if sampled or names & {"n_blocks", "n_blocks='paper'", "block_size"}:

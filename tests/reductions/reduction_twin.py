@@ -41,7 +41,7 @@ class File:
 
 @dataclass
 class Twin:
-    """What the state should hold, by (column, group, place)."""
+    """What the state should hold, by (column, group, place); kinds of rows by (set of columns, group)."""
 
     rows: dict[tuple[int, Any, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     n_rows: dict[Any, int] = field(default_factory=lambda: defaultdict(int))
@@ -88,20 +88,22 @@ def twin(spec: BlockMeans, files: Sequence[File]) -> Twin:
         for row in np.flatnonzero(file.keep).tolist():
             group = () if file.keys is None else ((1, file.keys[row]),)
             out.n_rows[group] += 1
-            for c, (x, valid) in enumerate(zip(file.values, file.valid, strict=True)):
-                value = float(x[row])
-                if not valid[row]:
-                    out.n_null[c, group] += 1
+            for number_of_set, columns in enumerate(spec.sets):
+                values = [float(file.values[c][row]) for c in columns]
+                if not all(file.valid[c][row] for c in columns):
+                    out.n_null[number_of_set, group] += 1
                     continue
-                out.n_nan[c, group] += math.isnan(value)
-                out.n_inf[c, group] += math.isinf(value)
-                if math.isnan(value) and spec.nan == "omit":
+                nan = any(map(math.isnan, values))
+                out.n_nan[number_of_set, group] += nan
+                out.n_inf[number_of_set, group] += any(map(math.isinf, values)) and not nan
+                if nan and spec.nan == "omit":
                     continue
-                out.used[c, group].append(value)
-                for place in places[row]:
-                    out.rows[c, group, place].append(value)
-                if cell is not None:
-                    out.rows[c, group, cells_start + cell].append(value)
+                for c, value in zip(columns, values, strict=True):
+                    out.used[c, group].append(value)
+                    for place in places[row]:
+                        out.rows[c, group, place].append(value)
+                    if cell is not None:
+                        out.rows[c, group, cells_start + cell].append(value)
         first += file.n_rows
     return out
 
@@ -182,9 +184,10 @@ def compare(state: MeanState, expected: Twin, n_places: int) -> None:
     assert list(state.keys) == met or (state.keys == ((),) and not met)  # all rows filtered
     for g, group in enumerate(state.keys):
         assert state.n_rows[g] == expected.n_rows[group]
-        for c in range(state.counts.shape[0]):
-            kinds = (expected.n_null[c, group], expected.n_nan[c, group], expected.n_inf[c, group])
-            assert tuple(state.counts[c, g]) == kinds
+        for number, counts in enumerate(state.counts[:, g]):
+            kinds = (expected.n_null, expected.n_nan, expected.n_inf)
+            assert tuple(counts) == tuple(kind[number, group] for kind in kinds)
+        for c in range(state.moments.count.shape[0]):
             for place in range(n_places):
                 _compare_cell(
                     expected.rows.get((c, group, place), []), *(a[c, g, place] for a in state.moments)

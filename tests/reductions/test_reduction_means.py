@@ -71,10 +71,11 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("joint", [False, True], ids=["columns", "vectors"])
 @pytest.mark.parametrize("nan", ["omit", "keep"])
 @pytest.mark.parametrize(("layout", "groups"), CASES)
-def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str) -> None:
-    spec = spec_of(layout, grouped=bool(groups), nan=nan)
+def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str, joint: bool) -> None:
+    spec = spec_of(layout, grouped=bool(groups), nan=nan, joint=joint)
     files = make_files(SIZES, columns=2, groups=groups)
     compare(reduce_all(spec, files), twin(spec, files), layout.n_blocks + spec.n_cells)
 
@@ -116,6 +117,19 @@ def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None
     leaf = LEAF * (LEAVES_TOGETHER if groups and not layout.by_leaf else 1)
     for level in (0, 1):
         assert same_state(whole, reduce_in_parts(spec, files, leaf, level)), level
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_vectors_give_the_same_bits_however_they_come(layout: Layout, groups: int) -> None:
+    spec = spec_of(layout, grouped=bool(groups), joint=True)
+    files = make_files(SIZES, columns=2, groups=groups)
+    whole = reduce_all(spec, files)
+    assert same_state(whole, reduce_all(spec, files, itertools.cycle([1, 100, 3, 64, 17])))
+    assert same_state(whole, reduce_in_units(replace(spec, compiled=True), files, 1))
+    same = [replace(f, values=f.values[:1] * 2, valid=f.valid[:1] * 2) for f in files]
+    twice, once = reduce_all(spec, same), reduce_all(replace(spec, joint=False), same)
+    assert np.array_equal(twice.counts[0], once.counts[1])
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(twice.moments, once.moments, strict=True))
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
