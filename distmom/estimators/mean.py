@@ -7,7 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from distmom.cluster import connect, open_frame, run_units
+from distmom.cluster import connect, run_units
+from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.answers import answer_of, together
