@@ -104,7 +104,7 @@ class Census:
         nan: Mask = None
         inf: Mask = None
         for c in self._spec.sets[number]:
-            is_nan, is_inf = strange_rows(rows.values[c], gone)
+            is_nan, is_inf = strange_rows(rows.column(c), gone)
             if is_nan is not None and self._spec.nan == "raise":
                 self._refuse(self._spec.columns[c], is_nan, rows.first_row, path)
             nan, inf = any_of(nan, is_nan), any_of(inf, is_inf)

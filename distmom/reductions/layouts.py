@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample_tree import SampleWindow
@@ -34,9 +34,10 @@ class Place:
 
 @dataclass(slots=True)
 class LeafRows:
-    """The rows of one leaf in one column: values, which do not count, group codes (None: one group)."""
+    """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group)."""
 
     x: NDArray[np.float64]
+    rest: NDArray[np.float64]
     gone: NDArray[np.bool_] | None
     codes: NDArray[np.int64] | None
     n_groups: int
@@ -103,8 +104,8 @@ class RandomBlocks:
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
-        place = rows.place
-        blocks = leaf_moments(rows.x, rows.gone, place.first_row, place.key, table, compiled=compiled)
+        first, key = rows.place.first_row, rows.place.key
+        blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
         return blocks.at(None)
 
     @property
@@ -133,7 +134,8 @@ class StoredBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        return stored_moments(rows.x, rows.gone, first, edges, compiled=compiled).at(None)
+        blocks = stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)
+        return blocks.at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -186,7 +188,7 @@ class SampledBlocks:
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
         moments = sampled_leaf_moments(
-            rows.x,
+            together(rows.x, rows.rest),
             rows.gone,
             rows.codes,
             rows.n_groups,
@@ -220,9 +222,10 @@ def _window_counts(
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
-        everything = np.array([0, max(rows.x.size, 1)])
-        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at((None, slice(1, None)))
+        everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
+        one = stored_moments(rows.x, rows.gone, 0, everything, rest=rows.rest, compiled=compiled)
+        return one.at((None, slice(1, None)))
     groups = Cells(compiled=compiled)
     groups.grow(rows.n_groups)
-    groups.add(rows.x, rows.gone, rows.codes)
+    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes)
     return groups.moments(rows.n_groups).at((slice(None), None))

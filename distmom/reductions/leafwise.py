@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, NO_REST
 from distmom.numerics.moments import Moments
 from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
@@ -78,7 +78,11 @@ class LeafwiseMeans:
 
     def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
         columns = self._spec.sets[number]
-        return [LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place) for c in columns]
+        rest = [leaf.rest[c] if leaf.rest else NO_REST for c in columns]
+        return [
+            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place)
+            for c, more in zip(columns, rest, strict=True)
+        ]
 
     def _clean(self, columns: list[LeafRows]) -> list[Moments] | None:
         """Moments of each, or None as soon as one is not finite."""
@@ -96,7 +100,7 @@ class LeafwiseMeans:
         if self._samplers:
             number_of_leaf = columns[0].place.first_row // LEAF_ROWS
             for c, rows in zip(self._spec.sets[number], columns, strict=True):
-                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone)
+                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, together
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -16,7 +15,10 @@ Mask = NDArray[np.bool_] | None
 
 @dataclass(slots=True)
 class Rows:
-    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes."""
+    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
+
+    The values of a leaf may come in two arrays, the second in `rest`.
+    """
 
     first_row: int
     n_rows: int
@@ -24,9 +26,14 @@ class Rows:
     valid: tuple[Mask, ...]
     keep: Mask
     codes: NDArray[np.int64] | None
+    rest: tuple[Floats, ...] = ()
+
+    def column(self, c: int) -> Floats:
+        """Values of column c in one array."""
+        return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
 
     def part(self, start: int, stop: int) -> Rows:
-        """Rows start … stop - 1 of these, as views."""
+        """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)
         return Rows(
             self.first_row + start,
@@ -39,19 +46,20 @@ class Rows:
 
 
 def join(pieces: list[Rows]) -> Rows:
-    """Consecutive pieces as one; the piece itself where there is only one, so nothing is copied then."""
-    if len(pieces) == 1:
-        return pieces[0]
-    first = pieces[0]
-    columns = range(len(first.values))
-    codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
+    """Consecutive pieces as one; of the values all but the first piece are copied together."""
+    first, *others = pieces
+    if not others:
+        return first
+    values = [p.values for p in others]
+    rest = values[0] if len(values) == 1 else tuple(map(np.concatenate, zip(*values, strict=True)))
     return Rows(
         first.first_row,
-        sum(p.n_rows for p in pieces),
-        tuple(np.concatenate([p.values[c] for p in pieces]) for c in columns),
-        tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in columns),
+        sum([p.n_rows for p in pieces]),
+        first.values,
+        tuple([_join_masks(list(masks), pieces) for masks in zip(*[p.valid for p in pieces], strict=True)]),
         _join_masks([p.keep for p in pieces], pieces),
-        codes,
+        None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None]),
+        rest,
     )
 
 
@@ -70,31 +78,29 @@ class LeafCutter:
         self._pieces: list[Rows] = []
         self._held = 0
 
-    def add(self, rows: Rows) -> Iterator[Rows]:
-        """Add the next rows of the file; yield the leaves they complete."""
-        if rows.n_rows == LEAF_ROWS and not self._pieces:  # batches of the usual size
-            yield rows
-            return
+    def add(self, rows: Rows) -> list[Rows]:
+        """Add the next rows of the file; the leaves they complete."""
+        leaves: list[Rows] = []
         start = 0
         while start < rows.n_rows:
             stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
-            whole = start == 0 and stop == rows.n_rows
-            piece = rows if whole else rows.part(start, stop)
+            piece = rows if stop - start == rows.n_rows else rows.part(start, stop)
+            self._pieces.append(piece)
             self._held += stop - start
             start = stop
             if self._held == LEAF_ROWS:
-                self._pieces.append(piece)
-                yield from self.flush()
-            else:  # the array of codes is filled anew with the next batch, the others are not
-                codes = None if piece.codes is None else piece.codes.copy()
-                self._pieces.append(replace(piece, codes=codes))
+                leaves += self.flush()
+            elif piece.codes is not None:  # that array is filled anew with the next batch, the others are not
+                self._pieces[-1] = replace(piece, codes=piece.codes.copy())
+        return leaves
 
-    def flush(self) -> Iterator[Rows]:
-        """Yield the last, incomplete leaf of the file, if there is one."""
-        if self._pieces:
-            leaf = join(self._pieces)
-            self._pieces, self._held = [], 0
-            yield leaf
+    def flush(self) -> list[Rows]:
+        """The last, incomplete leaf of the file, if there is one."""
+        if not self._pieces:
+            return []
+        leaf = join(self._pieces)
+        self._pieces, self._held = [], 0
+        return [leaf]
 
 
 def all_of(masks: list[Mask]) -> Mask:
