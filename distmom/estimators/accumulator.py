@@ -322,4 +322,5 @@ class MeanAccumulator:
         found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
         if found._sums != saved.sums:
             raise DataError("data: was made by another version of distmom, and cannot go on here")
+        saved.check(found._plan(), what)
         return found

@@ -85,7 +85,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         plan = plan_mean(source, counted, chosen, seed, executor, None, share, ledger)
         told = plan.describe(executor)
     if keeper is not None:
-        keeper.check(plan.sums)
+        keeper.check(plan)
         told["n_files_to_read"] = len(keeper.ledger.unread())
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]

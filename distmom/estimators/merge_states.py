@@ -137,6 +137,7 @@ class _Part:
                 f"{self.name} was made by another version of distmom, or the confidence level decides its "
                 "blocks; make it anew, or leave confidence_level as it is"
             )
+        self.saved.check(plan, self.name)
 
     def total(self, plan: MeanPlan) -> Any:
         """The state of all its rows."""

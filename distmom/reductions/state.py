@@ -48,6 +48,28 @@ class MeanState:
         return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples
 
 
+def sizes_of(state: MeanState) -> tuple[int, ...]:
+    """Numbers of columns, of blocks and cells, and of sampled rows: states with equal ones can be merged.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit each other, as no reduction leaves them: kernels would read past their ends.
+    """
+    n_groups, shape = len(state.keys), state.moments.count.shape
+    n_columns, n_blocks = (shape[0], shape[2]) if len(shape) == 3 else (0, 0)
+    sizes = {a.shape[-1] for sample in state.samples for a in sample if a.ndim == 2}
+    good = (
+        state.n_rows.shape == (n_groups,)
+        and state.counts.shape == (n_columns, n_groups, 3)
+        and all(a.shape == (n_columns, n_groups, n_blocks) for a in state.moments)
+        and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
+    )
+    if not good:
+        raise ValueError("the arrays of a state do not fit each other")
+    return n_columns, n_blocks, len(state.samples), *sizes
+
+
 def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -> MeanState:
     """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
     if left.keys != right.keys:

@@ -24,7 +24,9 @@ class Results(Sequence[Result]):
     ----------
     results : sequence of MeanResult or VectorResult
     data : dict
-        What was read: ``n_files``, ``n_bytes``, ``skipped`` (files left out, each with its reason).
+        What was read: ``n_files``, ``n_bytes``, ``skipped`` (files left out, each with its reason); with a
+        saved state also ``state``: its ``file``, ``n_files_before``, ``n_files_read``, and ``restarted`` (why
+        everything was read again, or None).
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``.
     """

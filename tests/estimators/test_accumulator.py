@@ -28,6 +28,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "seven blocks": {"n_blocks": 7},
     "paper": {"n_blocks": "paper", "interval": "paper"},
     "many fine blocks": {"fine": "many"},
+    "repeated": {"repeats": 3},
+    "repeated, grouped": {"repeats": 2, "by": "key"},
+    "contamination": {"contamination": 2, "n_blocks": 45},
 }
 EACH = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
@@ -271,6 +274,9 @@ def test_what_does_not_merge() -> None:
         ({"where": 3}, ["where", "int"]),
         ({"rng": -1}, ["rng"]),
         ({"name": None}, ["name"]),
+        ({"contamination": 0.1}, ["contamination=0.1, a share, depends on the number of rows"]),
+        ({"contamination": 2}, ["contamination=2 without n_blocks depends"]),
+        ({"block_by": ["x"]}, ["block_by"]),
     ],
     ids=str,
 )
