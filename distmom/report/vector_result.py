@@ -67,7 +67,7 @@ class VectorResult(Result):
     accused_files : tuple of str
         Files in whose cells the difference between rows and files lies.
     other_estimate : ndarray of float64, shape (d,), or None
-        The answer not shown first, where blocks of rows and blocks of files disagree.
+        The answer not shown first (by coordinates), where blocks of rows and blocks of files disagree.
     notes : tuple of str
         Notices, such as the coordinates that a status is about.
     data, run : dict

@@ -47,7 +47,7 @@ from distmom.theory.variances import (
     two_sample_variance,
     ustatistic_variance,
 )
-from distmom.theory.vectors import resampled_vector_factor, vector_factor, vector_level
+from distmom.theory.vectors import resampled_vector_factor, vector_factor
 from distmom.theory.ways import (
     Way,
     automatic_way,
@@ -114,7 +114,6 @@ __all__ = [
     "two_sample_variance",
     "ustatistic_variance",
     "vector_factor",
-    "vector_level",
     "width_factor",
     "width_factors",
 ]

@@ -9,7 +9,6 @@ r^2), so that every rank j <= ceil(K/2) of the number of bad blocks gives a radi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -104,17 +103,6 @@ def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: floa
     ranks = _ranks(1, median_rank(n_blocks))
     p = np.array([resampled_p(n_blocks, inverse_inclusion, delta, int(j)) for j in ranks])
     return _least_radius(ranks, n_blocks, p)
-
-
-def vector_level(levels: Sequence[int], delta: float) -> int:
-    """Number of blocks, among `levels`, whose radius is least for large blocks (the smallest of equals).
-
-    Examples
-    --------
-    >>> vector_level((5, 7, 9, 15, 21), 0.01), vector_level((9, 15, 21), 0.001)
-    (5, 9)
-    """
-    return min(levels, key=lambda level: (level * vector_factor(int(level), delta) ** 2, level))
 
 
 def _ranks(least: int, most: int) -> NDArray[Any]:

@@ -17,7 +17,6 @@ from distmom.theory import (
     resampled_p,
     resampled_vector_factor,
     vector_factor,
-    vector_level,
     width_factor,
 )
 
@@ -143,9 +142,3 @@ def test_the_tail_of_samples_at_any_rank_by_simulation(rank: int) -> None:
     w = g.beta(p * a, (1 - p) * a, n)
     missed = int((g.binomial(n_blocks, w) >= rank).sum())
     assert missed <= n * delta + 5 * math.sqrt(n * delta)
-
-
-def test_the_level_of_least_radius() -> None:
-    levels = (5, 7, 9, 15, 21, 27, 35, 45, 63)
-    radii = {k: k * vector_factor(k, 0.001) ** 2 for k in levels}
-    assert vector_level(levels, 0.001) == min(radii, key=radii.__getitem__)
