@@ -50,6 +50,8 @@ RUN = {
     "scheduler": Key("text"),
     "memory_limit": Key("whole number or text"),
     "batch_rows": Key("whole number"),
+    "state": Key("text"),
+    "on_change": Key("text"),
     "log": Key("text", choices=("text", "json")),
 }
 OUTPUT = {"files": Key("texts", required=True)}
@@ -91,6 +93,8 @@ def arguments(config: Config, own: str) -> dict[str, Any]:
     paths = [config.beside(path) for path in paths]
     data["data"] = paths[0] if len(paths) == 1 else paths
     run.pop("log", None)
+    if "state" in run:
+        run["state"] = config.beside(run["state"])
     run["rng"] = None if run.get("rng") == "random" else run.get("rng", SEED)
     return {**data, **config.table(own), **run}
 
@@ -231,6 +235,10 @@ def _answer(job: Job, config: Config, ending: _Ending) -> dict[str, Any]:
         raise config.located(error) from error
     for one in results.data["skipped"]:
         log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
+    if "state" in results.data:
+        state = results.data["state"]
+        said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
+        log("state", f"state {state['file']}: {said}", **state)
     for path in outputs:
         ending.check()
         dm.write_results(results, path)

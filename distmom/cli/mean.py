@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
-from distmom.estimators.options import CHOICES, JOINT
+from distmom.estimators.options import CHOICES, JOINT, ON_CHANGE
 
 
 class BlockNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -168,6 +168,22 @@ BLOCK_OPTIONS = [
     ),
 ]
 
+STATE_OPTIONS = [
+    click.Option(
+        ["--state"],
+        type=click.Path(),
+        metavar="FILE",
+        help="Keep the sums there: read only files that are new, and go on where a run was interrupted.",
+    ),
+    click.Option(
+        ["--on-change"],
+        type=click.Choice(ON_CHANGE),
+        default="error",
+        show_default=True,
+        help="What to do when files of the state have changed or are gone.",
+    ),
+]
+
 RUN_OPTIONS = [
     click.Option(["--workers"], type=int, metavar="N", help="Run on that many processes of this machine."),
     click.Option(
@@ -204,6 +220,7 @@ OUTPUT_OPTIONS = [
         click.Argument(["data"], nargs=-1, required=True),
         *DATA_OPTIONS,
         *BLOCK_OPTIONS,
+        *STATE_OPTIONS,
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from distmom.cluster.plan import Unit
+from distmom.cluster.plan import Done, Unit
 from distmom.numerics.tree import DyadicTree
 
 S = TypeVar("S")
@@ -34,6 +34,11 @@ class Merged(Generic[S]):
     lost: frozenset[int]
 
     @property
+    def done(self) -> Done:
+        """What needs no reading any more."""
+        return Done(self.files.keys(), {number: nodes.keys() for number, (_, nodes) in self.parts.items()})
+
+    @property
     def states(self) -> list[S]:
         """All its states."""
         nodes = [self.files, *(nodes for _, nodes in self.parts.values())]
@@ -56,6 +61,7 @@ class UnitMerger(Generic[S]):
     """
 
     def __init__(self, n_files: int, merge: Callable[[S, S], S]) -> None:
+        self.n_files = n_files
         self._merge = merge
         self._files: DyadicTree[S] | None = DyadicTree(n_files, merge) if n_files else None
         self._parts: dict[int, DyadicTree[S]] = {}
@@ -103,9 +109,14 @@ class UnitMerger(Generic[S]):
         return Merged(self._files.waiting if self._files else {}, parts, frozenset(self._lost))
 
     def add(self, merged: Merged[S]) -> None:
-        """Add all that another merger of the same listing has made of units that this one has not seen."""
+        """Add all that another merger has made of units that this one has not seen.
+
+        It may have been one of a shorter listing, the start of this one, if its units were whole nodes.
+        """
         if self._files is None:
-            raise ValueError("a listing without files has no units")
+            if merged.files or merged.parts:
+                raise ValueError("a listing without files has no units")
+            return
         self._lost |= merged.lost
         for (level, index), state in merged.files.items():
             self._files.push(level, index, state)

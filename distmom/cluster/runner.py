@@ -67,6 +67,7 @@ def run_units(
     patience: float = 60.0,
     progress: Progress | None = None,
     on_outcome: Callable[[Unit | Batch, UnitOutcome], None] | None = None,
+    merger: UnitMerger[Any] | None = None,
     pause: float = FIRST_PAUSE,
     grows: bool = False,
 ) -> RunResult:
@@ -93,8 +94,10 @@ def run_units(
     progress : Progress, optional
         Told about every unit that is done.
     on_outcome : callable, optional
-        ``on_outcome(unit, outcome)`` in order of arrival, in this thread: what a checkpoint saves. Where
+        ``on_outcome(unit, outcome)`` in order of arrival, in this thread, once the outcome is merged. Where
         large states are merged on workers it is a `Batch` of units and their `Merged` states.
+    merger : UnitMerger, optional
+        Where the states are merged; it may hold some already, of which the units are then the rest.
     grows : bool
         States may be large, which only the data tells. Then no more than one unit a thread goes to a
         cluster before the first state is there.
@@ -122,8 +125,10 @@ def run_units(
     state per bit of the number of units, whatever that number is.
     """
     options = _Options(retries, window, patience, progress, on_outcome, pause, grows)
-    run = _Run(units, merge, executor, options)
-    tasks = executor.begin(BatchWork(work, merge, run.n_files) if executor.far else work)
+    if merger is None:
+        merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
+    run = _Run(units, merger, executor, options)
+    tasks = executor.begin(BatchWork(work, merge, merger.n_files) if executor.far else work)
     if progress is not None:
         progress.begin(len(units), sum(unit.n_bytes for unit in units))
     try:
@@ -153,12 +158,11 @@ class _Run:
     def __init__(
         self,
         units: Sequence[Unit],
-        merge: Callable[[Any, Any], Any],
+        merger: UnitMerger[Any],
         executor: Executor,
         options: _Options,
     ) -> None:
-        self.n_files = max((unit.first_file + len(unit.files) for unit in units), default=0)
-        self.merger: UnitMerger[Any] = UnitMerger(self.n_files, merge)
+        self.merger = merger
         self.queue = UnitQueue(units, options.pause)
         self.executor = executor
         self.options = options

@@ -40,6 +40,8 @@ class Blocks:
         Number of blocks of the answer where it is fixed; None for the automatic rule.
     block_size : int or None
         Rows of each sampled block, as drawn.
+    hears_files : bool
+        Whether the cells of whole files, where there are some beside row blocks, say anything yet.
     outlying : int
         Rows (or units) that may be arbitrary; the intervals allow for them.
     """
@@ -49,6 +51,7 @@ class Blocks:
     sample_size: int
     n_blocks: int | None = None
     block_size: int | None = None
+    hears_files: bool = True
     outlying: int = 0
 
 
@@ -93,6 +96,24 @@ def choose_blocks(
         repeated = RepeatedBlocks(seed, n_fine, options.repeats, width)
         return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
     return Blocks(RandomBlocks(seed, n_fine, width), cells, sample, n_blocks, outlying=outlying)
+
+
+def fixed_by(options: MeanOptions) -> str | None:
+    """The option, in words, that makes the blocks depend on how many rows or units there are; None if none.
+
+    Such blocks cannot take rows that come later.
+    """
+    if options.scheme in SAMPLING:
+        return f"scheme={options.scheme!r}"
+    if options.order == "stored":
+        return "order='stored'"
+    if options.block_size is not None:
+        return f"block_size={options.block_size}"
+    if isinstance(options.contamination, float):
+        return f"contamination={options.contamination}, a share,"
+    if options.contamination is not None and not isinstance(options.n_blocks, int):
+        return f"contamination={options.contamination} without n_blocks"
+    return None
 
 
 def needs_row_counts(options: MeanOptions) -> bool:

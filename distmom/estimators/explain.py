@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
 from distmom.estimators.blocks import needs_passing_rows
+from distmom.estimators.keeper import open_keeper
 from distmom.estimators.mean import mean, open_data
 from distmom.estimators.mean_plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
@@ -42,7 +43,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         allows for), ``rows_drawn`` (by all samples together) and ``rows_drawn_per_row``,
         ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``, ``skipped`` (files
         whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence where blocks depend on
-        how many rows pass, which only a run can tell.
+        how many rows pass, which only a run can tell; with a state also ``n_files_to_read``.
 
     Raises
     ------
@@ -71,14 +72,22 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         data, column, wanted["by"], wanted["where"], wanted["missing"], wanted["batch_rows"]
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
+    keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
+    ledger = None
+    if keeper is not None:
+        seed, shown = keeper.seed(copy.deepcopy(wanted["rng"]))
+        ledger = keeper.begin(data, source, read, chosen, seed, shown)
     filter_counts = needs_passing_rows(chosen) and read.where is not None
     counted = replace(read, where=None) if filter_counts else read
     in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
         share = column_share(source, counted)
-        plan = plan_mean(source, counted, chosen, seed, executor, None, share)
+        plan = plan_mean(source, counted, chosen, seed, executor, None, share, ledger)
         told = plan.describe(executor)
+    if keeper is not None:
+        keeper.check(plan.sums)
+        told["n_files_to_read"] = len(keeper.ledger.unread())
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]
     told["filter"] = (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, open_frame, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.mean_answer import mean_results
+from distmom.estimators.keeper import Keeper, open_keeper
+from distmom.estimators.mean_answer import mean_results, together
 from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.versions import versions
@@ -51,6 +52,8 @@ def mean(
     interval: str = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
+    state: str | os.PathLike[str] | None = None,
+    on_change: str = "error",
     client: Any = None,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -123,7 +126,13 @@ def mean(
     confidence_level : float
         In (0, 1).
     rng : int, SeedSequence, Generator or None
-        Decides every draw, alone. None draws a fresh seed, which the result shows.
+        Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
+        there already, it means the seed of that state.
+    state : str or path, optional
+        File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
+        in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
+    on_change : {"error", "restart"}
+        What to do when files that the state holds have changed or are gone.
     client, workers, scheduler, threads
         Where to run: a Dask client, that many worker processes, the scheduler at an address, that many
         threads. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
@@ -145,7 +154,8 @@ def mean(
         An option, a name or the condition is wrong; `contamination` reaches half of the rows, units or
         blocks, or asks for more than a million blocks.
     DataError
-        A file is damaged, changed, or of a type that cannot be averaged.
+        A file is damaged, changed, or of a type that cannot be averaged; the state is damaged, or files that
+        it holds have changed since or are gone.
     NoAnswerError
         There are no rows, or no finite answer because half or more of the blocks are ruined.
     ResourceError
@@ -185,6 +195,17 @@ def mean(
     have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
 
 
+    A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
+    gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
+    after the old ones the bits are those of one run over everything; files in between give the same counts
+    and blocks, and sums that agree up to rounding. Blocks that depend on the number of rows
+    (samples, ``order="stored"``, `block_size`, a share as `contamination`) can be resumed but take no new
+    files. Options that only shape the answer
+    (`interval`, `confidence_level` unless it sets the blocks, `on_bad_file`, where and how to run) may change
+    from run to run. Files left out by ``on_bad_file="skip"`` are tried again in each run. The file holds at
+    most one state for each binary digit of the number of files; `distmom.merge_states` shows it without the
+    data.
+
     References
     ----------
     Laforgue, Clémençon & Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML: Proposition 1
@@ -199,7 +220,7 @@ def mean(
     >>> x[::1000] = 1e9
     >>> found = dm.mean(x, rng=0)
     >>> round(found.estimate, 2), round(found.plain_estimate), found.status
-    (0.98, 1000001, ('contaminated',))
+    (1.01, 1000001, ('contaminated',))
     """
     started = time.perf_counter()
     options = MeanOptions(
@@ -222,23 +243,25 @@ def mean(
         fine=fine,
     )
     check_count("batch_rows", batch_rows)
-    seed, shown = resolve_seed(rng)
+    keeper = open_keeper(state, on_change, memory_limit)
+    seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
     source, read = open_data(data, column, by, where, missing, batch_rows)
-    in_memory = source.in_memory
-    if in_memory:
+    ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
+    if source.in_memory:
         client = workers = scheduler = None
         threads = _usable_threads() if threads is None else threads
     share = column_share(source, read)
     load = load_kernels if worth_compiling(source.files, share) else None
     with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
-        plan = plan_mean(source, read, options, seed, executor, progress, share)
-        found, skipped = run_plan(plan, len(read.by), executor, progress)
+        plan = plan_mean(source, read, options, seed, executor, progress, share, ledger)
+        found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
         results = mean_results(plan, found, read.by)
         n_threads = executor.threads
     data_facts = {
         "n_files": len(plan.files),
         "n_bytes": sum(f.size for f in plan.files),
         "skipped": [s._asdict() for s in skipped],
+        **({} if keeper is None else {"state": keeper.facts()}),
     }
     run_facts = {
         "seconds": time.perf_counter() - started,
@@ -246,10 +269,7 @@ def mean(
         "workers": n_threads,
         "versions": versions(),
     }
-    results = [replace(r, data=data_facts, run=run_facts) for r in results]
-    everything = Results(results, data_facts, run_facts)
-    single = len(read.columns) == 1 and not read.by
-    return everything[0] if single else everything
+    return together(results, read, data_facts, run_facts)
 
 
 def open_data(
@@ -257,8 +277,8 @@ def open_data(
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it."""
     source = open_frame(data) or open_lake(data)
-    columns = _names("column", column) or _only_columns(source)
-    keys = _names("by", by)
+    columns = names_of("column", column) or _only_columns(source)
+    keys = names_of("by", by)
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
@@ -266,24 +286,31 @@ def open_data(
 
 
 def run_plan(
-    plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    keeper: Keeper | None = None,
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
     work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
-    merge, grows = plan.reduction.merge, plan.reduction.grouped
-    found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
-    skipped = [*plan.skipped, *found.skipped]
-    if found.state is None:
+    if keeper is None:
+        merge, grows = plan.reduction.merge, plan.reduction.grouped
+        found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
+        state, skipped = found.state, [*plan.skipped, *found.skipped]
+    else:
+        state, skipped = keeper.run(plan, work, executor, progress)
+    if state is None:
         if skipped:
             raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
         filtered = plan.reader.options.where is not None
         raise NoAnswerError(
             "no rows left after the filter; check where" if filtered else "the data has no rows"
         )
-    return found.state, skipped
+    return state, skipped
 
 
-def _names(parameter: str, value: Any) -> tuple[str, ...]:
+def names_of(parameter: str, value: Any) -> tuple[str, ...]:
     """One name or several, distinct."""
     if value is None:
         return ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,12 @@ from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
-from distmom.report import MeanResult
+from distmom.report import MeanResult, Results
 from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
+
+if TYPE_CHECKING:
+    from distmom.lake import ReadOptions
 
 FEW_UNITS = 10
 """Whole files as blocks want at least this many files a block."""
@@ -57,6 +61,14 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
         raise NoAnswerError(_no_answer(results[0], plan))
     scales = plan.reader.scales
     return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
+
+
+def together(
+    results: list[MeanResult], read: ReadOptions, data: dict[str, Any], run: dict[str, Any]
+) -> MeanResult | Results:
+    """Results with what is to be said of data and run: a single one where it can only be one."""
+    everything = Results([replace(r, data=data, run=run) for r in results], data, run)
+    return everything[0] if len(read.columns) == 1 and not read.by else everything
 
 
 def _shared(
@@ -106,7 +118,7 @@ def _partition_results(
     source = "stored" if isinstance(layout, StoredBlocks) else "rows"
     if isinstance(layout, NoRowBlocks):
         rows, cells, source = moments, None, "units"
-    elif plan.blocks.n_cells == 0:
+    elif plan.blocks.n_cells == 0 or not plan.blocks.hears_files:
         cells = None
     values = state.samples[c].values
     n_values = np.isfinite(state.samples[c].keys).sum(axis=1)

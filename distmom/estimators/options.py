@@ -26,6 +26,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
 
+ON_CHANGE = ("error", "restart")
+"""What to do when files that a saved state holds have changed or are gone."""
+
 NOT_YET = (
     "block_by columns",
     "chunk_rows",

@@ -8,7 +8,7 @@ from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
-from distmom.numerics.moments import merge
+from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
@@ -44,7 +44,9 @@ def compile_kernels() -> None:
             for groups in (None, codes):
                 size = 1 if groups is None else 3
                 sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
-    merge(blocks, blocks, compiled=True)
+    many = Moments.empty(MANY_CELLS)
+    for moments in (blocks, many):
+        merge(moments, moments, compiled=True)
     rows = sample.result()
     rows.merge(rows, compiled=True)
     with_total(stored, compiled=True)

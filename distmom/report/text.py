@@ -116,7 +116,18 @@ def remarks(results: Results) -> list[str]:
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
-    return lines + _shortened(skipped, "files skipped")
+    return lines + _state(results) + _shortened(skipped, "files skipped")
+
+
+def _state(results: Results) -> list[str]:
+    """What a saved state spared."""
+    state = results.data.get("state")
+    if state is None:
+        return []
+    text = f"{state['n_files_read']:,} files read, {state['n_files_before']:,} known before"
+    if state["restarted"]:
+        text += f"; everything was read again: {printable(state['restarted'])}"
+    return [f"state {printable(state['file'])}: {text}"]
 
 
 def _left_out(results: Results) -> list[str]:

@@ -355,3 +355,29 @@ def test_the_shipped_configuration_shows_every_key_and_its_default() -> None:
             if default is not None and re.search(rf"^# {word} = ", text, re.MULTILINE):
                 value = {**every["mean"], **every["run"]}[word]
                 assert value == default, word
+
+
+def test_a_state_makes_a_nightly_job_incremental(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\n')
+    last = folder / "f2.parquet"
+    (folder / "lake" / "f2.parquet").rename(last)
+    assert run(folder / "job.toml").code == 0
+    assert (folder / "night.state").exists()
+    last.rename(folder / "lake" / "f2.parquet")
+    ended = run(folder / "job.toml", log_json=True)
+    [said] = [line for line in ended.lines() if line["event"] == "state"]
+    assert (said["n_files_before"], said["n_files_read"], said["restarted"]) == (2, 1, None)
+    expected = dm.mean(folder / "lake", "x", by="kind", rng=0)
+    assert isinstance(expected, dm.Results)
+    assert json.loads((folder / "out.json").read_text())["results"] == expected.to_dict()["results"]
+    os.utime(folder / "lake" / "f0.parquet", ns=(0, 0))
+    refused = run(folder / "job.toml")
+    assert refused.code == 3 and "f0.parquet (rewritten, same size)" in refused.err
+    (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\non_change = "restart"\n')
+    assert run(folder / "job.toml").code == 0
+    (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\nseed = 5\n')
+    ended = run(folder / "job.toml")
+    assert ended.code == 2 and "job.toml, line 13: state" in ended.err and "rng=0, now rng=5" in ended.err
