@@ -73,7 +73,7 @@ def choose_blocks(
         if n_rows is None:
             raise AssertionError("stored order needs the number of rows")
         return Blocks(StoredBlocks(n_rows, n_kept), cells, sample, n_blocks)
-    return Blocks(RandomBlocks(seed, n_fine, width), cells, sample, n_blocks)
+    return Blocks(RandomBlocks(seed, n_fine, width, options.chunk_rows), cells, sample, n_blocks)
 
 
 def needs_row_counts(options: MeanOptions) -> bool:

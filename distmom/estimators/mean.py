@@ -89,8 +89,9 @@ def mean(
         Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day).
         For dependence or damage that comes by file or unit. (A column called file: ``["file"]``.)
     chunk_rows : int
-        Rows that stay together: runs of that many rows of a file go to one block. For bursts of bad rows
-        and for rows that resemble their neighbours.
+        Rows that stay together: rows j c … (j + 1) c - 1 of a file go to one block. For bursts of bad rows
+        (L of them touch at most (L - 1)/c + 2 chunks) and for rows that resemble their neighbours (c several
+        times as long as the resemblance). The interval then rests on the spread between blocks.
     repeats : int
         Number of random partitions; the answer is the median of the block means of all of them.
     contamination : int or float, optional

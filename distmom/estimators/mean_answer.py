@@ -98,7 +98,8 @@ def _partition_results(
     moments = state.moments.at(c)
     rows = moments.at((slice(None), slice(n_row_blocks)))
     cells: Moments | None = moments.at((slice(None), slice(n_row_blocks, None)))
-    source = "stored" if isinstance(layout, StoredBlocks) else "rows"
+    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
+    source = "stored" if together else "rows"
     if isinstance(layout, NoRowBlocks):
         rows, cells, source = moments, None, "units"
     elif plan.blocks.n_cells == 0:
@@ -262,6 +263,10 @@ def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> t
     wanted = plan.blocks.n_blocks
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
+    elif wanted is not None and 0 < answer.n_blocks[g] < wanted:
+        notes.append(
+            f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
+        )
     if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):
         notes.append(
             f"block_by='file': {n_units} non-empty cells of files make {int(answer.n_blocks[g])} blocks; "

@@ -29,7 +29,6 @@ JOINT = ("geometric", "coordinatewise")
 NOT_YET = (
     "block_by columns",
     "scheme='monte_carlo'",
-    "chunk_rows",
     "repeats",
     "contamination",
     "weights",
@@ -37,6 +36,8 @@ NOT_YET = (
 )
 
 MOST_BLOCKS = 1_000_000
+MOST_CHUNK_ROWS = 1 << 40
+"""More rows than any file has."""
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
     ("a sampling scheme", "order='stored'", "samples are drawn at random; drop order"),
@@ -122,6 +123,10 @@ class MeanOptions:
         _check_n_blocks(self.n_blocks)
         if self.block_size is not None:
             check_count("block_size", self.block_size)
+        check_count("chunk_rows", self.chunk_rows)
+        if self.chunk_rows > MOST_CHUNK_ROWS:
+            raise ConfigError(f"chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}")
+        check_count("repeats", self.repeats)
         for name in (
             "n_blocks",
             "block_size",
@@ -133,8 +138,6 @@ class MeanOptions:
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
         if self.tau is not None:
             check_fraction("tau", self.tau, 0.5, "such as 0.45")
-        check_count("chunk_rows", self.chunk_rows)
-        check_count("repeats", self.repeats)
         self._check_block_by()
         self._check_contamination()
         if self.weights is not None and not isinstance(self.weights, str):

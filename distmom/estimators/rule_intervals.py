@@ -87,7 +87,8 @@ def exact_interval(
     delta : float
         1 - confidence level.
     between : bool
-        Take the spread between the K_e block means where it is larger: blocks may be dependent inside.
+        Take the spread between the K_e block means where it is larger: blocks may be dependent inside. Their
+        sizes may differ, too.
     """
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
     possible = usable & (levels[None, :] <= answer.n_kept[:, None])
@@ -101,7 +102,9 @@ def exact_interval(
         spread = unit_se * np.sqrt(n_blocks)
         if between:
             spread = np.maximum(spread, scaled_mad(mean))
-        halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
+            halfwidth = _sized_halfwidths(some, count, spread, n_blocks, np.zeros_like(n_blocks), delta)
+        else:  # random rows make blocks of nearly equal sizes
+            halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
     why = np.where(some, 0, NoInterval.TOO_FEW_BLOCKS)
     _fill_exact(out, np.flatnonzero(groups), why, centre, halfwidth, n_blocks)
 
@@ -115,13 +118,9 @@ def exact_interval_given(
         spread = unit_se * np.sqrt(n_blocks)
         if between:
             spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
-    halfwidth = np.full(n_blocks.shape, np.inf)
-    usable = groups & np.isfinite(spread)
-    chosen = np.flatnonzero(usable)
-    place, kinds = _kinds(n_blocks[chosen], answer.n_ruined[chosen])
-    for number, (k, ruined) in enumerate(kinds):
-        same = chosen[place == number]
-        halfwidth[same] = _sized_halfwidth(answer.count[same], spread[same], k, ruined, delta)
+    halfwidth = _sized_halfwidths(
+        groups & np.isfinite(spread), answer.count, spread, n_blocks, answer.n_ruined, delta
+    )
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
     _fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
@@ -132,6 +131,19 @@ def _kinds(n_blocks: Counts, n_ruined: Counts) -> tuple[NDArray[np.int64], list[
     codes = n_blocks * most + n_ruined
     kinds = np.unique(codes)
     return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
+
+
+def _sized_halfwidths(
+    groups: Flags, count: Counts, spread: Floats, n_blocks: Counts, n_ruined: Counts, delta: float
+) -> Floats:
+    """`_sized_halfwidth` of some groups with any numbers of blocks and ruined blocks; infinite elsewhere."""
+    halfwidth = np.full(n_blocks.shape, np.inf)
+    chosen = np.flatnonzero(groups)
+    place, kinds = _kinds(n_blocks[chosen], n_ruined[chosen])
+    for number, (k, ruined) in enumerate(kinds):
+        same = chosen[place == number]
+        halfwidth[same] = _sized_halfwidth(count[same], spread[same], k, ruined, delta)
+    return halfwidth
 
 
 def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:

@@ -88,16 +88,16 @@ def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
     return float(x[first]) if n and usable[first] else 0.0
 
 
-def _better_shift(moments: Moments, shift: float) -> float | None:
+def better_shift(moments: Moments, shift: float) -> float | None:
     """A value amid the block means, if some block has lost its second moment's digits, else None."""
     count, mean, m2 = moments
     with np.errstate(over="ignore", invalid="ignore"):
         raw = count * np.square(mean - shift)
         lost = (raw > LOST_BITS * m2) & (count > 1)
-    return _amid(moments, shift) if lost.any() else None
+    return amid(moments, shift) if lost.any() else None
 
 
-def _amid(moments: Moments, shift: float) -> float | None:
+def amid(moments: Moments, shift: float) -> float | None:
     """The lower median of the finite block means, unless that is the shift already."""
     count, mean, _ = moments
     better = float(lower_median(mean[(count > 0) & np.isfinite(mean)]))
@@ -121,7 +121,7 @@ def _shifted(
         out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
         none = gone if gone is not None else np.empty(0, np.bool_)
         lost, _ = leaf_blocks(x, none, first_row, key, table.inverse, table.forward, shift, LOST_BITS, *out)
-        return out, _amid(out.at(slice(k)), shift) if lost else None
+        return out, amid(out.at(slice(k)), shift) if lost else None
     s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
     about = shift
     if gone is not None:  # a missing value adds exactly nothing, and is counted out of its block
@@ -132,7 +132,7 @@ def _shifted(
         missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
     blocks = from_sums(runs - missing, s1, s2, shift)
-    return with_total(blocks), _better_shift(blocks, shift)
+    return with_total(blocks), better_shift(blocks, shift)
 
 
 def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:

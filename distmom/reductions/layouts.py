@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, with_total
+from distmom.numerics.leaf import LEAF_ROWS, with_total
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
@@ -80,12 +81,13 @@ class RandomBlocks:
     """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
 
     Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
-    are kept together.
+    are kept together. With `chunk_rows` above 1 it is chunks of so many consecutive rows that are given.
     """
 
     seed: int
     n_fine: int
     width: int = 1
+    chunk_rows: int = 1
     by_leaf = False
 
     @property
@@ -94,8 +96,8 @@ class RandomBlocks:
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
-        place = rows.place
-        blocks = leaf_moments(rows.x, rows.gone, place.first_row, place.key, table, compiled=compiled)
+        first, key = rows.place.first_row, rows.place.key
+        blocks = chunk_moments(rows.x, rows.gone, first, key, table, self.chunk_rows, compiled=compiled)
         return blocks.at(None)
 
     @property
@@ -106,7 +108,9 @@ class RandomBlocks:
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
         table = label_table(self.seed, self.n_fine)
-        return block_cells(codes, place.first_row, place.key, table, self.width, compiled=compiled)
+        return block_cells(
+            codes, place.first_row, place.key, table, self.width, self.chunk_rows, compiled=compiled
+        )
 
 
 @dataclass(frozen=True)

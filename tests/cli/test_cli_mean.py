@@ -143,6 +143,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "block_size": (("--block-size", "40"), {"block_size": 40}),
     "stored": (("--order", "stored"), {"order": "stored"}),
     "block_by": (("--block-by", "file"), {"block_by": "file"}),
+    "chunk_rows": (("--chunk-rows", "3"), {"chunk_rows": 3}),
     "fine": (("--fine", "many"), {"fine": "many"}),
     "nan": (("--nan", "keep"), {"nan": "keep"}),
     "place": (

@@ -25,6 +25,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "block size": {"block_size": 50},
     "many fine blocks": {"fine": "many"},
     "stored": {"order": "stored"},
+    "chunks": {"chunk_rows": 7},
+    "chunks, grouped": {"chunk_rows": 100, "by": "key", "n_blocks": 3},
     "stored, grouped": {"order": "stored", "by": "key"},
     "samples": {"scheme": "swor", "n_blocks": 7, "block_size": 90},
     "samples, large": {"column": "y", "scheme": "swor", "n_blocks": 3, "block_size": 900},

@@ -114,8 +114,9 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
         table = label_table(spec.seed, layout.n_fine)
 
         def random(number: int, file: File, first: int) -> list[list[int]]:
-            blocks = labels(0, file.n_rows, file_key(spec.seed, file.path), table) // layout.width
-            return [[b] for b in blocks.tolist()]
+            chunks = -(-file.n_rows // layout.chunk_rows)
+            blocks = labels(0, chunks, file_key(spec.seed, file.path), table) // layout.width
+            return [[int(blocks[row // layout.chunk_rows])] for row in range(file.n_rows)]
 
         return random
     if isinstance(layout, StoredBlocks):

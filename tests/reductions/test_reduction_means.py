@@ -34,6 +34,8 @@ LAYOUTS: dict[str, Layout] = {
     "random": RandomBlocks(SEED, 15),
     "random, neighbours kept together": RandomBlocks(SEED, 15, 3),
     "random, one block": RandomBlocks(SEED, 1),
+    "chunks": RandomBlocks(SEED, 15, chunk_rows=7),
+    "chunks as long as files, neighbours kept together": RandomBlocks(SEED, 15, 3, chunk_rows=700),
     "random, more blocks than rows of a leaf": RandomBlocks(SEED, 105),
     "stored": StoredBlocks(TOTAL, 15),
     "files only": NoRowBlocks(),
