@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import MeanOptions, check_most_blocks
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks, UnitBlocks
 from distmom.theory import fine_blocks, mom_blocks, morm_blocks
 
 FINE = {"standard": 945, "many": 10_395}
@@ -63,11 +63,13 @@ def choose_blocks(
             raise AssertionError("sampling needs the number of rows")
         return _sampled(options, seed, n_rows, n_rows if n_valid is None else n_valid)
     n_blocks = _fixed_number(options, n_rows)
+    sample = SAMPLE_OF_GROUP if grouped else SAMPLE
+    if options.block_by is not None:
+        n_cells = _unit_cells(n_blocks, grouped)
+        by_file = options.block_by == "file"
+        return Blocks(NoRowBlocks() if by_file else UnitBlocks(n_cells), n_cells * by_file, sample, n_blocks)
     n_fine, width = _fine(options.fine, n_blocks, grouped)
     n_kept = n_fine // width
-    sample = SAMPLE_OF_GROUP if grouped else SAMPLE
-    if options.block_by == "file":
-        return Blocks(NoRowBlocks(), n_kept, sample, n_blocks)
     cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
     if options.order == "stored":
         if n_rows is None:
@@ -109,6 +111,13 @@ def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
         d for d in range(1, factor + 1) if factor % d == 0 and (d == 1 or n_blocks * d <= FINE_OF_GROUP)
     )
     return n_fine, factor // small
+
+
+def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
+    """Cells that whole units are put into."""
+    if n_blocks is None:
+        return FINE_OF_GROUP if grouped else FINE["standard"]
+    return fine_blocks(n_blocks, FINE_OF_GROUP if grouped else CAP["standard"])
 
 
 def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:

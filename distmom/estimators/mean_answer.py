@@ -15,17 +15,18 @@ from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
+from distmom.estimators.unit_counts import unit_counts
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
+from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
 FEW_UNITS = 10
-"""Whole files as blocks want at least this many files a block."""
+"""Whole files or units as blocks want at least this many of them a block."""
 
 
 def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
@@ -42,9 +43,12 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
         what = "no rows left after the filter; check where" if filtered else "the data has no rows"
         raise NoAnswerError(what)
     groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+    units = unit_counts(state)
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
         shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        for fields, count in zip(shared, units or (), strict=False):
+            fields.update(count._asdict())
         if plan.options.scheme == "swor":
             results += sampled_results(plan, state, c, shared)
         else:
@@ -100,7 +104,7 @@ def _partition_results(
     cells: Moments | None = moments.at((slice(None), slice(n_row_blocks, None)))
     together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
     source = "stored" if together else "rows"
-    if isinstance(layout, NoRowBlocks):
+    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
         rows, cells, source = moments, None, "units"
     elif plan.blocks.n_cells == 0:
         cells = None
@@ -116,7 +120,6 @@ def _partition_results(
         intervals=("order", "exact"),
     )
     suspects = _files_of_cells(plan, answer)
-    filled = (rows.count > 0).sum(axis=1) if source == "units" else None
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
     return [
         _result(
@@ -125,7 +128,6 @@ def _partition_results(
             g,
             fields,
             suspects,
-            None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
             plain_mean(rows.at(g), float(answer.plain_estimate[g])),
         )
@@ -165,14 +167,13 @@ def _result(
     g: int,
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
-    n_units: int | None,
     sigma2: float | None,
     plain: float,
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
     status = Status(int(answer.status[g]))
     width = int(answer.block_rows[g].astype(bool).sum())
-    notes = _notes(plan, answer, g, n_units)
+    notes = _notes(plan, answer, g, shared)
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()
@@ -258,7 +259,7 @@ def _paper_interval(
     return (estimate - half, estimate + half), None
 
 
-def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
+def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> tuple[str, ...]:
     notes = []
     wanted = plan.blocks.n_blocks
     if answer.lowered[g] and wanted is not None:
@@ -267,12 +268,24 @@ def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> t
         notes.append(
             f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
         )
-    if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):
-        notes.append(
-            f"block_by='file': {n_units} non-empty cells of files make {int(answer.n_blocks[g])} blocks; "
-            f"fewer than {FEW_UNITS} files a block make the interval rough"
-        )
+    if "n_units" in shared:
+        notes += _few_units(plan, int(answer.n_blocks[g]), shared)
     return tuple(notes)
+
+
+def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[str]:
+    """The remark on units that are few for their blocks."""
+    n_units = shared["n_units"]
+    if n_units >= FEW_UNITS * n_blocks:
+        return []
+    what, name = ("files", "='file'") if plan.options.block_by == "file" else ("units", "")
+    about = "" if shared["n_units_exact"] else "about "
+    if n_blocks < 2:
+        return [f"block_by{name}: {about}{n_units} {what} are too few for blocks"]
+    return [
+        f"block_by{name}: {about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a "
+        "block make the interval rough"
+    ]
 
 
 def _files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:

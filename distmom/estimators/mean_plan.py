@@ -34,6 +34,10 @@ LARGE_FILE = 64_000_000
 """Files above this size are cut into several units, for which their rows must be counted."""
 
 
+UNIT_TABLE_BYTES = 12_000_000
+"""Tables that find the hashes of a column's units, and which units have been met."""
+
+
 @dataclass(frozen=True)
 class MeanPlan:
     """Everything a run needs, and what it will cost."""
@@ -115,6 +119,7 @@ def plan_mean(
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
+        count_units=None if options.block_by is None else "columns" if read.units else "file",
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = census is not None and options.on_bad_file != "skip"
@@ -123,7 +128,7 @@ def plan_mean(
         census.rows.tolist() if census is not None and may_cut else None,
         column_share=share,
         threads=executor.threads,
-        leaf_rows=LEAF_ROWS * (LEAVES_TOGETHER if grouped and not blocks.layout.by_leaf else 1),
+        leaf_rows=LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise else 1),
     )
     units = _with_windows(units, blocks, census)
     plan = MeanPlan(
@@ -158,15 +163,16 @@ def column_share(source: Source, read: ReadOptions) -> float:
     if measure is None:
         return 1.0
     where = read.where.columns if read.where is not None else ()
-    return float(measure(tuple({*read.columns, *read.by, *where})))
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *where})))
 
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans) -> int:
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
-    width = 8 * (len(read.columns) + 2 * len(read.by)) + 8
+    width = 8 * (len(read.columns) + 2 * len(read.by) + 3 * len(read.units)) + 8
     batch = 4 * read.batch_rows * width
     leaf = 4 * LEAF_ROWS * width
-    return batch + leaf + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
+    tables = UNIT_TABLE_BYTES * len(read.units)
+    return batch + leaf + tables + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
 
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:

@@ -27,7 +27,6 @@ JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
 
 NOT_YET = (
-    "block_by columns",
     "scheme='monte_carlo'",
     "repeats",
     "contamination",
@@ -66,6 +65,8 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("block_by", "chunk_rows", "both say which rows stay together; drop one"),
     ("block_by", "repeats", "units are put into blocks once; drop repeats"),
     ("block_by", "fine", "units are put into a fixed number of cells; drop fine"),
+    ("block_by", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
+    ("chunk_rows", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
     ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
     ("repeats", "contamination", "the bound of repeated partitions has no outlying blocks; drop one"),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),

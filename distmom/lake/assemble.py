@@ -112,6 +112,7 @@ class Assembler:
             None if options.where is None else self._mask(options.where, arrays, n_rows),
             tuple([self._key(name, arrays, n_rows) for name in options.by]),
             n_bytes,
+            tuple([self._key(name, arrays, n_rows) for name in options.units]),
         )
 
     def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> NDArray[np.bool_]:

@@ -94,7 +94,7 @@ class Lake:
             If a column's type cannot be read, or some files lack it.
         """
         roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-        roles += [(name, "key") for name in options.by]
+        roles += [(name, "key") for name in (*options.by, *options.units)]
         roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
         names = tuple(dict.fromkeys(name for name, _ in roles))
         references = find_references(names, self.partition_names, self._schemas, options.missing, self.root)

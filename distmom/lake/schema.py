@@ -64,7 +64,7 @@ _REMEDIES = {
 
 _ACTIONS: dict[Role, str] = {
     "value": "only numbers can be averaged",
-    "key": "it cannot be a key of groups",
+    "key": "it cannot be a key of groups or units",
     "condition": "it cannot stand in a condition",
 }
 

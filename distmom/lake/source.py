@@ -58,6 +58,8 @@ class ReadOptions:
         Columns whose values are wanted, as float64.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
+    units : tuple of str
+        Columns whose values are keys of units that stay together, as Arrow arrays.
     where : Filter, optional
         Condition that a row must meet to count.
     missing : {"error", "null"}
@@ -71,6 +73,7 @@ class ReadOptions:
     where: Filter | None = None
     missing: Literal["error", "null"] = "error"
     batch_rows: int = BATCH_ROWS
+    units: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -94,6 +97,8 @@ class Batch:
         The ``by`` columns.
     n_bytes : int
         Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
+    units : tuple of pyarrow.Array
+        The ``units`` columns.
     """
 
     start: int
@@ -103,6 +108,7 @@ class Batch:
     keep: NDArray[np.bool_] | None
     keys: tuple[pa.Array, ...]
     n_bytes: int
+    units: tuple[pa.Array, ...] = ()
 
 
 class BatchReader(Protocol):

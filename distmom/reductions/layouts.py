@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.keyed_hash import unit_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, with_total
 from distmom.numerics.moments import Moments
@@ -26,11 +27,15 @@ from distmom.numerics.swor_leaf import swor_leaf_moments
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
+    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
+
+    And the hashes of the units that the rows belong to, where such have been asked for.
+    """
 
     key: np.uint64
     first_row: int
     file: int = 0
+    units: NDArray[np.uint64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,27 @@ class StoredBlocks:
     ) -> NDArray[np.int64]:
         first = int(window[place.file]) + place.first_row
         return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+
+
+@dataclass(frozen=True)
+class UnitBlocks:
+    """All rows of a unit, wherever they lie, are in the cell that its hash says."""
+
+    n_blocks: int
+    by_leaf = False
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        raise NotImplementedError("rows of units are taken one by one")
+
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
+        assert place.units is not None
+        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import LeafCutter, Rows
 from distmom.reductions.state import Key, MeanState, in_key_order
+from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -36,6 +37,7 @@ class LeafwiseMeans:
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
         self._strange = [False for _ in spec.columns]
+        self._units = UnitCounter(spec) if spec.count_units else None
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
@@ -52,6 +54,8 @@ class LeafwiseMeans:
 
     def _take(self, leaf: Rows) -> None:
         self._census.rows(leaf, self._n_groups)
+        if self._units is not None:
+            self._units.add(leaf, leaf.codes, self._key, self._n_groups)
         place = Place(self._key, leaf.first_row, self._number)
         blocks = [self._column(leaf, c, place) for c in range(len(leaf.values))]
         self._tree.push_leaf(_stacked(blocks))
@@ -84,7 +88,9 @@ class LeafwiseMeans:
         if moments is None:
             return None
         samples = tuple(s.result() for s in self._samplers)
-        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        units = None if self._units is None else self._units.result()
+        census = self._census
+        state = MeanState(tuple(keys), census.n_rows, census.counts, moments, samples, units)
         return in_key_order(state)
 
 

@@ -16,7 +16,10 @@ Mask = NDArray[np.bool_] | None
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes."""
+    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
+
+    `units` are the hashes of the units that the rows belong to, where such have been asked for.
+    """
 
     first_row: int
     n_rows: int
@@ -24,6 +27,7 @@ class Rows:
     valid: tuple[Mask, ...]
     keep: Mask
     codes: NDArray[np.int64] | None
+    units: NDArray[np.uint64] | None = None
 
     def part(self, start: int, stop: int) -> Rows:
         """Rows start … stop - 1 of these, as views."""
@@ -35,6 +39,7 @@ class Rows:
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
+            None if self.units is None else self.units[cut],
         )
 
 
@@ -45,6 +50,7 @@ def join(pieces: list[Rows]) -> Rows:
     first = pieces[0]
     columns = range(len(first.values))
     codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
+    units = None if first.units is None else np.concatenate([p.units for p in pieces if p.units is not None])
     return Rows(
         first.first_row,
         sum(p.n_rows for p in pieces),
@@ -52,6 +58,7 @@ def join(pieces: list[Rows]) -> Rows:
         tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in columns),
         _join_masks([p.keep for p in pieces], pieces),
         codes,
+        units,
     )
 
 

@@ -36,6 +36,16 @@ _SHOWN = (
 )
 
 
+_SHOWN_TOO = (
+    "interval_reason",
+    "achieved_level",
+    "n_set_aside",
+    "n_units",
+    "n_units_exact",
+    "other_estimate",
+)
+
+
 @dataclass(frozen=True, eq=False)
 class MeanResult:
     """A robust mean, its interval, and what it was computed from.
@@ -67,6 +77,11 @@ class MeanResult:
         Blocks whose mean is not finite.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
+    n_units : int or None
+        With `block_by`, the units (or files) that have rows which passed the filter; else None.
+    n_units_exact : bool or None
+        Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
+        Above, it is an estimate from hashes: within 2 % or so, with groups rougher.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
@@ -105,6 +120,8 @@ class MeanResult:
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
+    n_units: int | None = None
+    n_units_exact: bool | None = None
     block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
@@ -122,7 +139,7 @@ class MeanResult:
         """Plain Python values, as in the JSON output: numbers that are not finite become None."""
         shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
         shown["status"] = list(self.status)
-        for name in ("interval_reason", "achieved_level", "n_set_aside", "other_estimate"):
+        for name in _SHOWN_TOO:
             shown[name] = getattr(self, name)
         shown["accused_files"] = list(self.accused_files)
         shown["notes"] = list(self.notes)

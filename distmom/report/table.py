@@ -28,6 +28,7 @@ _WHOLE = (
     "block_size_max",
     "n_ruined_blocks",
     "n_set_aside",
+    "n_units",
 )
 
 
@@ -41,10 +42,17 @@ def as_arrow(results: Results) -> pa.Table:
     for name in names:
         columns[name] = _keys([(r.group or {}).get(name) for r in results])
     for name in rows[0] if rows else ():
-        kind = pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
         key = name if name not in columns else f"{name}_"
-        columns[key] = pa.array([row[name] for row in rows], kind)
+        columns[key] = pa.array([row[name] for row in rows], _kind(name))
     return pa.table(columns)
+
+
+def _kind(name: str) -> pa.DataType:
+    import pyarrow as pa
+
+    if name == "n_units_exact":
+        return pa.bool_()
+    return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
 
 
 def _keys(values: list[Any]) -> pa.Array:
@@ -81,6 +89,8 @@ def _flat(r: Any) -> dict[str, Any]:
         "block_size_max": r.block_size[1],
         "n_ruined_blocks": r.n_ruined_blocks,
         "n_set_aside": r.n_set_aside,
+        "n_units": r.n_units,
+        "n_units_exact": r.n_units_exact,
         "plain_estimate": r.plain_estimate,
         "scheme": r.scheme,
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from distmom.report.mean_result import MeanResult
     from distmom.report.results import Results
 
 
@@ -34,7 +35,8 @@ def as_table(results: Results) -> Table:
     for name in ["column"] * many + names:
         table.add_column(_cell(name), overflow="fold")
     level = f"{results[0].confidence_level:.6g}" if len(results) else ""
-    for name in ("estimate", f"{level} interval", "plain mean", "rows used", "blocks"):
+    units = ["units"] * any(r.n_units is not None for r in results)
+    for name in ("estimate", f"{level} interval", "plain mean", "rows used", *units, "blocks"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("status", overflow="fold")
     for r in results:
@@ -47,6 +49,7 @@ def as_table(results: Results) -> Table:
             interval,
             number(r.plain_estimate),
             f"{r.n_used:,}",
+            *([_units(r)] if units else []),
             str(r.n_blocks),
             "; ".join(r.status),
             style=None if r.status == ("ok",) else "yellow",
@@ -55,6 +58,12 @@ def as_table(results: Results) -> Table:
         if column.no_wrap:  # a number that is cut is another number
             column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
+
+
+def _units(r: MeanResult) -> str:
+    if r.n_units is None:
+        return "-"
+    return f"{r.n_units:,}" if r.n_units_exact else f"about {r.n_units:,}"
 
 
 def _cell(value: Any) -> str:

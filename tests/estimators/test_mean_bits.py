@@ -33,6 +33,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "samples, grouped": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "by": "key"},
     "samples, filtered": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "where": "u > 0.3"},
     "samples by tau": {"scheme": "swor", "tau": 0.3},
+    "units": {"block_by": "u", "n_blocks": 45, "where": "u > 0.3"},
+    "units of three columns": {"block_by": ["name", "part", "key"], "column": "y"},
+    "units, grouped": {"block_by": "u", "by": ["key", "name"], "column": ["x", "y"]},
     "files": {"block_by": "file"},
     "files, grouped": {"block_by": "file", "by": "key", "n_blocks": 3},
 }
