@@ -100,7 +100,7 @@ class ReadAndReduce:
             check_stopped()
             codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
             units = None if hashes is None else hashes.of(batch.units)
-            accumulator.add(_rows(batch, codes, units), 1 if encoder is None else encoder.n_keys)
+            accumulator.add(rows_of(batch, codes, units), 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
 
@@ -111,5 +111,9 @@ class _Place:
     file = 0
 
 
-def _rows(batch: Batch, codes: Any, units: Any) -> Rows:
+def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:
+    """A batch as the reductions take it, with the codes of its groups (None without groups).
+
+    And the hashes of its units, where whole units are blocks.
+    """
     return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes, units)

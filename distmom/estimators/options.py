@@ -26,10 +26,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
 
+ON_CHANGE = ("error", "restart")
+"""What to do when files that a saved state holds have changed or are gone."""
+
 NOT_YET = (
-    "scheme='monte_carlo'",
-    "repeats",
-    "contamination",
     "weights",
     "joint",
 )
@@ -59,6 +59,11 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "its blocks share rows, so their order statistics cover only the "
         "median given the data; use interval='exact'",
     ),
+    (
+        "scheme='monte_carlo'",
+        "interval='paper'",
+        "the paper has no bound for samples with replacement; use interval='exact'",
+    ),
     ("order='stored'", "block_by", "both say which rows form a block; drop one"),
     ("order='stored'", "chunk_rows", "stored blocks are contiguous already; drop chunk_rows"),
     ("order='stored'", "repeats", "there is only one way to cut rows as they are stored; drop repeats"),
@@ -68,7 +73,6 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("block_by", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
     ("chunk_rows", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
     ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
-    ("repeats", "contamination", "the bound of repeated partitions has no outlying blocks; drop one"),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
     (
         "repeats",
@@ -77,6 +81,11 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "use interval='exact'",
     ),
     ("repeats", "interval='paper'", "the paper has no bound for repeated partitions; use interval='exact'"),
+    (
+        "block_by columns",
+        "a share as contamination",
+        "units are counted only as they are read; give a number",
+    ),
     ("contamination", "n_blocks='paper'", "the proposition knows no outlying rows; use n_blocks='auto'"),
     ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
     ("weights", "joint", "the radius for vectors is that of unweighted means; drop one"),
@@ -169,6 +178,7 @@ class MeanOptions:
             object.__setattr__(self, "contamination", int(value))
         else:
             check_fraction("contamination", value, 0.5, "such as 0.01, or be a whole number of rows or units")
+            object.__setattr__(self, "contamination", float(value))
 
     def _check_pairs(self) -> None:
         sampled = self.scheme in SAMPLING
@@ -183,6 +193,7 @@ class MeanOptions:
             "chunk_rows": self.chunk_rows > 1,
             "repeats": self.repeats > 1,
             "contamination": self.contamination is not None,
+            "a share as contamination": isinstance(self.contamination, float),
             "weights": self.weights is not None,
             "joint": bool(self.joint),
             "interval='order'": self.interval == "order",

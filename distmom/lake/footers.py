@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -17,7 +18,10 @@ from distmom.lake.source import FileRef
 DICTIONARY_BYTES = 1_500_000
 """More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
 
-BUFFER_BYTES = 262_144  # a buffered stream is what bounds memory: without it a whole column chunk is loaded
+BUFFER_BYTES, LOCAL_BUFFER_BYTES = 262_144, 16_384
+"""A buffered stream is what bounds memory: without it a whole column chunk is loaded. What is longer than the
+buffer, as most pages are, is read past it: one copy less on a local disk, more requests on a remote one."""
+FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 
 
 def location(root: str, file: FileRef) -> str:
@@ -44,7 +48,8 @@ def open_parquet(
     with _named_errors(filesystem, root, file):
         check_unchanged(filesystem, root, file)
         with filesystem.open_input_file(location(root, file)) as stream:
-            yield _parquet_file(stream, dictionaries)
+            local = isinstance(filesystem, pafs.LocalFileSystem)
+            yield _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES if local else BUFFER_BYTES)
         check_unchanged(filesystem, root, file)
 
 
@@ -95,6 +100,28 @@ def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
     return max(asked / max(sum(sizes), 1), 1e-3)
 
 
+def first_values(filesystem: pafs.FileSystem, root: str, file: FileRef, name: str) -> pa.Array | None:
+    """The first rows of a column in which it is not null; None if there are none among the first million.
+
+    Raises
+    ------
+    DataError
+        As `open_parquet`.
+    """
+    with open_parquet(filesystem, root, file) as parquet:
+        position = column_positions(parquet).get(name, -1)
+        groups = list(range(parquet.metadata.num_row_groups))
+        if position < 0 or not groups:
+            return None
+        batches = parquet.reader.iter_batches(
+            FIRST_ROWS, row_groups=groups, column_indices=[position], use_threads=False
+        )
+        for batch in islice(batches, FIRST_BATCHES):
+            if batch.column(0).null_count < batch.num_rows:
+                return batch.column(0)
+    return None
+
+
 def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
     """Check that the compression of every column chunk to be read is available.
 
@@ -133,8 +160,8 @@ def _codec_available(codec: str) -> bool:
         return False
 
 
-def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str]) -> pq.ParquetFile:
-    options = {"buffer_size": BUFFER_BYTES, "pre_buffer": False, "memory_map": False}
+def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int) -> pq.ParquetFile:
+    options = {"buffer_size": buffer_bytes, "pre_buffer": False, "memory_map": False}
     try:
         found = pq.ParquetFile(stream, read_dictionary=list(dictionaries) or None, **options)
         good = [name for name in dictionaries if not _outgrown(found, name)]

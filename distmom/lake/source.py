@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from distmom.lake.filters import Filter
+    from distmom.lake.times import TimeScale
 
 BATCH_ROWS = 131_072
 
@@ -55,7 +56,7 @@ class ReadOptions:
     Parameters
     ----------
     columns : tuple of str
-        Columns whose values are wanted, as float64.
+        Columns whose values are wanted, as float64; times as numbers on a scale that the reader tells.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
     units : tuple of str
@@ -119,6 +120,11 @@ class BatchReader(Protocol):
         """What is read."""
         ...
 
+    @property
+    def scales(self) -> Mapping[str, TimeScale]:
+        """Of those asked columns that hold dates, timestamps or durations: what their numbers mean."""
+        ...
+
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of the rows ``[start, stop)`` of a file, in order."""
         ...
@@ -134,6 +140,16 @@ class Source(Protocol):
     @property
     def files(self) -> tuple[FileRef, ...]:
         """The files, sorted by path."""
+        ...
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in this process, so that no other should read them."""
+        ...
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether the rows can be read only once."""
         ...
 
     @property

@@ -12,12 +12,12 @@ from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
-from distmom.numerics.moments import merge
+from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.random import stream_key
-from distmom.numerics.sample import leaf_sample
+from distmom.numerics.sample import LeafSampler
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
 def compile_kernels() -> None:
@@ -31,8 +31,8 @@ def compile_kernels() -> None:
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
-            leaf_sample(key, 0, n, mask, 64, np.inf, compiled=True)
-            leaf_sample(key, 0, n, mask, n, np.inf, compiled=True)
+            sample = LeafSampler(64, compiled=True)
+            sample.offer(key, 0, x, mask)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
             cells.add(
@@ -43,11 +43,17 @@ def compile_kernels() -> None:
             sampler.offer(key, 0, codes, x, mask, 3)
             chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")
-            counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
+            window = SampleTree([n, n]).window(0, 1)
+            counts = window.counts(draws, 5, 100, compiled=True)
+            window.counts(draws, 5, 100, replace=True, compiled=True)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
-                swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
-    merge(blocks, blocks, compiled=True)
+                sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+    many = Moments.empty(MANY_CELLS)
+    for moments in (blocks, many):
+        merge(moments, moments, compiled=True)
+    rows = sample.result()
+    rows.merge(rows, compiled=True)
     compile_units(codes, gone)
     with_total(stored, compiled=True)
 

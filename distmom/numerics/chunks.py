@@ -15,8 +15,8 @@ from distmom.numerics.leaf import (
     LOST_BITS,
     Floats,
     amid,
-    better_shift,
     from_sums,
+    has_lost,
     leaf_moments,
     middle_value,
     with_total,
@@ -42,10 +42,11 @@ def chunk_moments(
     if chunk_rows == 1:
         return leaf_moments(x, gone, first_row, key, table, compiled=compiled)
     shift = middle_value(x, gone)
-    moments, better = _shifted(x, gone, first_row, key, table, chunk_rows, shift, compiled)
-    if better is not None:
-        moments, _ = _shifted(x, gone, first_row, key, table, chunk_rows, better, compiled)
-    return moments
+    moments, lost = _shifted(x, gone, first_row, key, table, chunk_rows, shift, compiled)
+    better = amid(moments.at(slice(-1)), shift) if lost else shift
+    if better == shift:
+        return moments
+    return _shifted(x, gone, first_row, key, table, chunk_rows, better, compiled)[0]
 
 
 def _shifted(
@@ -57,8 +58,8 @@ def _shifted(
     chunk_rows: int,
     shift: float,
     compiled: bool,
-) -> tuple[Moments, float | None]:
-    """Moments from sums about `shift`, and a better shift where that one lost digits."""
+) -> tuple[Moments, bool]:
+    """Moments from sums about `shift`, and whether some block has lost digits."""
     k = table.n_blocks
     if compiled:
         from distmom.numerics.chunks_compiled import leaf_chunks
@@ -66,7 +67,7 @@ def _shifted(
         out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
         none = gone if gone is not None else np.empty(0, np.bool_)
         lost = leaf_chunks(x, none, first_row, chunk_rows, key, table.forward, shift, LOST_BITS, *out)
-        return out, amid(out.at(slice(k)), shift) if lost else None
+        return out, bool(lost)
     labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
     with np.errstate(invalid="ignore", over="ignore"):
         d = x - shift
@@ -77,4 +78,4 @@ def _shifted(
         count = np.bincount(used, minlength=k)
         s1, s2 = (np.asarray(np.bincount(labels, terms, k), np.float64) for terms in (d, d * d))
         blocks = from_sums(count, s1, s2, shift)
-    return with_total(blocks), better_shift(blocks, shift)
+    return with_total(blocks), has_lost(blocks, shift)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from distmom.numerics.moments import Moments, merge
 from distmom.reductions import Accumulator
 from distmom.reductions.layouts import Layout, UnitBlocks
 from distmom.reductions.state import MeanState, merge_states
@@ -14,6 +15,12 @@ UnitKind = Literal["file", "columns"]
 
 SKETCH, SKETCH_OF_GROUPS = 4_096, 16_384
 """Up to so many units (with groups: pairs of group and unit) are counted exactly."""
+
+
+def load_kernels() -> None:
+    """Load the compiled merge, and with it Numba: after that every other kernel loads in milliseconds."""
+    nothing = Moments.empty(1)
+    merge(nothing, nothing, compiled=True)
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,9 @@ class Census:
 
     def __init__(self, spec: BlockMeans) -> None:
         self._spec = spec
-        self.n_rows = np.zeros(0, np.int64)
-        self.counts = np.zeros((len(spec.columns), 0, 3), np.int64)
+        n_groups = 0 if spec.grouped else 1
+        self.n_rows = np.zeros(n_groups, np.int64)
+        self.counts = np.zeros((len(spec.columns), n_groups, 3), np.int64)
 
     def rows(self, rows: Rows, n_groups: int) -> None:
         """Count rows that pass the filter; `n_groups` groups have been met so far."""

@@ -17,15 +17,15 @@ from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.keyed_hash import unit_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, with_total
+from distmom.numerics.leaf import LEAF_ROWS
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
+from distmom.numerics.sample_tree import SampleWindow
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworWindow
-from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
 
@@ -38,7 +38,7 @@ class Place:
     units: NDArray[np.uint64] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LeafRows:
     """The rows of one leaf in one column: values, which do not count, group codes (None: one group)."""
 
@@ -55,6 +55,11 @@ class Layout(Protocol):
     @property
     def n_blocks(self) -> int:
         """Row blocks in the state."""
+        ...
+
+    @property
+    def repeats(self) -> int:
+        """Partitions: the row blocks are so many sets, of equal size, that each hold every row once."""
         ...
 
     @property
@@ -77,7 +82,10 @@ class Layout(Protocol):
     def row_cells(
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
+        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block.
+
+        With several partitions an array of cells for each, shape (repeats, rows).
+        """
         ...
 
 
@@ -93,6 +101,7 @@ class RandomBlocks:
     n_fine: int
     width: int = 1
     chunk_rows: int = 1
+    repeats = 1
     by_leaf = False
 
     @property
@@ -127,13 +136,13 @@ class StoredBlocks:
 
     total_rows: int
     n_blocks: int
+    repeats = 1
     by_leaf = False
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)
-        return with_total(blocks, compiled=compiled).at(None)
+        return stored_moments(rows.x, rows.gone, first, edges, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -151,6 +160,7 @@ class UnitBlocks:
     """All rows of a unit, wherever they lie, are in the cell that its hash says."""
 
     n_blocks: int
+    repeats = 1
     by_leaf = False
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
@@ -172,6 +182,7 @@ class NoRowBlocks:
     """No row blocks: the cells that hold whole files are all there is."""
 
     n_blocks: int = 0
+    repeats = 1
     by_leaf = False
     cells_per_group = 1
 
@@ -185,34 +196,44 @@ class NoRowBlocks:
 
 
 @dataclass(frozen=True)
-class SworBlocks:
-    """Independent samples of `block_size` rows of the lake, each without replacement.
+class SampledBlocks:
+    """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
-    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
+    The window of a unit is a `SampleWindow` and, for each of its files, the number in the lake of its first
     leaf.
     """
 
     seed: int
     n_blocks: int
     block_size: int
+    replace: bool = False
+    repeats = 1
     by_leaf = True
     cells_per_group = 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         tree, first_leaves = window
-        key = stream_key(self.seed, "swor")
+        key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
-        moments = swor_leaf_moments(
-            rows.x, rows.gone, rows.codes, rows.n_groups, key, leaf, counts, compiled=compiled
+        moments = sampled_leaf_moments(
+            rows.x,
+            rows.gone,
+            rows.codes,
+            rows.n_groups,
+            key,
+            leaf,
+            counts,
+            compiled,
+            replace=self.replace,
         )
         whole = whole_moments(rows, compiled=compiled)
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
         return Moments(*both)
 
-    def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
+    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
-        return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
+        return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
     def row_cells(  # noqa: D102
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
@@ -222,16 +243,16 @@ class SworBlocks:
 
 @lru_cache(maxsize=8)
 def _window_counts(
-    tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
+    tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> NDArray[np.int64]:
-    return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
+    return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size, 1)])
-        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at(None)
+        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at((None, slice(1, None)))
     groups = Cells(compiled=compiled)
     groups.grow(rows.n_groups)
     groups.add(rows.x, rows.gone, rows.codes)

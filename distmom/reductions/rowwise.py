@@ -37,6 +37,7 @@ class RowwiseMeans:
         self._spec = spec
         self._window = window
         self._blocks = spec.layout.cells_per_group
+        self._n_once = spec.layout.n_blocks // spec.layout.repeats
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
         self._cells = [Cells(compiled=spec.compiled) for _ in spec.columns]
@@ -86,7 +87,8 @@ class RowwiseMeans:
             gone = self._census.missing(rows, c)
             if not all_finite(x, compiled=spec.compiled):
                 gone = self._census.strange(rows, c, gone, self._path)
-            self._cells[c].add(x, gone, cells)
+            for partition in np.atleast_2d(cells):
+                self._cells[c].add(x, gone, partition)
             if self._samplers:
                 self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         if self._units is not None:
@@ -106,8 +108,8 @@ class RowwiseMeans:
         size = self._n_groups * self._blocks
         arrays = zip(*(cells.moments(size) for cells in self._cells), strict=True)
         blocks = Moments(*(np.stack(columns).reshape(shape) for columns in arrays))
-        if self._spec.layout.n_blocks:
-            blocks = with_total(blocks, compiled=self._spec.compiled)
+        if self._n_once:
+            blocks = with_total(blocks, n_once=self._n_once, compiled=self._spec.compiled)
         self._tree.push_leaf(blocks)  # without row blocks, the one cell of a group is all its rows
         for cells in self._cells:
             cells.start_anew()
@@ -128,7 +130,6 @@ class RowwiseMeans:
 
     def _n_rows(self, moments: Moments) -> NDArray[np.int64]:
         """Rows of each group that passed the filter: in the first column they entered or are missing."""
-        n_blocks = self._spec.layout.n_blocks
-        used = moments.count[0, :, :n_blocks] if n_blocks else moments.count[0]
+        used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
         return np.asarray(used.sum(axis=-1) + self._census.counts[0][:, missing].sum(axis=-1))

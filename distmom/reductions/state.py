@@ -65,7 +65,7 @@ def merge_states(
         left.n_rows + right.n_rows,
         left.counts + right.counts,
         merge(left.moments, right.moments, compiled=compiled),
-        tuple(a.merge(b) for a, b in zip(left.samples, right.samples, strict=True)),
+        tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
         None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
     )
 
