@@ -108,8 +108,9 @@ def mean(
         nearly the variance of the plain mean. What the status says is found on the first one.
     contamination : int or float, optional
         Number of rows (units, with `block_by`) that may be arbitrary, or their share in (0, 1/2) of the rows
-        that pass the filter: the intervals allow for them, all in one group if there are groups. Unless
-        `n_blocks` is given it becomes the odd number with the shortest ``exact`` interval.
+        that pass the filter (of the files, with ``block_by="file"``; of units in columns only a number): the
+        intervals allow for them, all in one group if there are groups. Unless `n_blocks` is given it becomes
+        the odd number with the shortest ``exact`` interval (with units in columns, that for many units).
     weights : str, optional
         Column of weights, not negative: blocks have weighted means.
     joint : bool or {"geometric", "coordinatewise"}
@@ -202,7 +203,6 @@ def mean(
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
     timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
     have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
-
 
     A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort

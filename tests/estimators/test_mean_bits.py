@@ -35,6 +35,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "samples by tau": {"scheme": "swor", "tau": 0.3},
     "units": {"block_by": "u", "n_blocks": 45, "where": "u > 0.3"},
     "units of three columns": {"block_by": ["name", "part", "key"], "column": "y"},
+    "units, contaminated": {"block_by": "u", "contamination": 2},
     "units, grouped": {"block_by": "u", "by": ["key", "name"], "column": ["x", "y"]},
     "with replacement": {"scheme": "monte_carlo", "n_blocks": 7, "block_size": 90},
     "with replacement, large": {"column": "y", "scheme": "monte_carlo", "n_blocks": 3, "block_size": 3000},

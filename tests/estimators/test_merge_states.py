@@ -21,6 +21,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "groups": {"by": "key"},
     "two columns": {"column": ["x", "y"], "by": ["name", "key"], "where": "u > 0.2"},
     "files": {"column": "y", "block_by": "file"},
+    "units": {"column": "y", "block_by": ["u"], "by": "key"},
+    "chunks": {"chunk_rows": 7},
     "seven blocks": {"n_blocks": 7},
     "paper": {"n_blocks": "paper", "interval": "paper"},
 }
@@ -118,6 +120,8 @@ def test_files_that_would_count_twice(lake: Path, tmp_path: Path) -> None:
         ({"n_blocks": 5}, ["n_blocks='auto', there n_blocks=5"]),
         ({"rng": 8}, ["rng=7, there rng=8"]),
         ({"by": "key"}, ["by=nothing, there by='key'"]),
+        ({"block_by": "u"}, ["different options (block_by=None, there block_by='u')"]),
+        ({"chunk_rows": 5}, ["chunk_rows=1, there chunk_rows=5"]),
         ({"where": "u > 0"}, ["where=None, there where='u > 0'"]),
         ({"order": "stored"}, ["order='random', there order='stored'"]),
         ({"column": "y"}, ["columns='x', there columns='y'"]),
