@@ -58,8 +58,9 @@ class DaskFrame:
         """A reader of these columns, after the checks that data in memory undergoes."""
         pattern = self.pattern.checked(options)
         options = pattern.options
-        names = [*options.columns, *options.by, *(options.where.columns if options.where else ())]
-        frame = self.frame[list(dict.fromkeys(names))] if names else self.frame
+        asked = [*options.columns, *options.by, *options.units]
+        names = list(dict.fromkeys([*asked, *(options.where.columns if options.where else ())]))
+        frame = self.frame[names] if names else self.frame
         return measured(DaskReader(options, frame, pattern.scales), self.files)
 
 

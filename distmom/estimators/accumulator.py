@@ -15,7 +15,7 @@ from distmom.errors import ConfigError, DataError
 from distmom.estimators.blocks import fixed_by
 from distmom.estimators.ledger import Ledger, Numbered
 from distmom.estimators.made import Made, check_no_times, hard_differences, listed, soft_differences
-from distmom.estimators.mean import names_of
+from distmom.estimators.mean import names_of, unit_columns
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.mean_state import SavedMean, from_container, to_container
 from distmom.estimators.options import MeanOptions
@@ -26,6 +26,7 @@ from distmom.lake.keys import KeyEncoder
 from distmom.lake.keyvalues import Key
 from distmom.lake.memory import open_memory
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
+from distmom.lake.unit_hashes import UnitHashes
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.leaves import missing_rows, strange_rows
 from distmom.reductions.stream import LeafStream, StreamState
@@ -96,7 +97,7 @@ class MeanAccumulator:
         by: str | Sequence[str] | None = None,
         where: str | None = None,
         n_blocks: int | str = "auto",
-        block_by: str | None = None,
+        block_by: str | Sequence[str] | None = None,
         chunk_rows: int = 1,
         repeats: int = 1,
         contamination: int | float | None = None,
@@ -109,7 +110,7 @@ class MeanAccumulator:
     ) -> None:
         options = MeanOptions(
             n_blocks=n_blocks,
-            block_by=block_by,
+            block_by=block_by,  # type: ignore[arg-type]
             chunk_rows=chunk_rows,
             repeats=repeats,
             contamination=contamination,
@@ -121,8 +122,6 @@ class MeanAccumulator:
         fixed = fixed_by(options)
         if fixed is not None:
             raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
-        if isinstance(options.block_by, tuple):
-            raise ConfigError(f"block_by: a stream is one unit, 'file', not cut by {block_by!r}; drop it")
         if not isinstance(name, str):
             raise ConfigError(f"name: must be a text, not {name!r}")
         values, keys = names_of("columns", columns), names_of("by", by)
@@ -139,7 +138,7 @@ class MeanAccumulator:
         seed, shown = resolve_seed(rng)
         made = Made(
             options,
-            ReadOptions(values, keys),
+            ReadOptions(values, keys, units=unit_columns(options.block_by, values)),
             where,
             None if condition is None else condition.identity,
             seed,
@@ -159,6 +158,8 @@ class MeanAccumulator:
         self._stream = LeafStream(plan.reduction, name, plan.leaf_rows, saved)
         self._leaf_rows = plan.leaf_rows
         self._encoder = self._new_encoder([] if saved is None else saved.keys)
+        n_units = len(made.read.units)
+        self._hashes = UnitHashes(n_units, made.seed) if n_units else None
 
     def _new_encoder(self, known: Sequence[Key] = ()) -> KeyEncoder | None:
         """Codes of groups; they begin anew with each leaf."""
@@ -214,7 +215,8 @@ class MeanAccumulator:
             self._stream.reduction = replace(self._stream.reduction, compiled=True)
         for found in self._cut(reader, file, data.n_rows):
             codes = None if self._encoder is None else self._encoder.encode(found.keys, found.keep)
-            if self._stream.add(rows_of(found, codes), self._keys()):
+            units = None if self._hashes is None else self._hashes.of(found.units)
+            if self._stream.add(rows_of(found, codes, units), self._keys()):
                 self._encoder = self._new_encoder()
 
     def _cut(self, reader: BatchReader, file: FileRef, n_rows: int) -> Iterator[Batch]:

@@ -96,18 +96,22 @@ def mean(
     order : {"random", "stored"}
         Random blocks, or contiguous ones: cheaper, for rows that are exchangeable as they are stored.
     block_by : {"file"}, or str or sequence of str, optional
-        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day).
-        For dependence or damage that comes by file or unit. (A column called file: ``["file"]``.)
+        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day),
+        in whatever files; null is a unit too. For dependence or damage that comes by file or unit. The
+        interval then rests on the spread between blocks, and the result tells the number of units. (A column
+        called file: ``["file"]``.)
     chunk_rows : int
-        Rows that stay together: runs of that many rows of a file go to one block. For bursts of bad rows
-        and for rows that resemble their neighbours.
+        Rows that stay together: rows j c … (j + 1) c - 1 of a file go to one block. For bursts of bad rows
+        (L of them touch at most (L - 1)/c + 2 chunks) and for rows that resemble their neighbours (c several
+        times as long as the resemblance). The interval then rests on the spread between blocks.
     repeats : int
         Number of random partitions; the answer is the median of the block means of all of them: five have
         nearly the variance of the plain mean. What the status says is found on the first one.
     contamination : int or float, optional
         Number of rows (units, with `block_by`) that may be arbitrary, or their share in (0, 1/2) of the rows
-        that pass the filter: the intervals allow for them, all in one group if there are groups. Unless
-        `n_blocks` is given it becomes the odd number with the shortest ``exact`` interval.
+        that pass the filter (of the files, with ``block_by="file"``; of units in columns only a number): the
+        intervals allow for them, all in one group if there are groups. Unless `n_blocks` is given it becomes
+        the odd number with the shortest ``exact`` interval (with units in columns, that for many units).
     weights : str, optional
         Column of weights, not negative: blocks have weighted means.
     joint : bool or {"geometric", "coordinatewise"}
@@ -174,6 +178,12 @@ def mean(
     covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
     Its level is that of independent blocks, so it is refused for samples and repeated partitions.
 
+    With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
+    its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
+    by their rows; a level of the ladder needs as many filled cells as blocks, and empty blocks are left out.
+    The exact interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
+    than 10 %). Fewer than ten units a block draw a note.
+
     Where all values are equal the interval is that value, and a note says so: with probability 1 - delta at
     most a share log(1/delta)/n of the rows of the law differ, which none of the n rows showed.
 
@@ -205,7 +215,6 @@ def mean(
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
     timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
     have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
-
 
     A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
@@ -261,7 +270,9 @@ def mean(
     check_count("batch_rows", batch_rows)
     keeper = open_keeper(state, on_change, memory_limit)
     seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
-    source, read = open_data(data, column, by, where, missing, batch_rows, joint=bool(joint))
+    source, read = open_data(
+        data, column, by, where, missing, batch_rows, options.block_by, joint=bool(joint)
+    )
     ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
         client = workers = scheduler = None
@@ -295,6 +306,7 @@ def open_data(
     where: Any,
     missing: str,
     batch_rows: int,
+    block_by: str | tuple[str, ...] | None = None,
     *,
     joint: bool = False,
 ) -> tuple[Source, ReadOptions]:
@@ -306,8 +318,22 @@ def open_data(
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
     vectors = () if joint else None
-    read = ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows, vectors)  # type: ignore[arg-type]
+    units = unit_columns(block_by, columns)
+    filter_ = as_filter(where, source)
+    read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
     return source, read
+
+
+def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns whose values make units, as `MeanOptions` has them."""
+    units = names_of("block_by", None if block_by == "file" else block_by)
+    both = [name for name in columns if name in units]
+    if both:
+        raise ConfigError(
+            f"block_by: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
+            "drop it from one of them"
+        )
+    return units
 
 
 def run_plan(
@@ -318,7 +344,14 @@ def run_plan(
     keeper: Keeper | None = None,
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
-    work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
+    work = ReadAndReduce(
+        plan.reader,
+        plan.reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        unit_seed=plan.reduction.seed if plan.reader.options.units else None,
+        compiled=plan.reduction.compiled,
+    )
     if keeper is None:
         merge, grows = plan.reduction.merge, plan.reduction.grouped
         found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)

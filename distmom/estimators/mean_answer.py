@@ -18,11 +18,12 @@ from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_repeated import answer_repeated
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
+from distmom.estimators.unit_counts import unit_counts
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
+from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult, VectorResult
 from distmom.report.times import as_times
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     pass
 
 FEW_UNITS = 10
-"""Whole files as blocks want at least this many files a block."""
+"""Whole files or units as blocks want at least this many of them a block."""
 
 
 def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
@@ -44,9 +45,12 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
         If there are no rows, or not one of the results has a finite answer.
     """
     groups = groups_of(plan, state, by)
+    units = unit_counts(state)
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
         shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        for fields, count in zip(shared, units or (), strict=False):
+            fields.update(count._asdict())
         if plan.options.scheme in SAMPLING:
             results += sampled_results(plan, state, c, shared)
         else:
@@ -128,7 +132,6 @@ def _partition_results(
     else:
         answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
     suspects = files_of_cells(plan, answer)
-    filled = (rows.count > 0).sum(axis=1) if source == "units" else None
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
     return [
         _result(
@@ -137,7 +140,6 @@ def _partition_results(
             g,
             fields,
             suspects,
-            None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
             plain_mean(rows.at(g), float(answer.plain_estimate[g])),
         )
@@ -148,13 +150,14 @@ def _partition_results(
 def row_and_cell_blocks(plan: MeanPlan, moments: Moments) -> tuple[Moments, Moments | None, BlockSource]:
     """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
     layout = plan.blocks.layout
-    if isinstance(layout, NoRowBlocks):
+    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
         return moments, None, "units"
     n = layout.n_blocks
     heard = plan.blocks.n_cells and plan.blocks.hears_files
     cells = moments.at((..., slice(n, None))) if heard else None
     rows = moments.at((..., slice(n // layout.repeats)))
-    return rows, cells, "stored" if isinstance(layout, StoredBlocks) else "rows"
+    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
+    return rows, cells, "stored" if together else "rows"
 
 
 def plain_mean(blocks: Moments, rounded: float) -> float:
@@ -189,7 +192,6 @@ def _result(
     g: int,
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
-    n_units: int | None,
     sigma2: float | None,
     plain: float,
 ) -> MeanResult:
@@ -197,7 +199,7 @@ def _result(
     status = Status(int(answer.status[g]))
     width = int(answer.block_rows[g].astype(bool).sum())
     same = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
-    notes = (*same, *notes_of(plan, answer, g, n_units))
+    notes = (*same, *notes_of(plan, answer, g, shared))
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()
@@ -292,7 +294,7 @@ def _paper_interval(
     return (estimate - half, estimate + half), None
 
 
-def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
+def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> tuple[str, ...]:
     """Notices about a group's number of blocks or units."""
     notes = []
     wanted = plan.blocks.n_blocks
@@ -300,12 +302,28 @@ def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) ->
         notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
-    if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):
+    elif wanted is not None and 0 < answer.n_blocks[g] < wanted:
         notes.append(
-            f"block_by='file': {n_units} non-empty cells of files make {int(answer.n_blocks[g])} blocks; "
-            f"fewer than {FEW_UNITS} files a block make the interval rough"
+            f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
         )
+    if "n_units" in shared:
+        notes += _few_units(plan, int(answer.n_blocks[g]), shared)
     return tuple(notes)
+
+
+def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[str]:
+    """The remark on units that are few for their blocks."""
+    n_units = shared["n_units"]
+    if n_units >= FEW_UNITS * n_blocks:
+        return []
+    what, name = ("files", "='file'") if plan.options.block_by == "file" else ("units", "")
+    about = "" if shared["n_units_exact"] else "about "
+    if n_blocks < 2:
+        return [f"block_by{name}: {about}{n_units} {what} are too few for blocks"]
+    return [
+        f"block_by{name}: {about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a "
+        "block make the interval rough"
+    ]
 
 
 def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:

@@ -65,9 +65,10 @@ def answer_rule(
         A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
         Where a group has fewer rows, its number is lowered to them.
     block_source : {"rows", "units", "stored"}
-        What a fine block holds: random rows; whole units (then cells of files are ignored, and a level
-        needs at least as many non-empty cells as blocks); contiguous rows. For the last two the exact
-        interval takes the spread between block means where that is larger.
+        What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
+        or chunks of them. For the last two a level needs at least as many non-empty fine blocks as blocks,
+        and the exact interval takes the spread between block means where that is larger, and their sizes as
+        they are.
     intervals : collection of {"order", "exact", "ball"}
         Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
     outlying : int
@@ -149,16 +150,14 @@ def _answer_groups(
     n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
     if n_columns > 1:
         n_most = _most_of_vectors(n_most, n_sample, n_columns)
-    if n_blocks == "auto":
-        levels = np.asarray(ladder_levels(rows.count.shape[1]), dtype=np.int64)
-        usable = row_bound(levels, fine.n, n_sample, n_most)
-        if block_source == "units":  # with fewer cells than blocks a level only repeats the next coarser one
-            usable &= levels[None, :] <= fine.n_filled[:, None]
-        own = automatic_rows(fine, levels, usable, n_columns)
-    else:
-        levels = np.asarray(ladder_levels(rows.count.shape[1], n_blocks), dtype=np.int64)
-        own = given_rows(fine, levels, row_bound(levels, fine.n, n_sample, n_most), n_columns)
+    given = () if n_blocks == "auto" else (n_blocks,)
+    levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
+    usable = row_bound(levels, fine.n, n_sample, n_most)
     between = block_source != "rows"
+    if between:  # with fewer fine blocks than blocks a level only repeats the next coarser one
+        usable &= levels[None, :] <= fine.n_filled[:, None]
+    take = given_rows if given else automatic_rows
+    own = take(fine, levels, usable, n_columns)
     result = _from_rows(own, files, delta, wanted, between, outlying)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)

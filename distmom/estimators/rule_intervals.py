@@ -92,13 +92,18 @@ def exact_interval(
     delta : float
         1 - confidence level.
     between : bool
-        Take the spread between the K_e block means where it is larger: blocks may be dependent inside.
+        Take the spread between the K_e block means where it is larger: blocks may be dependent inside. Their
+        sizes may differ, too.
     """
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
     best = best_blocks(groups, fine, answer, set_aside, levels, usable, unit_se, score, between)
     n_blocks = np.count_nonzero(best.rows, axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
-        halfwidth = best.spread * factors(np.where(best.some, n_blocks, 0), np.ones_like(n_blocks), delta)
+        if between:
+            none = np.zeros_like(n_blocks)
+            halfwidth = _sized_halfwidths(best.some, best.rows, best.spread, n_blocks, none, delta)
+        else:  # random rows make blocks of nearly equal sizes
+            halfwidth = best.spread * factors(np.where(best.some, n_blocks, 0), np.ones_like(n_blocks), delta)
     why = np.where(best.some, 0, NoInterval.TOO_FEW_BLOCKS)
     fill_exact(out, np.flatnonzero(groups), why, lower_median(best.means), halfwidth, n_blocks)
 
@@ -157,13 +162,9 @@ def exact_interval_given(
     """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
     spread = given_spread(answer, unit_se, between)
-    halfwidth = np.full(n_blocks.shape, np.inf)
-    usable = groups & np.isfinite(spread)
-    chosen = np.flatnonzero(usable)
-    place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
-    for number, (k, ruined) in enumerate(kinds):
-        same = chosen[place == number]
-        halfwidth[same] = _sized_halfwidth(answer.count[same], spread[same], k, ruined, delta)
+    halfwidth = _sized_halfwidths(
+        groups & np.isfinite(spread), answer.count, spread, n_blocks, outlying, delta
+    )
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
     fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
@@ -174,6 +175,19 @@ def kinds_of(n_blocks: Counts, outlying: Counts) -> tuple[NDArray[np.int64], lis
     codes = n_blocks * most + np.minimum(outlying, n_blocks)
     kinds = np.unique(codes)
     return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
+
+
+def _sized_halfwidths(
+    groups: Flags, count: Counts, spread: Floats, n_blocks: Counts, outlying: Counts, delta: float
+) -> Floats:
+    """`_sized_halfwidth` of some groups with any numbers of blocks and arbitrary ones; infinite elsewhere."""
+    halfwidth = np.full(n_blocks.shape, np.inf)
+    chosen = np.flatnonzero(groups)
+    place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
+    for number, (k, ruined) in enumerate(kinds):
+        same = chosen[place == number]
+        halfwidth[same] = _sized_halfwidth(count[same], spread[same], k, ruined, delta)
+    return halfwidth
 
 
 def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:

@@ -35,6 +35,7 @@ from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import RuleAnswer
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.unit_counts import unit_counts
 from distmom.estimators.vector_radius import ball_of, vector_median
 from distmom.estimators.vector_samples import sampled_vectors
 from distmom.numerics.moments import Moments
@@ -62,6 +63,8 @@ def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> lis
         }
         for g, group in enumerate(groups_of(plan, state, by))
     ]
+    for fields, count in zip(shared, unit_counts(state) or (), strict=False):
+        fields.update(count._asdict())
     sampled = plan.options.scheme in SAMPLING
     results = (sampled_vectors if sampled else _partition_vectors)(plan, state, shared)
     if not any(np.isfinite(r.estimate).all() for r in results):
@@ -93,8 +96,7 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
     plain = _plain_means(rows)
     results = []
     for g, fields in enumerate(shared):
-        n_units = int((rows.count[0, g] > 0).sum()) if source == "units" else None
-        results.append(_result(plan, answer, g, fields, suspects, n_units, plain[:, g], delta))
+        results.append(_result(plan, answer, g, fields, suspects, plain[:, g], delta))
     return results
 
 
@@ -121,7 +123,6 @@ def _result(
     g: int,
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
-    n_units: int | None,
     plain: Floats,
     delta: float,
 ) -> VectorResult:
@@ -151,7 +152,7 @@ def _result(
         block_estimates=points.copy(),
         accused_files=accused,
         other_estimate=other,
-        notes=(*notes_of(plan, answer, first, n_units), *_about(answer, mine, shared["columns"])),
+        notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"])),
         **errors,
         **shared,
     )

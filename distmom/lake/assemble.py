@@ -139,6 +139,7 @@ class Assembler:
             keep,
             tuple([self._key(name, arrays, n_rows) for name in options.by]),
             n_bytes,
+            tuple([self._key(name, arrays, n_rows) for name in options.units]),
         )
 
     def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> NDArray[np.bool_]:

@@ -16,6 +16,9 @@ from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
 
+DICTIONARY_BYTES = 1_500_000
+"""More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
+
 BUFFER_BYTES, LOCAL_BUFFER_BYTES = 262_144, 16_384
 """A buffered stream is what bounds memory: without it a whole column chunk is loaded. What is longer than the
 buffer, as most pages are, is read past it: one copy less on a local disk, more requests on a remote one."""
@@ -173,15 +176,29 @@ def _codec_available(codec: str) -> bool:
 def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int) -> pq.ParquetFile:
     options = {"buffer_size": buffer_bytes, "pre_buffer": False, "memory_map": False}
     try:
-        return pq.ParquetFile(stream, read_dictionary=list(dictionaries) or None, **options)
+        found = pq.ParquetFile(stream, read_dictionary=list(dictionaries) or None, **options)
+        good = [name for name in dictionaries if not _outgrown(found, name)]
+        if len(good) == len(dictionaries):
+            return found
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
-        plain = pq.ParquetFile(stream, **options)
-        known = column_positions(plain)
-        stream.seek(0)
-        return pq.ParquetFile(
-            stream, read_dictionary=[name for name in dictionaries if name in known] or None, **options
-        )
+        found = pq.ParquetFile(stream, **options)
+        known = column_positions(found)
+        good = [name for name in dictionaries if name in known and not _outgrown(found, name)]
+    stream.seek(0)
+    return pq.ParquetFile(stream, read_dictionary=good or None, metadata=found.metadata, **options)
+
+
+def _outgrown(parquet: pq.ParquetFile, name: str) -> bool:
+    """Whether a column has so many values that its dictionary did not hold them, by its first row group.
+
+    PyArrow would then build the dictionary anew while it reads, and hand it out again with every batch.
+    """
+    position = column_positions(parquet).get(name, -1)
+    if position < 0 or parquet.metadata.num_row_groups == 0:
+        return False
+    chunk = parquet.metadata.row_group(0).column(position)
+    return bool(chunk.total_uncompressed_size > DICTIONARY_BYTES + 3 * chunk.num_values)
 
 
 def problem(error: Exception, damage: str) -> str:

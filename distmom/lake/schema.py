@@ -70,7 +70,7 @@ _REMEDIES = {
 _ACTIONS: dict[Role, str] = {
     "value": "only numbers, dates, timestamps and durations can be averaged",
     "vector": "only lists of numbers are vectors",
-    "key": "it cannot be a key of groups",
+    "key": "it cannot be a key of groups or units",
     "condition": "it cannot stand in a condition",
 }
 
@@ -102,7 +102,7 @@ def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
     roles: list[tuple[str, Role]] = [
         (name, "vector" if name in vectors else "value") for name in options.columns
     ]
-    roles += [(name, "key") for name in options.by]
+    roles += [(name, "key") for name in (*options.by, *options.units)]
     return roles + [(name, "condition") for name in (options.where.columns if options.where else ())]
 
 

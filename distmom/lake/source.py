@@ -59,6 +59,8 @@ class ReadOptions:
         Columns whose values are wanted, as float64; times as numbers on a scale that the reader tells.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
+    units : tuple of str
+        Columns whose values are keys of units that stay together, as Arrow arrays.
     where : Filter, optional
         Condition that a row must meet to count.
     missing : {"error", "null"}
@@ -77,6 +79,7 @@ class ReadOptions:
     missing: Literal["error", "null"] = "error"
     batch_rows: int = BATCH_ROWS
     vectors: tuple[tuple[str, int], ...] | None = None
+    units: tuple[str, ...] = ()
 
     @property
     def value_names(self) -> tuple[str, ...]:
@@ -110,6 +113,8 @@ class Batch:
         The ``by`` columns.
     n_bytes : int
         Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
+    units : tuple of pyarrow.Array
+        The ``units`` columns.
     """
 
     start: int
@@ -119,6 +124,7 @@ class Batch:
     keep: NDArray[np.bool_] | None
     keys: tuple[pa.Array, ...]
     n_bytes: int
+    units: tuple[pa.Array, ...] = ()
 
 
 class BatchReader(Protocol):

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.keyed_hash import unit_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
 from distmom.numerics.moments import Moments
@@ -25,11 +27,15 @@ from distmom.numerics.stored import stored_moments
 
 @dataclass(slots=True)
 class Place:
-    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
+    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
+
+    And the hashes of the units that the rows belong to, where such have been asked for.
+    """
 
     key: np.uint64
     first_row: int
     file: int = 0
+    units: NDArray[np.uint64] | None = None
 
 
 @dataclass(slots=True)
@@ -89,12 +95,13 @@ class RandomBlocks:
     """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
 
     Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
-    are kept together.
+    are kept together. With `chunk_rows` above 1 it is chunks of so many consecutive rows that are given.
     """
 
     seed: int
     n_fine: int
     width: int = 1
+    chunk_rows: int = 1
     repeats = 1
     by_leaf = False
 
@@ -105,7 +112,11 @@ class RandomBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
         first, key = rows.place.first_row, rows.place.key
-        blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
+        if self.chunk_rows == 1:
+            blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
+        else:
+            x = together(rows.x, rows.rest)
+            blocks = chunk_moments(x, rows.gone, first, key, table, self.chunk_rows, compiled=compiled)
         return blocks.at(None)
 
     @property
@@ -116,7 +127,9 @@ class RandomBlocks:
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
         table = label_table(self.seed, self.n_fine)
-        return block_cells(codes, place.first_row, place.key, table, self.width, compiled=compiled)
+        return block_cells(
+            codes, place.first_row, place.key, table, self.width, self.chunk_rows, compiled=compiled
+        )
 
 
 @dataclass(frozen=True)
@@ -146,6 +159,28 @@ class StoredBlocks:
     ) -> NDArray[np.int64]:
         first = int(window[place.file]) + place.first_row
         return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+
+
+@dataclass(frozen=True)
+class UnitBlocks:
+    """All rows of a unit, wherever they lie, are in the cell that its hash says."""
+
+    n_blocks: int
+    repeats = 1
+    by_leaf = False
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        raise NotImplementedError("rows of units are taken one by one")
+
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
+        assert place.units is not None
+        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.state import Key, MeanState, in_key_order
+from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -37,6 +38,7 @@ class LeafwiseMeans:
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]
+        self._units = UnitCounter(spec) if spec.count_units else None
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
@@ -53,6 +55,8 @@ class LeafwiseMeans:
 
     def _take(self, leaf: Rows) -> None:
         self._census.rows(leaf, self._n_groups)
+        if self._units is not None:
+            self._units.add(leaf, leaf.codes, self._key, self._n_groups)
         place = Place(self._key, leaf.first_row, self._number)
         blocks = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
         self._tree.push_leaf(_stacked(blocks))
@@ -107,7 +111,9 @@ class LeafwiseMeans:
         if moments is None:
             return None
         samples = tuple(s.result() for s in self._samplers)
-        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        units = None if self._units is None else self._units.result()
+        census = self._census
+        state = MeanState(tuple(keys), census.n_rows, census.counts, moments, samples, units)
         return in_key_order(state)
 
 

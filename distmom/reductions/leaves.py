@@ -17,7 +17,8 @@ Mask = NDArray[np.bool_] | None
 class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
 
-    The values of a leaf may come in two arrays, the second in `rest`.
+    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
+    that the rows belong to, where such have been asked for.
     """
 
     first_row: int
@@ -26,6 +27,7 @@ class Rows:
     valid: tuple[Mask, ...]
     keep: Mask
     codes: NDArray[np.int64] | None
+    units: NDArray[np.uint64] | None = None
     rest: tuple[Floats, ...] = ()
 
     def column(self, c: int) -> Floats:
@@ -42,6 +44,7 @@ class Rows:
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
+            None if self.units is None else self.units[cut],
         )
 
 
@@ -59,6 +62,7 @@ def join(pieces: list[Rows]) -> Rows:
         tuple([_join_masks(list(masks), pieces) for masks in zip(*[p.valid for p in pieces], strict=True)]),
         _join_masks([p.keep for p in pieces], pieces),
         None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None]),
+        None if first.units is None else np.concatenate([p.units for p in pieces if p.units is not None]),
         rest,
     )
 

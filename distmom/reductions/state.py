@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.distinct import UnitSketch
 from distmom.numerics.moments import Moments, merge
 from distmom.numerics.sample import RowSample
 
@@ -33,6 +34,8 @@ class MeanState:
         First the row blocks, then the cells that hold whole files.
     samples : tuple of RowSample, length C
         Uniform samples of the used rows, shape (G, size); empty where none is wanted.
+    units : UnitSketch, optional
+        Hashes of units that tell how many each group has.
     """
 
     keys: tuple[Key, ...]
@@ -40,12 +43,14 @@ class MeanState:
     counts: NDArray[np.int64]
     moments: Moments
     samples: tuple[RowSample, ...]
+    units: UnitSketch | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         samples = sum(s.keys.nbytes + s.values.nbytes for s in self.samples)
-        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples
+        units = 0 if self.units is None else self.units.nbytes
+        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples + units
 
 
 def sizes_of(state: MeanState) -> tuple[int, ...]:
@@ -70,7 +75,9 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
     return n_columns, n_blocks, len(state.samples), *sizes
 
 
-def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -> MeanState:
+def merge_states(
+    left: MeanState, right: MeanState, *, compiled: bool = False, sketch_size: int = 0
+) -> MeanState:
     """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
     if left.keys != right.keys:
         keys = tuple(sorted({*left.keys, *right.keys}))
@@ -81,6 +88,7 @@ def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -
         left.counts + right.counts,
         merge(left.moments, right.moments, compiled=compiled),
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
+        None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
     )
 
 
@@ -103,6 +111,7 @@ def _aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         spread(state.counts, 1),
         state.moments.each(lambda a: spread(a, 1)),
         tuple(s.each(lambda a, none: spread(a, 0, none)) for s in state.samples),
+        None if state.units is None else state.units.renumbered(where),
     )
 
 
@@ -111,10 +120,13 @@ def in_key_order(state: MeanState) -> MeanState:
     if len(state.keys) < 2:
         return state
     order = np.array(sorted(range(len(state.keys)), key=state.keys.__getitem__), np.int64)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
     return MeanState(
         tuple(state.keys[i] for i in order),
         state.n_rows[order],
         state.counts[:, order],
         state.moments.each(lambda a: a[:, order]),
         tuple(s.each(lambda a, _: a[order]) for s in state.samples),
+        None if state.units is None else state.units.renumbered(place),
     )

@@ -41,6 +41,8 @@ _SHOWN = (
     "achieved_level",
     "repeats",
     "n_set_aside",
+    "n_units",
+    "n_units_exact",
     "other_estimate",
     "accused_files",
     "notes",
@@ -82,6 +84,11 @@ class MeanResult(Result):
         Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
+    n_units : int or None
+        With `block_by`, the units (or files) that have rows which passed the filter; else None.
+    n_units_exact : bool or None
+        Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
+        Above, it is an estimate from hashes: within 2 % or so, with groups rougher.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
@@ -130,6 +137,8 @@ class MeanResult(Result):
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
+    n_units: int | None = None
+    n_units_exact: bool | None = None
     block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, Value, Value], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
@@ -202,13 +211,17 @@ class MeanResult(Result):
                 "block_size_max": self.block_size[1],
                 "n_ruined_blocks": self.n_ruined_blocks,
                 "n_set_aside": self.n_set_aside,
+                "n_units": self.n_units,
+                "n_units_exact": self.n_units_exact,
                 "plain_estimate": numbers.plain_estimate,
                 "scheme": self.scheme,
             }
         ]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        return ("estimate", f"{self.confidence_level:.6g} interval", "plain mean", "rows used", "blocks")
+        units = () if self.n_units is None else ("units",)
+        level = f"{self.confidence_level:.6g} interval"
+        return ("estimate", level, "plain mean", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         if self.scale is None:
@@ -217,7 +230,10 @@ class MeanResult(Result):
             from distmom.report.times import shown as shown_times
 
             shown = shown_times(self.numbers, self.scale)
-        return [(self.column, (*shown, f"{self.n_used:,}", str(self.n_blocks)))]
+        units = () if self.n_units is None else (f"{self.n_units:,}",)
+        if units and not self.n_units_exact:
+            units = (f"about {units[0]}",)
+        return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

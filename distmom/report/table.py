@@ -25,6 +25,7 @@ _WHOLE = (
     "block_size_max",
     "n_ruined_blocks",
     "n_set_aside",
+    "n_units",
 )
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""
@@ -44,11 +45,18 @@ def as_arrow(results: Results) -> pa.Table:
         if name in _VALUES:
             found = _values(name, scales, [row[name] for row in rows])
         else:
-            kind = pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
-            found = {name: pa.array([row[name] for row in rows], kind)}
+            found = {name: pa.array([row[name] for row in rows], _kind(name))}
         for key, array in found.items():
             columns[key if key not in columns else f"{key}_"] = array
     return pa.table(columns)
+
+
+def _kind(name: str) -> pa.DataType:
+    import pyarrow as pa
+
+    if name == "n_units_exact":
+        return pa.bool_()
+    return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
 
 
 def _values(name: str, scales: list[TimeScale | None], numbers: list[float | None]) -> dict[str, pa.Array]:

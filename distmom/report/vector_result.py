@@ -60,6 +60,8 @@ class VectorResult(Result):
     plain_estimate : ndarray of float64, shape (d,)
         The ordinary mean of the used rows.
     scheme : str
+    n_units, n_units_exact : int, bool or None
+        Units whose rows stay together, and whether they were counted rather than estimated.
     n_set_aside : int
         Fine blocks whose means lay far outside in some coordinate and were left out.
     block_estimates : ndarray of float64, shape (n_blocks, d)
@@ -99,6 +101,8 @@ class VectorResult(Result):
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
+    n_units: int | None = None
+    n_units_exact: bool | None = None
     block_estimates: Vector = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     accused_files: tuple[str, ...] = ()
     other_estimate: Vector | None = None
@@ -132,6 +136,8 @@ class VectorResult(Result):
         "interval_reason",
         "achieved_level",
         "n_set_aside",
+        "n_units",
+        "n_units_exact",
         "other_estimate",
         "accused_files",
         "notes",
@@ -166,6 +172,8 @@ class VectorResult(Result):
             "block_size_max": self.block_size[1],
             "n_ruined_blocks": self.n_ruined_blocks,
             "n_set_aside": self.n_set_aside,
+            "n_units": self.n_units,
+            "n_units_exact": self.n_units_exact,
             "method": self.method,
             "scheme": self.scheme,
         }

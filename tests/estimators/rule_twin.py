@@ -223,11 +223,12 @@ def exact_auto(found, delta, between):
     blocks = merge(found["source"], min(scores)[1])
     k = len(blocks)
     sd = found["se"] / math.sqrt(found["kept_share"]) * math.sqrt(k)
-    if between:
-        sd = max(sd, mad([b[1] for b in blocks]))
-    half = sd * factor(k, delta)
     centre = lower_median(b[1] for b in blocks)
-    return (centre - half, centre + half, centre, k), ""
+    if not between:
+        half = sd * factor(k, delta)
+        return (centre - half, centre + half, centre, k), ""
+    sd = max(sd, mad([b[1] for b in blocks]))
+    return sized(found, blocks, sd, centre, delta, 0), ""
 
 
 def exact_given(found, delta, between):
@@ -239,13 +240,19 @@ def exact_given(found, delta, between):
         sd = max(sd, mad([b[1] for b in blocks if math.isfinite(b[1])]))
     if m - o < 1:
         return None, "vacuous"
+    return sized(found, blocks, sd, found["estimate"], delta, o), ""
+
+
+def sized(found, blocks, sd, centre, delta, o):
+    """The interval for blocks of these sizes."""
+    k = len(blocks)
     sizes = sorted(b[0] for b in blocks)
     average = sum(sizes) / k
-    centre = found["estimate"]
     if sizes[-1] > 1.1 * sizes[0]:  # checked against the package's scalar bound instead
-        return ("unequal", sd, centre, k), ""
+        found["unequal"] = (sizes, o)
+        return ("unequal", sd, centre, k)
     half = sd * math.sqrt(average / sizes[0]) * factor(k, delta, o)
-    return (centre - half, centre + half, centre, k), ""
+    return (centre - half, centre + half, centre, k)
 
 
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
@@ -265,7 +272,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     whole_sample, sample = sample, [] if constant else sample
     if k_given is None:
         ladder = divisors(len(rows), 5)
-        levels = [k for k in ladder if enough_rows(n, k, sample) and (source != "units" or k <= filled)]
+        levels = [k for k in ladder if enough_rows(n, k, sample) and (not between or k <= filled)]
         if not levels:
             out["status"].add("plain mean, no guarantee")
             out["estimate"] = out["plain"] if math.isfinite(out["plain"]) else NAN
@@ -281,7 +288,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     else:
         ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
         k_now = min(k_given, n)
-        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample)]
+        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample) and (not between or k <= filled)]
         levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
         f = max([*levels, k_now])
         found = given_set(rows, levels, ladder, n, f, k_now, bool(good))

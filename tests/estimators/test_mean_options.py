@@ -28,6 +28,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "chunk_rows": {"chunk_rows": 4},
     "repeats": {"repeats": 3},
     "contamination": {"contamination": 2},
+    "a share as contamination": {"contamination": 0.002},
     "weights": {"weights": "w"},
     "joint": {"joint": True},
     "joint='coordinatewise'": {"joint": "coordinatewise"},
@@ -55,6 +56,8 @@ def names_of(options: dict[str, Any]) -> set[str]:
         names |= {"joint"} if options["joint"] == "coordinatewise" else {"joint", "joint='geometric'"}
     if names & {"block_by columns"}:
         names |= {"block_by"}
+    if names & {"a share as contamination"}:
+        names |= {"contamination"}
     if sampled or names & {"n_blocks", "n_blocks='paper'", "block_size"}:
         names |= {"a given n_blocks"}
     return names
