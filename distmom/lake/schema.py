@@ -27,13 +27,14 @@ Kind = Literal[
     "list",
     "other",
 ]
-Role = Literal["value", "vector", "key", "condition"]
+Role = Literal["value", "coordinate", "vector", "key", "condition"]
 
 SEARCHED_FILES = 1_000
 """How many files are asked before a name counts as misspelled, or a column as null throughout."""
 
 _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
     "value": frozenset({"number", "bool", "date", "timestamp", "zoned", "duration", "null"}),
+    "coordinate": frozenset({"number", "bool", "null"}),
     "vector": frozenset({"vector", "null"}),
     "key": frozenset(
         {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
@@ -69,6 +70,7 @@ _REMEDIES = {
 
 _ACTIONS: dict[Role, str] = {
     "value": "only numbers, dates, timestamps and durations can be averaged",
+    "coordinate": "only numbers are coordinates of a vector",
     "vector": "only lists of numbers are vectors",
     "key": "it cannot be a key of groups or units",
     "condition": "it cannot stand in a condition",
@@ -99,9 +101,8 @@ def reference_of(column: str, file: str, type_: pa.DataType) -> Reference:
 def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
     """The columns that the options ask for, each with its role; a column may have several."""
     vectors = dict(options.vectors or ())
-    roles: list[tuple[str, Role]] = [
-        (name, "vector" if name in vectors else "value") for name in options.columns
-    ]
+    own: Role = "value" if options.vectors is None else "coordinate"
+    roles: list[tuple[str, Role]] = [(name, "vector" if name in vectors else own) for name in options.columns]
     roles += [(name, "key") for name in (*options.by, *options.units)]
     return roles + [(name, "condition") for name in (options.where.columns if options.where else ())]
 
@@ -169,7 +170,8 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     """
     kind = kind_of(type_)
     fits_role = kind in _KINDS_OF_ROLE[role]
-    mix = reference is None or (role == "value" and {kind, reference.kind} <= {"number", "bool"})
+    numbers = role in ("value", "coordinate")
+    mix = reference is None or (numbers and {kind, reference.kind} <= {"number", "bool"})
     if kind == "null" or (fits_role and mix):
         return
     if reference is not None and reference.kind != kind:

@@ -34,6 +34,12 @@ class Rows:
         """Values of column c in one array."""
         return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
 
+    def whole(self) -> Rows:
+        """The same with all values of a column in one array."""
+        if not self.rest:
+            return self
+        return replace(self, values=tuple(map(together, self.values, self.rest)), rest=())
+
     def part(self, start: int, stop: int) -> Rows:
         """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)

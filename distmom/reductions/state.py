@@ -66,7 +66,7 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
     sizes = {a.shape[-1] for sample in state.samples for a in sample if a.ndim == 2}
     good = (
         state.n_rows.shape == (n_groups,)
-        and state.counts.shape == (n_columns, n_groups, 3)
+        and state.counts.shape in ((n_columns, n_groups, 3), (1, n_groups, 3))  # of a vector, once
         and all(a.shape == (n_columns, n_groups, n_blocks) for a in state.moments)
         and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
     )

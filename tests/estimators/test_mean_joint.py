@@ -353,6 +353,34 @@ def test_a_list_column_is_its_columns(tmp_path: Path, type_: pa.DataType, monkey
     assert isinstance(grouped, dm.Results) and grouped[0].columns == found.columns
 
 
+def test_sums_of_vectors_are_kept_and_merged(tmp_path: Path) -> None:
+    def lake(name: str, numbers: range) -> Path:
+        for i in numbers:
+            x = cloud(300, 2, seed=i)
+            write(tmp_path / name / f"{i}.parquet", {"v": pa.array(x.tolist()), "w": x[:, 0]})
+        return tmp_path / name
+
+    options: dict[str, Any] = {"joint": True, "rng": 0}
+    first, second = lake("a", range(3)), lake("b", range(3, 5))
+    right = dm.mean(first, "v", **options)
+    assert right.same_bits(dm.mean(first, "v", state=tmp_path / "a.state", **options))
+    lake("a", range(7, 9))
+    grown = dm.mean(first, "v", state=tmp_path / "a.state", **options)
+    assert grown.same_bits(dm.mean(first, "v", **options)) and grown.n_rows == 1_500
+    assert grown.same_bits(dm.merge_states(tmp_path / "a.state"))
+    dm.mean(second, "v", state=tmp_path / "b.state", **options)
+    both = dm.merge_states(tmp_path / "a.state", tmp_path / "b.state")
+    assert isinstance(both, dm.VectorResult) and both.columns == ("v[0]", "v[1]") and both.n_rows == 2_100
+    with pytest.raises(dm.ConfigError, match="joint"):
+        dm.mean(first, ["v", "w"], state=tmp_path / "a.state", joint="coordinatewise", rng=0)
+
+
+def test_times_are_no_coordinates() -> None:
+    times = pa.array(np.arange(200), pa.timestamp("s"))
+    with pytest.raises(dm.DataError, match=r"'t' is timestamp\[s\].*only numbers are coordinates"):
+        dm.mean(pa.table({"t": times, "x": np.zeros(200)}), ["x", "t"], joint=True)
+
+
 def test_lists_from_streams_and_frames() -> None:
     import pandas as pd
     import pyarrow.dataset as ds
