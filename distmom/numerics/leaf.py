@@ -7,6 +7,9 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +22,17 @@ SHIFT_PROBES = 31
 LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
 
 Floats = NDArray[np.float64]
+NONE_GONE = np.empty(0, np.bool_)
+NO_REST = np.empty(0)
+NO_REST.flags.writeable = False
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import leaf_compiled
+
+    return leaf_compiled
 
 
 def leaf_moments(
@@ -28,6 +42,7 @@ def leaf_moments(
     key: np.uint64,
     table: LabelTable,
     *,
+    rest: Floats = NO_REST,
     compiled: bool = False,
 ) -> Moments:
     """Moments of the random blocks in one leaf.
@@ -36,13 +51,15 @@ def leaf_moments(
     ----------
     x : ndarray of float64, shape (n,)
         Values of consecutive rows of a file; anything where `gone`. Not changed.
-    gone : ndarray of bool, shape (n,), or None
+    gone : ndarray of bool, shape (n + size of the rest,), or None
         Rows that do not count (missing, filtered); None where all count.
     first_row : int
         Row number, in the file, of ``x[0]``.
     key : uint64
         `labels.file_key` of the file.
     table : LabelTable
+    rest : ndarray of float64
+        Further values of the leaf: what was read in two batches need not be copied together.
     compiled : bool
         Use the compiled twin (same bits).
 
@@ -56,19 +73,52 @@ def leaf_moments(
     -----
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
     """
+    if compiled:
+        return _compiled_moments(x, rest, gone, first_row, key, table)
+    x = together(x, rest)
     shift = middle_value(x, gone)
-    moments, better = _shifted(x, gone, first_row, key, table, shift, compiled)
-    if better is not None:
-        moments, _ = _shifted(x, gone, first_row, key, table, better, compiled)
-    return moments
+    moments, lost = _shifted(x, gone, first_row, key, table, shift)
+    better = amid(moments.at(slice(-1)), shift) if lost else shift
+    return moments if better == shift else _shifted(x, gone, first_row, key, table, better)[0]
+
+
+def together(x: Floats, rest: Floats) -> Floats:
+    """Both parts of a leaf as one array."""
+    return np.concatenate([x, rest]) if rest.size else x
+
+
+def read_only(x: Floats) -> Floats:
+    """The array as one that cannot be written to, as Arrow's are: a kernel is compiled for these alone."""
+    if x.flags.writeable:
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def _compiled_moments(
+    x: Floats,
+    rest: Floats,
+    gone: NDArray[np.bool_] | None,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
+) -> Moments:
+    n = table.n_blocks + 1
+    out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
+    hidden = NONE_GONE if gone is None else gone
+    rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
+    lost, shift, _ = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+    if lost:
+        better = amid(out.at(slice(-1)), shift)
+        if better != shift:
+            _kernels().leaf_about(*rows, better, LOST_BITS, *out)
+    return out
 
 
 def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     """Whether no value is infinite or NaN."""
     if compiled:
-        from distmom.numerics.leaf_compiled import count_strange
-
-        return int(count_strange(x.view(np.uint64))) == 0
+        return int(_kernels().count_strange(x.view(np.uint64))) == 0
     return bool(np.isfinite(x).all())
 
 
@@ -82,26 +132,24 @@ def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
         good &= ~gone[places]
     probes = np.sort(probes[good])
     if probes.size:
-        return float(probes[(probes.size - 1) // 2])
+        return float(probes[(probes.size - 1) // 2]) + 0.0  # so that no zero has a sign, which no sort minds
     usable = np.isfinite(x) if gone is None else np.isfinite(x) & ~gone
     first = int(np.argmax(usable)) if n else 0
-    return float(x[first]) if n and usable[first] else 0.0
+    return float(x[first]) + 0.0 if n and usable[first] else 0.0
 
 
-def _better_shift(moments: Moments, shift: float) -> float | None:
-    """A value amid the block means, if some block has lost its second moment's digits, else None."""
+def has_lost(moments: Moments, shift: float) -> bool:
+    """Whether some block has lost its second moment's digits."""
     count, mean, m2 = moments
     with np.errstate(over="ignore", invalid="ignore"):
         raw = count * np.square(mean - shift)
-        lost = (raw > LOST_BITS * m2) & (count > 1)
-    return _amid(moments, shift) if lost.any() else None
+        return bool(((raw > LOST_BITS * m2) & (count > 1)).any())
 
 
-def _amid(moments: Moments, shift: float) -> float | None:
-    """The lower median of the finite block means, unless that is the shift already."""
-    count, mean, _ = moments
-    better = float(lower_median(mean[(count > 0) & np.isfinite(mean)]))
-    return better if better != shift else None
+def amid(moments: Moments, shift: float) -> float:
+    """The lower median of the finite block means; `shift` if there is none."""
+    finite = moments.mean[(moments.count > 0) & np.isfinite(moments.mean)]
+    return float(lower_median(finite)) if finite.size else shift
 
 
 def _shifted(
@@ -111,17 +159,9 @@ def _shifted(
     key: np.uint64,
     table: LabelTable,
     shift: float,
-    compiled: bool,
-) -> tuple[Moments, float | None]:
-    """Moments from sums about `shift`, and a better shift where that one lost digits."""
+) -> tuple[Moments, bool]:
+    """Moments from sums about `shift`, and whether some block has lost digits."""
     k = table.n_blocks
-    if compiled:
-        from distmom.numerics.leaf_compiled import leaf_blocks
-
-        out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
-        none = gone if gone is not None else np.empty(0, np.bool_)
-        lost, _ = leaf_blocks(x, none, first_row, key, table.inverse, table.forward, shift, LOST_BITS, *out)
-        return out, _amid(out.at(slice(k)), shift) if lost else None
     s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
     about = shift
     if gone is not None:  # a missing value adds exactly nothing, and is counted out of its block
@@ -132,17 +172,20 @@ def _shifted(
         missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
     blocks = from_sums(runs - missing, s1, s2, shift)
-    return with_total(blocks), _better_shift(blocks, shift)
+    return with_total(blocks), has_lost(blocks, shift)
 
 
-def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:
-    """The blocks along the last axis, and one more: all rows together."""
-    whole = total(blocks, compiled=compiled)
+def with_total(blocks: Moments, *, n_once: int | None = None, compiled: bool = False) -> Moments:
+    """The blocks along the last axis, and one more: all rows together.
+
+    Every row is once in the first `n_once` blocks; in all of them, by default.
+    """
+    whole = total(blocks.at((..., slice(n_once))), compiled=compiled)
     both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
     return Moments(*both)
 
 
-def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:
+def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
     """Moments from sums of ``x - shift`` and of its square."""
     n = np.maximum(count, 1).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):

@@ -9,10 +9,13 @@ have been met) and the second moment is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+MANY_CELLS = 1 << 14  # merging them takes some ten microseconds
 
 
 class Moments(NamedTuple):
@@ -41,6 +44,14 @@ class Moments(NamedTuple):
         return self.count.nbytes + self.mean.nbytes + self.m2.nbytes
 
 
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import moments_compiled
+
+    return moments_compiled
+
+
 def stacked(columns: list[Moments]) -> Moments:
     """Moments of equal shape along a new first axis."""
     if len(columns) == 1:
@@ -65,11 +76,10 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
         New arrays; the inputs are left as they are.
     """
     if compiled:
-        from distmom.numerics.moments_compiled import merge_flat
-
         shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
         out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-        merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
+        merge_all = _kernels().merge_few if out.count.size < MANY_CELLS else _kernels().merge_flat
+        merge_all(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         count = left.count + right.count
@@ -99,11 +109,9 @@ def total(moments: Moments, *, compiled: bool = False) -> Moments:
     if shape[-1] == 0:
         return Moments.empty(*shape[:-1])
     if compiled:
-        from distmom.numerics.moments_compiled import total_rows
-
         out = Moments.empty(*shape[:-1])
         rows = moments.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-        total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+        _kernels().total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
         return out
     count, mean, m2 = moments
     n = count.sum(axis=-1)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, NO_REST
 from distmom.numerics.moments import Moments, stacked
-from distmom.numerics.sample import RowSample, leaf_sample
+from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
-from distmom.reductions.leaves import Floats, LeafCutter, Rows
+from distmom.reductions.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.small_files import SmallFile, SmallFiles
 from distmom.reductions.state import Key, MeanState, in_key_order
+from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -34,11 +36,12 @@ class LeafwiseMeans:
             else []
         )
         self._cutter = LeafCutter()
-        self._small = SmallFiles(spec, n_files)
-        self._cut = False  # whether a leaf of this file has been taken already
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
-        self._strange = [False for _ in spec.columns]
+        self._strange = [False for _ in spec.sets]
+        self._units = UnitCounter(spec) if spec.count_units else None
+        self._small = SmallFiles(spec, n_files)
+        self._cut = False  # whether a leaf of this file has been taken already
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
@@ -50,30 +53,33 @@ class LeafwiseMeans:
             self._take(leaf)
 
     def end_file(self) -> None:  # noqa: D102
-        last = next(self._cutter.flush(), None)
-        if not self._cut and self._small.takes(last):
-            self._small.add(SmallFile(self._number, self._path, self._key, last))
-            return
-        if last is not None:
-            self._take(last)
-        self._tree.end_file(self._number, self._key)
+        leaves = self._cutter.flush()
+        file = SmallFile(self._number, self._path, self._key, leaves[0] if leaves else None)
+        if not self._cut and self._small.takes(file.rows):
+            self._small.add(file)
+        else:
+            self._end(file)
 
-    def _take_alone(self, file: SmallFile) -> None:
-        """A small file by itself, as if it were a large one."""
+    def _end(self, file: SmallFile) -> None:
+        """Take a file's last leaf."""
         self._number, self._path, self._key = file.number, file.path, file.key
         if file.rows is not None:
             self._take(file.rows)
         self._tree.end_file(self._number, self._key)
 
     def _settle(self) -> None:
-        """Take all small files together."""
-        together = self._small.settle(self._take_alone)
+        """Take the small files together."""
+        together = self._small.settle(self._end)
         if together is not None:
             self._census.rows(together.rows, 1)
-            for c in range(len(self._spec.columns)):
-                self._census.missing(together.rows, c)
-                if self._samplers:
-                    self._samplers[c].add(*together.sample_keys(c))
+            for number, columns in enumerate(self._spec.sets):
+                self._census.missing(together.rows, number)
+                for c in columns if self._samplers else ():
+                    self._samplers[c].add(*together.sample(c))
+            if self._units is not None:
+                for file in together.files:
+                    if file.rows is not None:
+                        self._units.add(file.rows, None, file.key, 1)
         for level, index, start, stop in self._small.nodes():
             node = None if together is None else together.node(level, start, stop)
             self._tree.push_files(level, index, None if node is None else node.at((slice(None), None)))
@@ -81,32 +87,56 @@ class LeafwiseMeans:
     def _take(self, leaf: Rows) -> None:
         self._cut = True
         self._census.rows(leaf, self._n_groups)
+        if self._units is not None:
+            self._units.add(leaf, leaf.codes, self._key, self._n_groups)
         place = Place(self._key, leaf.first_row, self._number)
-        blocks = [self._column(leaf, c, place) for c in range(len(leaf.values))]
+        blocks = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
         self._tree.push_leaf(stacked(blocks))
 
-    def _column(self, leaf: Rows, c: int, place: Place) -> Moments:
-        """Moments of one column; its values are searched for NaN and infinity only if the sums tell of some.
+    def _set(self, leaf: Rows, number: int, place: Place) -> list[Moments]:
+        """Moments of the columns of a set; values are searched for NaN and infinity if the sums tell of some.
 
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
         searched first, which saves doing it twice.
         """
-        gone = self._census.missing(leaf, c)
-        if not self._strange[c]:
-            mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place)
-            blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
-            if np.isfinite(blocks.mean[:, -1]).all():
-                self._offer(c, mine)
+        gone = self._census.missing(leaf, number)
+        if not self._strange[number]:
+            mine = self._mine(leaf, number, gone, place)
+            blocks = self._clean(mine)
+            if blocks is not None:
+                self._offer(number, mine)
                 return blocks
-        searched = self._census.strange(leaf, c, gone, self._path)
-        self._strange[c] = searched is not gone
-        mine = LeafRows(leaf.values[c], searched, leaf.codes, self._n_groups, place)
-        self._offer(c, mine)
-        return self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
+        searched = self._census.strange(leaf, number, gone, self._path)
+        self._strange[number] = searched is not gone
+        mine = self._mine(leaf, number, searched, place)
+        self._offer(number, mine)
+        return [self._moments(rows) for rows in mine]
 
-    def _offer(self, c: int, leaf: LeafRows) -> None:
+    def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
+        columns = self._spec.sets[number]
+        rest = [leaf.rest[c] if leaf.rest else NO_REST for c in columns]
+        return [
+            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place)
+            for c, more in zip(columns, rest, strict=True)
+        ]
+
+    def _clean(self, columns: list[LeafRows]) -> list[Moments] | None:
+        """Moments of each, or None as soon as one is not finite."""
+        blocks = []
+        for rows in columns:
+            blocks.append(self._moments(rows))
+            if not all(map(isfinite, blocks[-1].mean[:, -1].tolist())):
+                return None
+        return blocks
+
+    def _moments(self, rows: LeafRows) -> Moments:
+        return self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled)
+
+    def _offer(self, number: int, columns: list[LeafRows]) -> None:
         if self._samplers:
-            self._samplers[c].offer(self._key, leaf)
+            number_of_leaf = columns[0].place.first_row // LEAF_ROWS
+            for c, rows in zip(self._spec.sets[number], columns, strict=True):
+                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         self._settle()
@@ -114,46 +144,7 @@ class LeafwiseMeans:
         if moments is None:
             return None
         samples = tuple(s.result() for s in self._samplers)
-        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        units = None if self._units is None else self._units.result()
+        census = self._census
+        state = MeanState(tuple(keys), census.n_rows, census.counts, moments, samples, units)
         return in_key_order(state)
-
-
-class LeafSampler:
-    """Collects the row sample of one column, merging only once enough new rows have come."""
-
-    def __init__(self, size: int, *, compiled: bool) -> None:
-        self._size = size
-        self._compiled = compiled
-        self._sample = RowSample.empty(1, size)
-        self._fresh: list[RowSample] = []
-        self._n_fresh = 0
-
-    def offer(self, key: np.uint64, leaf: LeafRows) -> None:
-        """Offer the rows of the next leaf of the file with this key."""
-        below = float(self._sample.keys[0, -1])
-        number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
-        keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled)
-        self._append(keys, leaf.x[rows])
-
-    def add(self, keys: Floats, values: Floats) -> None:
-        """Add rows whose keys are known."""
-        few = keys <= self._sample.keys[0, -1]
-        self._append(keys[few], values[few])
-
-    def _append(self, keys: Floats, values: Floats) -> None:
-        if keys.size:
-            self._fresh.append(RowSample(keys[None, :], values[None, :]))
-            self._n_fresh += keys.size
-            if self._n_fresh >= self._size // 2:
-                self._settle()
-
-    def _settle(self) -> None:
-        fresh = RowSample(*(np.concatenate(arrays, axis=1) for arrays in zip(*self._fresh, strict=True)))
-        self._sample = self._sample.merge(fresh)
-        self._fresh, self._n_fresh = [], 0
-
-    def result(self) -> RowSample:
-        """The sample of all rows offered."""
-        if self._fresh:
-            self._settle()
-        return self._sample

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, together
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rows:
-    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes."""
+    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
+
+    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
+    that the rows belong to, where such have been asked for.
+    """
 
     first_row: int
     n_rows: int
@@ -24,9 +27,21 @@ class Rows:
     valid: tuple[Mask, ...]
     keep: Mask
     codes: NDArray[np.int64] | None
+    units: NDArray[np.uint64] | None = None
+    rest: tuple[Floats, ...] = ()
+
+    def column(self, c: int) -> Floats:
+        """Values of column c in one array."""
+        return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
+
+    def whole(self) -> Rows:
+        """The same with all values of a column in one array."""
+        if not self.rest:
+            return self
+        return replace(self, values=tuple(map(together, self.values, self.rest)), rest=())
 
     def part(self, start: int, stop: int) -> Rows:
-        """Rows start … stop - 1 of these, as views."""
+        """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)
         return Rows(
             self.first_row + start,
@@ -35,23 +50,26 @@ class Rows:
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
+            None if self.units is None else self.units[cut],
         )
 
 
 def join(pieces: list[Rows]) -> Rows:
-    """Consecutive pieces as one; the piece itself where there is only one, so nothing is copied then."""
-    if len(pieces) == 1:
-        return pieces[0]
-    first = pieces[0]
-    columns = range(len(first.values))
-    codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
+    """Consecutive pieces as one; of the values all but the first piece are copied together."""
+    first, *others = pieces
+    if not others:
+        return first
+    values = [p.values for p in others]
+    rest = values[0] if len(values) == 1 else tuple(map(np.concatenate, zip(*values, strict=True)))
     return Rows(
         first.first_row,
-        sum(p.n_rows for p in pieces),
-        tuple(np.concatenate([p.values[c] for p in pieces]) for c in columns),
-        tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in columns),
+        sum([p.n_rows for p in pieces]),
+        first.values,
+        tuple([_join_masks(list(masks), pieces) for masks in zip(*[p.valid for p in pieces], strict=True)]),
         _join_masks([p.keep for p in pieces], pieces),
-        codes,
+        None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None]),
+        None if first.units is None else np.concatenate([p.units for p in pieces if p.units is not None]),
+        rest,
     )
 
 
@@ -70,29 +88,45 @@ class LeafCutter:
         self._pieces: list[Rows] = []
         self._held = 0
 
-    def add(self, rows: Rows) -> Iterator[Rows]:
-        """Add the next rows of the file; yield the leaves they complete."""
+    def add(self, rows: Rows) -> list[Rows]:
+        """Add the next rows of the file; the leaves they complete."""
+        leaves: list[Rows] = []
         start = 0
         while start < rows.n_rows:
             stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
-            whole = start == 0 and stop == rows.n_rows
-            piece = rows if whole else rows.part(start, stop)
+            piece = rows if stop - start == rows.n_rows else rows.part(start, stop)
+            self._pieces.append(piece)
             self._held += stop - start
             start = stop
             if self._held == LEAF_ROWS:
-                self._pieces.append(piece)
-                yield from self.flush()
-            else:  # the array of codes is filled anew with the next batch, the others are not
-                if piece.codes is not None:
-                    piece = replace(piece, codes=piece.codes.copy())
-                self._pieces.append(piece)
+                leaves += self.flush()
+            elif piece.codes is not None:  # that array is filled anew with the next batch, the others are not
+                self._pieces[-1] = replace(piece, codes=piece.codes.copy())
+        return leaves
 
-    def flush(self) -> Iterator[Rows]:
-        """Yield the last, incomplete leaf of the file, if there is one."""
-        if self._pieces:
-            leaf = join(self._pieces)
-            self._pieces, self._held = [], 0
-            yield leaf
+    def flush(self) -> list[Rows]:
+        """The last, incomplete leaf of the file, if there is one."""
+        if not self._pieces:
+            return []
+        leaf = join(self._pieces)
+        self._pieces, self._held = [], 0
+        return [leaf]
+
+
+def all_of(masks: list[Mask]) -> Mask:
+    """Rows that every mask marks; None marks all."""
+    found: Mask = None
+    last: Mask = None
+    for mask in masks:
+        if mask is not None and mask is not last:  # the places of a list share their mask
+            found = mask if found is None else found & mask
+        last = mask
+    return found
+
+
+def any_of(first: Mask, second: Mask) -> Mask:
+    """Rows that one of two masks marks; None marks none."""
+    return second if first is None else first if second is None else first | second
 
 
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:

@@ -28,7 +28,7 @@ def test_leaves_are_cut_by_the_row_number_alone(sizes: list[int]) -> None:
             first += n
         leaves += cutter.flush()
     assert [leaf.first_row for leaf in leaves] == list(range(0, first, LEAF))
-    assert np.array_equal(np.concatenate([leaf.values[0] for leaf in leaves]), np.arange(first))
+    assert np.array_equal(np.concatenate([leaf.column(0) for leaf in leaves]), np.arange(first))
 
 
 def test_a_whole_leaf_is_passed_on_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
