@@ -35,11 +35,9 @@ def compile_kernels() -> None:
             sample.offer(key, 0, x, mask)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
-            cells.add(
-                x,
-                mask,
-                block_cells(codes, 0, key, table, 9, compiled=True),
-            )
+            cells.add(x, mask, codes)
+            cells.add_blocks(x, mask, codes, 0, key, table, 9)
+            cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
             chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")

@@ -52,6 +52,14 @@ def _kernels() -> Any:
     return moments_compiled
 
 
+def stacked(columns: list[Moments]) -> Moments:
+    """Moments of equal shape along a new first axis."""
+    if len(columns) == 1:
+        return columns[0].at(None)
+    count, mean, m2 = zip(*columns, strict=True)
+    return Moments(np.stack(count), np.stack(mean), np.stack(m2))
+
+
 def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     """Moments of the union of two disjoint sets of rows, block by block.
 

@@ -41,6 +41,10 @@ class FileTree:
         """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
         self._leaves.push(blocks)
 
+    def push_files(self, level: int, index: int, state: Moments | None) -> None:
+        """Add the node (level, index) over the files of the unit: all its files together."""
+        self._files.push(level, index, state)
+
     def end_file(self, number: int, key: np.uint64) -> None:
         """Put the file's rows into its cell."""
         leaves = self._leaves.close()

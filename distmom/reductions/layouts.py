@@ -65,7 +65,7 @@ class Layout(Protocol):
 
     @property
     def by_leaf(self) -> bool:
-        """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
+        """Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined."""
         ...
 
     @property
@@ -80,12 +80,10 @@ class Layout(Protocol):
         """
         ...
 
-    def row_cells(
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block.
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
+        """Add rows to their cells: the group's code times `cells_per_group`, plus the block.
 
-        With several partitions an array of cells for each, shape (repeats, rows).
+        With several partitions a row is added once for each of them.
         """
         ...
 
@@ -123,13 +121,14 @@ class RandomBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        table = label_table(self.seed, self.n_fine)
-        return block_cells(
-            codes, place.first_row, place.key, table, self.width, self.chunk_rows, compiled=compiled
-        )
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        place = rows.place.first_row, rows.place.key, label_table(self.seed, self.n_fine), self.width
+        if self.chunk_rows == 1:
+            cells.add_blocks(rows.x, rows.gone, rows.codes, *place)
+        else:
+            chunks = block_cells(rows.codes, *place, self.chunk_rows, compiled=compiled)
+            cells.add(rows.x, rows.gone, chunks)
 
 
 @dataclass(frozen=True)
@@ -154,11 +153,11 @@ class StoredBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        first = int(window[place.file]) + place.first_row
-        return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        first = int(window[rows.place.file]) + rows.place.first_row
+        blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
+        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks)
 
 
 @dataclass(frozen=True)
@@ -176,11 +175,10 @@ class UnitBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        assert place.units is not None
-        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None and rows.place.units is not None
+        units = unit_cells(rows.codes, rows.place.units, self.n_blocks, compiled=compiled)
+        cells.add(rows.x, rows.gone, units)
 
 
 @dataclass(frozen=True)
@@ -195,10 +193,9 @@ class NoRowBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        return codes
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        cells.add(rows.x, rows.gone, rows.codes)
 
 
 @dataclass(frozen=True)
@@ -241,9 +238,7 @@ class SampledBlocks:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         raise NotImplementedError("a row may belong to several samples")
 
 
