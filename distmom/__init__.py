@@ -14,33 +14,56 @@ from distmom.errors import (
 )
 
 if TYPE_CHECKING:
+    from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
-    from distmom.report import MeanResult, Results, check_output, write_results
+    from distmom.estimators.merge_states import merge_states
+    from distmom.estimators.plan import plan
+    from distmom.estimators.scorer import robust_scorer
+    from distmom.report import (
+        MeanResult,
+        PlanResult,
+        Results,
+        VectorResult,
+        check_output,
+        write_results,
+    )
 
 __all__ = [
     "BadFileError",
     "ConfigError",
     "DataError",
     "DistmomError",
+    "MeanAccumulator",
     "MeanResult",
     "NoAnswerError",
+    "PlanResult",
     "ResourceError",
     "Results",
+    "VectorResult",
     "__version__",
     "check_output",
     "explain_mean",
     "mean",
+    "merge_states",
+    "plan",
+    "robust_scorer",
     "write_results",
 ]
 
 _HOMES = {
+    "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
+    "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",
     "mean": "distmom.estimators.mean",
+    "merge_states": "distmom.estimators.merge_states",
+    "plan": "distmom.estimators.plan",
+    "robust_scorer": "distmom.estimators.scorer",
     "write_results": "distmom.report",
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
-from distmom.estimators.options import CHOICES
+from distmom.estimators.options import CHOICES, JOINT, ON_CHANGE
 
 
 class BlockNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -40,6 +40,21 @@ class Seed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             return int(value)
         except ValueError:
             self.fail(f"{value!r} is neither a whole number nor 'random'", param, ctx)
+
+
+class CountOrShare(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A whole number, or a fraction."""
+
+    name = "number|share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
+        """The number as it was written: ``1`` is a row, ``0.1`` a tenth of them."""
+        if isinstance(value, (int, float)):
+            return value
+        try:
+            return int(value) if value.strip().isdecimal() else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a whole number nor a share", param, ctx)
 
 
 def _choice(name: str) -> click.Choice:  # type: ignore[type-arg, unused-ignore]
@@ -82,7 +97,7 @@ BLOCK_OPTIONS = [
         type=_choice("scheme"),
         default="partition",
         show_default=True,
-        help="Blocks that partition the rows, or samples without replacement.",
+        help="Blocks that partition the rows, or samples of them without or with replacement.",
     ),
     click.Option(
         ["--blocks", "--n-blocks", "n_blocks"],
@@ -94,7 +109,7 @@ BLOCK_OPTIONS = [
     click.Option(
         ["--block-size"], type=int, metavar="ROWS", help="Rows of a block, instead of their number."
     ),
-    click.Option(["--tau"], type=float, help="Of --scheme swor, in (0, 1/2).  [default: 0.45]"),
+    click.Option(["--tau"], type=float, help="Of the samples, in (0, 1/2).  [default: 0.45]"),
     click.Option(
         ["--order"],
         type=_choice("order"),
@@ -102,7 +117,27 @@ BLOCK_OPTIONS = [
         show_default=True,
         help="Random blocks, or contiguous ones: cheaper, for exchangeable rows.",
     ),
-    click.Option(["--block-by"], metavar="file", help="Whole files as blocks."),
+    click.Option(
+        ["--block-by"],
+        metavar="file|NAME",
+        multiple=True,
+        help="Whole files as blocks, or the rows that agree in a column; repeatable.",
+    ),
+    click.Option(
+        ["--chunk-rows"], type=int, default=1, metavar="ROWS", help="Consecutive rows that stay together."
+    ),
+    click.Option(["--repeats"], type=int, default=1, metavar="R", help="Number of random partitions."),
+    click.Option(
+        ["--contamination"],
+        type=CountOrShare(),
+        help="Rows or units that may be arbitrary: a number, or a share such as 0.01.",
+    ),
+    click.Option(["--weights"], metavar="NAME", help="Column of weights."),
+    click.Option(
+        ["--joint"],
+        type=click.Choice(JOINT),
+        help="One mean vector over all columns, or over a list column, by this median.",
+    ),
     click.Option(
         ["--fine"],
         type=_choice("fine"),
@@ -130,6 +165,22 @@ BLOCK_OPTIONS = [
         default=0,
         show_default=True,
         help="Decides every random draw; 'random' takes a new one each time.",
+    ),
+]
+
+STATE_OPTIONS = [
+    click.Option(
+        ["--state"],
+        type=click.Path(),
+        metavar="FILE",
+        help="Keep the sums there: read only files that are new, and go on where a run was interrupted.",
+    ),
+    click.Option(
+        ["--on-change"],
+        type=click.Choice(ON_CHANGE),
+        default="error",
+        show_default=True,
+        help="What to do when files of the state have changed or are gone.",
     ),
 ]
 
@@ -169,6 +220,7 @@ OUTPUT_OPTIONS = [
         click.Argument(["data"], nargs=-1, required=True),
         *DATA_OPTIONS,
         *BLOCK_OPTIONS,
+        *STATE_OPTIONS,
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],
@@ -216,8 +268,10 @@ def mean_command(
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `distmom.mean` from the options of the command line."""
     arguments = {name: value for name, value in options.items() if value is not None}
-    for name in ("column", "by"):
+    for name in ("column", "by", "block_by"):
         arguments[name] = list(arguments[name]) or None
+    if arguments["block_by"] == ["file"]:
+        arguments["block_by"] = "file"
     if arguments["rng"] == "random":
         arguments["rng"] = None
     return arguments

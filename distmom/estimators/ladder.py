@@ -57,6 +57,14 @@ class Merger:
         return np.asarray(np.count_nonzero(self.filled, axis=1))
 
     @cached_property
+    def constant(self) -> Flags:
+        """Groups all of whose rows have one and the same finite value."""
+        low = np.min(np.where(self.filled, self.mean, np.inf), axis=1, initial=np.inf)
+        high = np.max(np.where(self.filled, self.mean, -np.inf), axis=1, initial=-np.inf)
+        still = (~self.filled | (self.m2 == 0.0)).all(axis=1)
+        return np.asarray(still & (low == high) & np.isfinite(low))
+
+    @cached_property
     def _middle(self) -> Counts:
         """Twice the rows before the middle of each fine block."""
         return np.asarray(2 * np.cumsum(self.count, axis=1) - self.count)

@@ -3,60 +3,80 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.contamination import counted_as
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
-from distmom.estimators.rule import answer_rule
+from distmom.estimators.options import SAMPLING
+from distmom.estimators.rule import BlockSource, answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule_repeated import answer_repeated
+from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
+from distmom.estimators.unit_counts import unit_counts
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
+from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
-from distmom.report import MeanResult
+from distmom.report import MeanResult, VectorResult
+from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
+if TYPE_CHECKING:
+    pass
+
 FEW_UNITS = 10
-"""Whole files as blocks want at least this many files a block."""
+"""Whole files or units as blocks want at least this many of them a block."""
 
 
-def mean_results(
-    plan: MeanPlan, state: MeanState, by: tuple[str, ...], facts: dict[str, Any]
-) -> list[MeanResult]:
-    """One result for each column and group, in that order; `facts` are fields that all of them share.
+def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
+    """One result for each column and group, in that order.
 
     Raises
     ------
     NoAnswerError
         If there are no rows, or not one of the results has a finite answer.
     """
-    n_rows = int(state.n_rows.sum())
-    if n_rows == 0:
-        filtered = plan.reader.options.where is not None
-        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
-        raise NoAnswerError(what)
-    groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+    groups = groups_of(plan, state, by)
+    units = unit_counts(state)
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reader.options.columns):
-        shared = [facts | _shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
-        if plan.options.scheme == "swor":
+        shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        for fields, count in zip(shared, units or (), strict=False):
+            fields.update(count._asdict())
+        if plan.options.scheme in SAMPLING:
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
-        raise NoAnswerError(_no_answer(results[0], plan))
-    return results
+        raise NoAnswerError(why_no_answer(results[0], plan))
+    scales = plan.reader.scales
+    return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
 
 
-def _shared(
+def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dict[str, Any] | None]:
+    """Values of the `by` columns of each group; None where there are no groups.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are no rows.
+    """
+    if int(state.n_rows.sum()) == 0:
+        filtered = plan.reader.options.where is not None
+        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
+        raise NoAnswerError(what)
+    return [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+
+
+def shared_fields(
     plan: MeanPlan, state: MeanState, c: int, column: str, g: int, group: dict[str, Any] | None
 ) -> dict[str, Any]:
     """The fields of a result that do not depend on the scheme."""
@@ -75,7 +95,7 @@ def _shared(
     }
 
 
-def _no_answer(result: MeanResult, plan: MeanPlan) -> str:
+def why_no_answer(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
@@ -95,29 +115,23 @@ def _partition_results(
     plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
 ) -> list[MeanResult]:
     """Answers of the rule for one column."""
-    layout = plan.blocks.layout
-    n_row_blocks = layout.n_blocks
     moments = state.moments.at(c)
-    rows = moments.at((slice(None), slice(n_row_blocks)))
-    cells: Moments | None = moments.at((slice(None), slice(n_row_blocks, None)))
-    source = "stored" if isinstance(layout, StoredBlocks) else "rows"
-    if isinstance(layout, NoRowBlocks):
-        rows, cells, source = moments, None, "units"
-    elif plan.blocks.n_cells == 0:
-        cells = None
+    rows, cells, source = row_and_cell_blocks(plan, moments)
     values = state.samples[c].values
-    answer = answer_rule(
-        rows,
-        values,
-        np.isfinite(state.samples[c].keys).sum(axis=1),
-        plan.options.confidence_level,
-        files=cells,
-        n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        block_source=source,  # type: ignore[arg-type]
-        intervals=("order", "exact"),
-    )
-    suspects = _files_of_cells(plan, answer)
-    filled = (rows.count > 0).sum(axis=1) if source == "units" else None
+    n_values = np.isfinite(state.samples[c].keys).sum(axis=1)
+    level = plan.options.confidence_level
+    shared_options: Any = {
+        "files": cells,
+        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+        "outlying": plan.blocks.outlying,
+    }
+    layout = plan.blocks.layout
+    if layout.repeats > 1:
+        every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(shared), layout.repeats, -1))
+        answer = answer_repeated(every, values, n_values, level, **shared_options)
+    else:
+        answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
+    suspects = files_of_cells(plan, answer)
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
     plain = plain_means(rows, answer.plain_estimate)
     widths = np.count_nonzero(answer.block_rows, axis=1).tolist()
@@ -128,13 +142,25 @@ def _partition_results(
             g,
             fields,
             suspects,
-            None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
             plain_estimate=plain[g],
             block_estimates=answer.block_estimates[g][: widths[g]].copy(),
         )
         for g, fields in enumerate(shared)
     ]
+
+
+def row_and_cell_blocks(plan: MeanPlan, moments: Moments) -> tuple[Moments, Moments | None, BlockSource]:
+    """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
+    layout = plan.blocks.layout
+    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
+        return moments, None, "units"
+    n = layout.n_blocks
+    heard = plan.blocks.n_cells and plan.blocks.hears_files
+    cells = moments.at((..., slice(n, None))) if heard else None
+    rows = moments.at((..., slice(n // layout.repeats)))
+    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
+    return rows, cells, "stored" if together else "rows"
 
 
 def plain_means(blocks: Moments, rounded: NDArray[np.float64]) -> list[float]:
@@ -173,13 +199,13 @@ def _result(
     g: int,
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
-    n_units: int | None,
     sigma2: float | None,
     **own: Any,
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
     status = int(answer.status[g])
-    notes = _notes(plan, answer, g, n_units)
+    same = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
+    notes = (*same, *notes_of(plan, answer, g, shared))
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()
@@ -187,12 +213,14 @@ def _result(
         other = float(answer.row_estimate[g] if answer.files_first[g] else answer.file_estimate[g])
         cells = np.flatnonzero(answer.suspect_cells[g])
         accused = tuple(path for cell in cells for path in suspects.get(int(cell), ()))
-    kind = _kind(plan, n_blocks)
+    kind = interval_kind(plan, n_blocks, plan.options.delta)
     if kind == "paper":
         level = None
-        interval, reason = _paper_interval(plan, sigma2, estimate, n_blocks, shared["n_used"])
+        interval, reason = _paper_interval(
+            plan, sigma2, estimate, n_blocks, shared["n_used"], bool(answer.constant[g])
+        )
     else:
-        interval, reason, level = _interval(answer.intervals, g, kind)
+        interval, reason, level = shown_interval(answer.intervals, g, kind)
     good = np.isfinite(answer.path_estimate[g])
     path = zip(
         answer.levels[good].tolist(),
@@ -215,21 +243,28 @@ def _result(
         accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,
+        repeats=plan.blocks.layout.repeats,
         **own,
         **shared,
     )
 
 
-def _kind(plan: MeanPlan, n_blocks: int) -> str:
-    """The interval to show: order statistics unless a given number of blocks is too small for them."""
+def interval_kind(plan: MeanPlan, n_blocks: int, delta: float) -> str:
+    """The interval to show: order statistics unless a given number of blocks is too small for them.
+
+    Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
+    median of a block mean may be far from the mean.
+    """
     wanted = plan.options.interval
     if wanted != "auto":
         return wanted
+    if plan.options.repeats > 1 or plan.options.contamination is not None:
+        return "exact"
     fixed = plan.blocks.n_blocks is not None
-    return "exact" if fixed and n_blocks < least_order_blocks(plan.options.delta) else "order"
+    return "exact" if fixed and n_blocks < least_order_blocks(delta) else "order"
 
 
-def _interval(
+def shown_interval(
     found: Intervals, g: int, kind: str
 ) -> tuple[tuple[float, float] | None, str | None, float | None]:
     """Interval, the reason where there is none, and the level that order statistics achieve."""
@@ -247,12 +282,12 @@ def _interval(
 
 
 def _paper_interval(
-    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int
+    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int, constant: bool
 ) -> tuple[tuple[float, float] | None, str | None]:
     """The closed form of the proposition, at the number of blocks it prescribes."""
     if sigma2 is None or not np.isfinite(sigma2) or not np.isfinite(estimate):
         return None, REASON_WORDS[NoInterval.NO_ANSWER]
-    if sigma2 == 0.0:
+    if sigma2 == 0.0 and not constant:
         return None, REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
     try:
         prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
@@ -264,20 +299,39 @@ def _paper_interval(
     return (estimate - half, estimate + half), None
 
 
-def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
+def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> tuple[str, ...]:
+    """Notices about a group's number of blocks or units."""
     notes = []
     wanted = plan.blocks.n_blocks
+    if plan.options.contamination is not None:
+        notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
-    if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):
+    elif wanted is not None and 0 < answer.n_blocks[g] < wanted:
         notes.append(
-            f"block_by='file': {n_units} non-empty cells of files make {int(answer.n_blocks[g])} blocks; "
-            f"fewer than {FEW_UNITS} files a block make the interval rough"
+            f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
         )
+    if "n_units" in shared:
+        notes += _few_units(plan, int(answer.n_blocks[g]), shared)
     return tuple(notes)
 
 
-def _files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
+def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[str]:
+    """The remark on units that are few for their blocks."""
+    n_units = shared["n_units"]
+    if n_units >= FEW_UNITS * n_blocks:
+        return []
+    what, name = ("files", "='file'") if plan.options.block_by == "file" else ("units", "")
+    about = "" if shared["n_units_exact"] else "about "
+    if n_blocks < 2:
+        return [f"block_by{name}: {about}{n_units} {what} are too few for blocks"]
+    return [
+        f"block_by{name}: {about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a "
+        "block make the interval rough"
+    ]
+
+
+def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
     """Paths of the files in each cell that any group's answer suspects."""
     wanted = (
         set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()

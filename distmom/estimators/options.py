@@ -14,7 +14,7 @@ from distmom.errors import ConfigError
 IntervalKind = Literal["order", "exact", "paper", "none"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "scheme": ("partition", "swor"),
+    "scheme": ("partition", "swor", "monte_carlo"),
     "order": ("random", "stored"),
     "nan": ("omit", "raise", "keep"),
     "missing": ("error", "null"),
@@ -23,23 +23,89 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "fine": ("standard", "many"),
 }
 
+JOINT = ("geometric", "coordinatewise")
+"""How block mean vectors become one; True means the first."""
+
+ON_CHANGE = ("error", "restart")
+"""What to do when files that a saved state holds have changed or are gone."""
+
+NOT_YET = ("weights",)
+
 MOST_BLOCKS = 1_000_000
+MOST_CHUNK_ROWS = 1 << 40
+"""More rows than any file has."""
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("scheme='swor'", "order='stored'", "samples are drawn at random; drop order"),
-    ("scheme='swor'", "block_by", "samples are of rows; use scheme='partition' for blocks of whole files"),
+    ("a sampling scheme", "order='stored'", "samples are drawn at random; drop order"),
     (
-        "scheme='swor'",
+        "a sampling scheme",
+        "block_by",
+        "samples are of rows; use scheme='partition' for whole units",
+    ),
+    ("a sampling scheme", "chunk_rows", "samples are of single rows; use scheme='partition'"),
+    ("a sampling scheme", "repeats", "samples overlap already; use scheme='partition', or more n_blocks"),
+    (
+        "a sampling scheme",
+        "contamination",
+        "an outlying row may be in many samples, and no bound allows for that; use scheme='partition'",
+    ),
+    ("a sampling scheme", "weights", "samples are of rows with equal chances; use scheme='partition'"),
+    (
+        "a sampling scheme",
         "interval='order'",
         "its blocks share rows, so their order statistics cover only the "
         "median given the data; use interval='exact'",
     ),
+    (
+        "scheme='monte_carlo'",
+        "interval='paper'",
+        "the paper has no bound for samples with replacement; use interval='exact'",
+    ),
     ("order='stored'", "block_by", "both say which rows form a block; drop one"),
+    ("order='stored'", "chunk_rows", "stored blocks are contiguous already; drop chunk_rows"),
+    ("order='stored'", "repeats", "there is only one way to cut rows as they are stored; drop repeats"),
+    ("block_by", "chunk_rows", "both say which rows stay together; drop one"),
+    ("block_by", "repeats", "units are put into blocks once; drop repeats"),
+    ("block_by", "fine", "units are put into a fixed number of cells; drop fine"),
+    ("block_by", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
+    ("chunk_rows", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
+    ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
+    ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
+    (
+        "repeats",
+        "interval='order'",
+        "blocks of different partitions share rows, so their order statistics cover too little; "
+        "use interval='exact'",
+    ),
+    ("repeats", "interval='paper'", "the paper has no bound for repeated partitions; use interval='exact'"),
+    (
+        "block_by columns",
+        "a share as contamination",
+        "units are counted only as they are read; give a number",
+    ),
+    ("contamination", "n_blocks='paper'", "the proposition knows no outlying rows; use n_blocks='auto'"),
+    ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
+    ("weights", "joint", "the radius for vectors is that of unweighted means; drop one"),
+    ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
+    ("repeats", "joint", "the radius for vectors is that of one partition; drop repeats"),
+    ("joint", "n_blocks='paper'", "the proposition is for single means; use n_blocks='auto' or a number"),
+    (
+        "joint='geometric'",
+        "interval='order'",
+        "vectors have no order; use interval='exact', or joint='coordinatewise'",
+    ),
+    ("joint", "interval='paper'", "the paper has no bound for vectors; use interval='exact'"),
     ("n_blocks", "block_size", "with scheme='partition' one gives the other; drop one"),
     ("fine", "a given n_blocks", "the number of blocks is fixed; drop one"),
     ("tau", "scheme='partition'", "tau splits the error of sampled blocks; drop it or use scheme='swor'"),
 )
 """Pairs of options that exclude each other, with the remedy: the only list of them."""
+
+SAMPLING = ("swor", "monte_carlo")
+"""Schemes whose blocks are independent samples of the rows."""
+
+Share = float
+BlockBy = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,7 +117,12 @@ class MeanOptions:
     block_size: int | None = None
     tau: float | None = None
     order: str = "random"
-    block_by: str | None = None
+    block_by: str | BlockBy | None = None
+    chunk_rows: int = 1
+    repeats: int = 1
+    contamination: int | Share | None = None
+    weights: str | None = None
+    joint: bool | str = False
     nan: str = "omit"
     missing: str = "error"
     on_bad_file: str = "error"
@@ -65,37 +136,88 @@ class MeanOptions:
         _check_n_blocks(self.n_blocks)
         if self.block_size is not None:
             check_count("block_size", self.block_size)
-        for name in ("n_blocks", "block_size"):  # NumPy's whole numbers become Python's
+        check_count("chunk_rows", self.chunk_rows)
+        if self.chunk_rows > MOST_CHUNK_ROWS:
+            raise ConfigError(f"chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}")
+        check_count("repeats", self.repeats)
+        for name in (
+            "n_blocks",
+            "block_size",
+            "chunk_rows",
+            "repeats",
+        ):  # NumPy's whole numbers become Python's
             if isinstance(getattr(self, name), numbers.Integral):
                 object.__setattr__(self, name, int(getattr(self, name)))
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
         if self.tau is not None:
             check_fraction("tau", self.tau, 0.5, "such as 0.45")
-        if self.block_by not in (None, "file"):
-            raise ConfigError(
-                f"block_by: must be 'file' (or left out), not {self.block_by!r}; "
-                "blocks by the values of a column are not offered yet"
-            )
+        self._check_block_by()
+        self._check_contamination()
+        if self.weights is not None and not isinstance(self.weights, str):
+            raise ConfigError(f"weights: must be a column's name, not {self.weights!r}")
+        if not isinstance(self.joint, bool):
+            check_choice("joint", self.joint, JOINT)
+        elif self.joint:
+            object.__setattr__(self, "joint", JOINT[0])
         self._check_pairs()
 
+    def _check_block_by(self) -> None:
+        """The word "file", or names of columns as a tuple; a column called file is given in a list."""
+        value = self.block_by
+        if value is None or value == "file":
+            return
+        names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
+        if not names or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"block_by: must be 'file' or names of columns, not {value!r}")
+        object.__setattr__(self, "block_by", names)
+
+    def _check_contamination(self) -> None:
+        """A whole number of rows or units, or a share of them in (0, 1/2)."""
+        value: Any = self.contamination
+        if value is None:
+            return
+        if isinstance(value, numbers.Integral):  # a bool too, which is refused as a number
+            check_count("contamination", value, least=0)
+            object.__setattr__(self, "contamination", int(value))
+        else:
+            check_fraction("contamination", value, 0.5, "such as 0.01, or be a whole number of rows or units")
+            object.__setattr__(self, "contamination", float(value))
+
     def _check_pairs(self) -> None:
-        swor = self.scheme == "swor"
+        sampled = self.scheme in SAMPLING
         given = isinstance(self.n_blocks, int)
         met = {
-            "scheme='swor'": swor,
-            "scheme='partition'": not swor,
+            "a sampling scheme": sampled,
+            "scheme='partition'": not sampled,
+            "scheme='monte_carlo'": self.scheme == "monte_carlo",
+            "block_by columns": isinstance(self.block_by, tuple),
             "order='stored'": self.order == "stored",
             "block_by": self.block_by is not None,
+            "chunk_rows": self.chunk_rows > 1,
+            "repeats": self.repeats > 1,
+            "contamination": self.contamination is not None,
+            "a share as contamination": isinstance(self.contamination, float),
+            "weights": self.weights is not None,
+            "joint": bool(self.joint),
+            "joint='geometric'": self.joint == "geometric",
             "interval='order'": self.interval == "order",
-            "n_blocks": given and not swor,
-            "a given n_blocks": given or self.n_blocks == "paper" or self.block_size is not None or swor,
+            "interval='paper'": self.interval == "paper",
+            "n_blocks": given and not sampled,
+            "n_blocks='paper'": self.n_blocks == "paper",
+            "a given n_blocks": given or self.n_blocks == "paper" or self.block_size is not None or sampled,
             "block_size": self.block_size is not None,
             "fine": self.fine != "standard",
             "tau": self.tau is not None,
         }
         for first, second, remedy in REFUSED:
             if met[first] and met[second]:
-                raise ConfigError(f"{first} does not go with {second}: {remedy}")
+                raise ConfigError(f"{self._said(first)} does not go with {second}: {remedy}")
+        for name in NOT_YET:
+            if met[name]:
+                raise ConfigError(f"{name}: not built yet")
+
+    def _said(self, name: str) -> str:
+        return f"scheme={self.scheme!r}" if name == "a sampling scheme" else name
 
     @property
     def delta(self) -> float:

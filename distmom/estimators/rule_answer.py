@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -91,6 +91,8 @@ class RuleAnswer:
         Wild blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
     plain_estimate : ndarray of float64, shape (n_groups,)
         Mean of all used rows, infinite or NaN if they are.
+    constant : ndarray of bool, shape (n_groups,)
+        All used rows have one and the same finite value.
     levels : ndarray of int64, shape (n_levels,)
         The ladder of the row blocks.
     path_estimate, path_halfwidth : ndarray of float64, shape (n_groups, n_levels)
@@ -110,6 +112,13 @@ class RuleAnswer:
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
         Cells, as they were given, whose files hold wild values.
     intervals : Intervals
+    ball_rows, ball_means : ndarray, shape (n_groups, width)
+        If asked for, the blocks at the level where the radius of a vector is least, as `block_rows` and
+        `block_estimates`; those of the answer for a given number of blocks.
+    ball_spread : ndarray of float64, shape (n_groups,)
+        Standard deviation of one of their means.
+    ball_reason : ndarray of int64, shape (n_groups,)
+        `NoInterval` codes.
     """
 
     estimate: Floats
@@ -123,6 +132,7 @@ class RuleAnswer:
     n_ruined: Counts
     n_set_aside: Counts
     plain_estimate: Floats
+    constant: Flags
     levels: Counts
     path_estimate: Floats
     path_halfwidth: Floats
@@ -135,11 +145,22 @@ class RuleAnswer:
     files_first: Flags
     suspect_cells: Flags
     intervals: Intervals
+    ball_rows: Counts
+    ball_means: Floats
+    ball_spread: Floats
+    ball_reason: Counts
 
     @property
     def n_groups(self) -> int:
         """Number of groups."""
         return int(self.estimate.size)
+
+    def subset(self, groups: NDArray[np.int64]) -> RuleAnswer:
+        """The same for some of the groups."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        mine = {name: value[groups] for name, value in values.items() if name not in ("levels", "intervals")}
+        inner = Intervals(*(getattr(self.intervals, field.name)[groups] for field in fields(Intervals)))
+        return replace(self, **mine, intervals=inner)
 
 
 Block = TypeVar("Block", np.int64, np.float64)
@@ -184,7 +205,7 @@ def join(parts: list[RuleAnswer]) -> RuleAnswer:
             inner = {f.name: np.concatenate([getattr(p, f.name) for p in pieces]) for f in fields(Intervals)}
             values[field.name] = Intervals(**inner)
         else:
-            if field.name.startswith("block_"):
+            if field.name.startswith("block_") or field.name in ("ball_rows", "ball_means"):
                 width = max(piece.shape[1] for piece in pieces)
                 pieces = [padded(piece, width) for piece in pieces]
             values[field.name] = np.concatenate(pieces)

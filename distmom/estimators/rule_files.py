@@ -25,7 +25,9 @@ from distmom.estimators.rule_set import (
     contradicted,
     kept_se,
     median_ranks,
+    over_columns,
     screen,
+    wild_in,
 )
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
@@ -60,7 +62,9 @@ class FileSet:
         return kept_se(self.finest, self.answer)
 
 
-def file_set(files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts) -> FileSet | None:
+def file_set(
+    files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts, n_columns: int = 1
+) -> FileSet | None:
     """Test the cells of files; None where no group has enough of them.
 
     Parameters
@@ -71,6 +75,8 @@ def file_set(files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts) ->
         Groups that shall be looked at.
     n_sample, n_most : ndarray of int64, shape (n_groups,)
         Sampled rows, and how many of them have the most frequent value.
+    n_columns : int
+        So many groups after one another are the columns of a vector: same rows, same cells set aside.
     """
     groups = np.flatnonzero(wanted & (np.count_nonzero(files.count, axis=1) >= LEAST_CELLS))
     cells = Merger(files).subset(groups)
@@ -91,9 +97,10 @@ def file_set(files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts) ->
     levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
     usable = row_bound(levels, cells.n, n_sample, n_most)
     usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
-    ladder = climb(merged, levels, usable, finest.se)
+    ladder = climb(merged, levels, usable, finest.se, n_columns)
     seen = screen(finest, ladder)
-    wrong = contradicted(finest, ladder, seen)
+    mine = contradicted(finest, ladder, seen)
+    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
     given = answer(merged, finest, seen, wrong, levels, answer_level(levels, usable, cells.n))
     return FileSet(
         groups=groups,
@@ -102,7 +109,7 @@ def file_set(files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts) ->
         ladder=ladder,
         seen=seen,
         contradicted=wrong,
-        beyond=wrong & beyond_capacity(finest, ladder, seen),
+        beyond=over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns),
         answer=given,
         wild_cells=np.take_along_axis(seen.far, cell_of, 1) & cells.filled,
     )

@@ -6,18 +6,24 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
 
+DICTIONARY_BYTES = 1_500_000
+"""More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
+
 BUFFER_BYTES, LOCAL_BUFFER_BYTES = 262_144, 16_384
 """A buffered stream is what bounds memory: without it a whole column chunk is loaded. What is longer than the
 buffer, as most pages are, is read past it: one copy less on a local disk, more requests on a remote one."""
+FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 
 
 def location(root: str, file: FileRef) -> str:
@@ -76,19 +82,31 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
 
 
 def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
-    """Physical positions of the top-level columns that are no struct or list, by exact name.
+    """Physical positions of the top-level columns that have one: by exact name, no structs or maps.
 
     PyArrow's own selection by name takes ``a.b`` for the field ``b`` of a struct ``a`` as well as for a
-    column of that name; a flat column is one whose path is its name. A name that occurs twice is -1.
+    column of that name; here the leaves of the fields are counted. A name that occurs twice is -1.
     """
     positions: dict[str, int] = {}
-    schema = parquet.schema
-    for position in range(len(schema)):
-        column = schema.column(position)
-        name = column.path
-        if name == column.name:
-            positions[name] = -1 if name in positions else position
+    position = 0
+    for field in parquet.schema_arrow:
+        leaves = _leaves(field.type)
+        if leaves == 1 and not patypes.is_struct(field.type):
+            positions[field.name] = -1 if field.name in positions else position
+        position += leaves
     return positions
+
+
+def _leaves(type_: pa.DataType) -> int:
+    """Physical columns of a type."""
+    if patypes.is_struct(type_):
+        return sum(_leaves(field.type) for field in type_)
+    if patypes.is_map(type_):
+        return _leaves(type_.key_type) + _leaves(type_.item_type)
+    if patypes.is_nested(type_):
+        return _leaves(type_.value_type)
+    storage = getattr(type_, "storage_type", None)
+    return 1 if storage is None else _leaves(storage)
 
 
 def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
@@ -101,6 +119,28 @@ def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
     sizes: list[int] = [group.column(i).total_compressed_size for i in range(group.num_columns)]
     asked: int = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
     return max(asked / max(sum(sizes), 1), 1e-3)
+
+
+def first_values(filesystem: pafs.FileSystem, root: str, file: FileRef, name: str) -> pa.Array | None:
+    """The first rows of a column in which it is not null; None if there are none among the first million.
+
+    Raises
+    ------
+    DataError
+        As `open_parquet`.
+    """
+    with open_parquet(filesystem, root, file) as parquet:
+        position = column_positions(parquet).get(name, -1)
+        groups = list(range(parquet.metadata.num_row_groups))
+        if position < 0 or not groups:
+            return None
+        batches = parquet.reader.iter_batches(
+            FIRST_ROWS, row_groups=groups, column_indices=[position], use_threads=False
+        )
+        for batch in islice(batches, FIRST_BATCHES):
+            if batch.column(0).null_count < batch.num_rows:
+                return batch.column(0)
+    return None
 
 
 def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
@@ -144,12 +184,19 @@ def _codec_available(codec: str) -> bool:
 class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     """A Parquet file that is read into a memory pool of our choice, which the parent does not offer."""
 
-    def __init__(self, stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int) -> None:
+    def __init__(
+        self,
+        stream: pa.NativeFile,
+        dictionaries: Sequence[str],
+        buffer_bytes: int,
+        metadata: pq.FileMetaData | None = None,
+    ) -> None:
         self.reader = pq.ParquetReader(memory_pool=_pool())
         self.reader.open(
             stream,
             use_memory_map=False,
             read_dictionary=list(dictionaries) or None,
+            metadata=metadata,
             buffer_size=buffer_bytes,
             pre_buffer=False,
         )
@@ -172,12 +219,29 @@ def _pool() -> pa.MemoryPool:
 
 def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int) -> pq.ParquetFile:
     try:
-        return _File(stream, dictionaries, buffer_bytes)
+        found = _File(stream, dictionaries, buffer_bytes)
+        good = [name for name in dictionaries if not _outgrown(found, name)]
+        if len(good) == len(dictionaries):
+            return found
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
-        known = column_positions(_File(stream, (), buffer_bytes))
-        stream.seek(0)
-        return _File(stream, [name for name in dictionaries if name in known], buffer_bytes)
+        found = _File(stream, (), buffer_bytes)
+        known = column_positions(found)
+        good = [name for name in dictionaries if name in known and not _outgrown(found, name)]
+    stream.seek(0)
+    return _File(stream, good, buffer_bytes, found.metadata)
+
+
+def _outgrown(parquet: pq.ParquetFile, name: str) -> bool:
+    """Whether a column has so many values that its dictionary did not hold them, by its first row group.
+
+    PyArrow would then build the dictionary anew while it reads, and hand it out again with every batch.
+    """
+    position = column_positions(parquet).get(name, -1)
+    if position < 0 or parquet.metadata.num_row_groups == 0:
+        return False
+    chunk = parquet.metadata.row_group(0).column(position)
+    return bool(chunk.total_uncompressed_size > DICTIONARY_BYTES + 3 * chunk.num_values)
 
 
 def problem(error: Exception, damage: str) -> str:

@@ -10,12 +10,18 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from numpy.typing import NDArray
 
-from distmom.errors import DataError
+from distmom.errors import DataError, ResourceError
 from distmom.lake import footers
+from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
-from distmom.lake.references import check_role, find_references
-from distmom.lake.schema import Role, partition_arrow_type
+from distmom.lake.references import settle
+from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
+from distmom.lake.times import TimeScale
+from distmom.lake.vectors import measured
+
+SEARCHED_FILES = 100
+"""How many files may lack values before times are counted from 1970."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class Lake:
     partition_types: tuple[PartitionType, ...]
     n_bytes: int
     n_ignored: int
+    in_memory = False
+    one_pass = False
     filesystem: pafs.FileSystem = field(default_factory=pafs.LocalFileSystem, repr=False, compare=False)
 
     def schema(self) -> pa.Schema:
@@ -84,7 +92,9 @@ class Lake:
     def reader(self, options: ReadOptions) -> Reader:
         """A reader of these columns: frozen, picklable, without the list of files.
 
-        One footer is read, more only where a column is null throughout in the first files.
+        One footer is read, more only where a column is null throughout in the first files; of columns of
+        times also their first rows, and rows up to the first vector where list columns are allowed and their
+        type does not tell their length.
 
         Raises
         ------
@@ -92,23 +102,36 @@ class Lake:
             If no file has a column of that name, or the condition does not fit the columns' types.
         DataError
             If a column's type cannot be read, or some files lack it.
+        NoAnswerError
+            If the length of a list column is looked for and no row has one.
         """
-        roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-        roles += [(name, "key") for name in options.by]
-        roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
-        names = tuple(dict.fromkeys(name for name, _ in roles))
-        references = find_references(names, self.partition_names, self._schemas, options.missing, self.root)
-        for name, role in roles:
-            check_role(name, role, references.get(name), self._schemas)
-        if options.where is not None:
-            options.where.check({name: reference.kind for name, reference in references.items()})
-        return Reader(
+        options, references = settle(options, self.partition_names, self._schemas, self.root)
+        reader = Reader(
             root=self.root,
             filesystem=self.filesystem,
             options=options,
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
+            scales={n: self._scale(r) for n, r in references.items() if n in options.columns and r.scale},
         )
+        return measured(reader, self.files)
+
+    def _scale(self, reference: Reference) -> TimeScale:
+        """The scale of a column of times, counted from near its first values."""
+        scale = reference.scale
+        assert scale is not None
+        paths = [file.path for file in self.files]
+        first = paths.index(reference.file)
+        for file in self.files[first : first + SEARCHED_FILES]:
+            try:
+                values = footers.first_values(self.filesystem, self.root, file, reference.column)
+            except DataError:  # is told, or passed over, when the file is read for its rows
+                continue
+            except OSError as error:  # going on would count from another day than the next run
+                raise ResourceError(f"{first_line(error)}; check the store and run again") from error
+            if values is not None and TimeScale.of(values.type) is not None:
+                return scale.near(values)
+        return scale
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         """Schemas of the readable files, in order; if none is, the first file's error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from distmom.errors import BadFileError
 from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
-from distmom.lake.schema import Reference, Role, check_type
+from distmom.lake.schema import Reference, check_type, roles_of
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
+from distmom.lake.times import TimeScale
 
 
 class Recent:
@@ -53,6 +54,8 @@ class Reader:
         Columns that come from the folders' names.
     references : tuple of Reference
         Types that the asked columns have elsewhere in the lake.
+    scales : mapping of str to TimeScale
+        Of the columns of times.
     recent : Recent
         What was settled for the file read last.
     """
@@ -62,6 +65,7 @@ class Reader:
     options: ReadOptions
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
+    scales: Mapping[str, TimeScale] = field(default_factory=dict)
     recent: Recent = field(default_factory=Recent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
@@ -94,9 +98,9 @@ class Reader:
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
     def _dictionaries(self) -> list[str]:
-        """Text columns that are compared or grouped: their dictionary codes are all that is needed."""
+        """Text columns that are keys or compared: their dictionary codes are all that is needed."""
         where = self.options.where
-        asked = {*self.options.by, *(where.columns if where is not None else ())}
+        asked = {*self.options.by, *self.options.units, *(where.columns if where is not None else ())}
         return [item.column for item in self.references if item.column in asked and item.kind == "text"]
 
     def _assembler_of(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
@@ -105,8 +109,9 @@ class Reader:
         assembler = self.recent.find(schema, types)
         if assembler is None:
             assembler = self._assembler(parquet, file)
-            asked = {name for name, _ in _roles(self.options)}
-            if asked.isdisjoint(name for name, _ in self.partitions):  # whose values differ between files
+            asked = {name for name, _ in roles_of(self.options)}
+            # values of folders differ between files, and a list of the wrong length is told with its file
+            if not self.options.vectors and asked.isdisjoint(name for name, _ in self.partitions):
                 self.recent.keep(schema, types, assembler)
         return assembler
 
@@ -119,7 +124,7 @@ class Reader:
         references = {reference.column: reference for reference in self.references}
         columns: dict[str, Column] = {}
         types: dict[str, pa.DataType] = {}
-        for name, role in _roles(self.options):
+        for name, role in roles_of(self.options):
             fields = schema.get_all_field_indices(name)
             if len(fields) > 1:
                 raise BadFileError(f"file {file.path} has {len(fields)} columns called {name!r}; rename them")
@@ -130,7 +135,7 @@ class Reader:
             elif fields:
                 types[name] = schema.field(fields[0]).type
                 check_type(role, name, types[name], file.path, references.get(name))
-                columns[name] = Column(name, position=positions[name])
+                columns[name] = Column(name, position=positions[name], file=file.path)
             elif self.options.missing == "null":
                 columns[name] = Column(name, null=True)
             else:
@@ -138,14 +143,7 @@ class Reader:
                     f"column {name!r} is not in {file.path}"
                     f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
                 )
-        return Assembler(list(columns.values()), types, self.options)
-
-
-def _roles(options: ReadOptions) -> list[tuple[str, Role]]:
-    roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-    roles += [(name, "key") for name in options.by]
-    roles += [(name, "condition") for name in (options.where.columns if options.where is not None else ())]
-    return roles
+        return Assembler(list(columns.values()), types, self.options, self.scales)
 
 
 def _elsewhere(reference: Reference | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from distmom.lake.filters import Filter
+    from distmom.lake.times import TimeScale
 
 BATCH_ROWS = 131_072
 
@@ -55,15 +56,21 @@ class ReadOptions:
     Parameters
     ----------
     columns : tuple of str
-        Columns whose values are wanted, as float64.
+        Columns whose values are wanted, as float64; times as numbers on a scale that the reader tells.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
+    units : tuple of str
+        Columns whose values are keys of units that stay together, as Arrow arrays.
     where : Filter, optional
         Condition that a row must meet to count.
     missing : {"error", "null"}
         What a file without an asked column means: an error, or a column of nulls.
     batch_rows : int
         Rows of a batch.
+    vectors : tuple of (str, int), optional
+        The list columns among them, and the length that all their lists have; 0 asks for the lengths
+        themselves in place of the elements. None refuses list columns; an empty tuple allows them, and
+        `Source.reader` fills it in.
     """
 
     columns: tuple[str, ...] = ()
@@ -71,6 +78,18 @@ class ReadOptions:
     where: Filter | None = None
     missing: Literal["error", "null"] = "error"
     batch_rows: int = BATCH_ROWS
+    vectors: tuple[tuple[str, int], ...] | None = None
+    units: tuple[str, ...] = ()
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of the values of a row: those of the columns, ``v[0]``, ``v[1]``, … for a list column."""
+        widths = dict(self.vectors or ())
+        return tuple(
+            value
+            for name in self.columns
+            for value in ([f"{name}[{i}]" for i in range(widths[name])] if widths.get(name) else [name])
+        )
 
 
 @dataclass(slots=True)
@@ -84,8 +103,8 @@ class Batch:
     n_rows : int
         Number of rows.
     values : tuple of (n_rows,) float64
-        One array per asked column, C-contiguous; may be a read-only view of Arrow memory. Where a value is
-        missing it holds anything.
+        One array for each of the options' `value_names`, C-contiguous; may be a read-only view of Arrow
+        memory. Where a value is missing it holds anything.
     valid : tuple of (n_rows,) bool, or None
         Which values are not null; None where none is. NaN is a value, not a null.
     keep : (n_rows,) bool, optional
@@ -94,6 +113,8 @@ class Batch:
         The ``by`` columns.
     n_bytes : int
         Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
+    units : tuple of pyarrow.Array
+        The ``units`` columns.
     """
 
     start: int
@@ -103,6 +124,7 @@ class Batch:
     keep: NDArray[np.bool_] | None
     keys: tuple[pa.Array, ...]
     n_bytes: int
+    units: tuple[pa.Array, ...] = ()
 
 
 class BatchReader(Protocol):
@@ -111,6 +133,11 @@ class BatchReader(Protocol):
     @property
     def options(self) -> ReadOptions:
         """What is read."""
+        ...
+
+    @property
+    def scales(self) -> Mapping[str, TimeScale]:
+        """Of those asked columns that hold dates, timestamps or durations: what their numbers mean."""
         ...
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
@@ -128,6 +155,16 @@ class Source(Protocol):
     @property
     def files(self) -> tuple[FileRef, ...]:
         """The files, sorted by path."""
+        ...
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in this process, so that no other should read them."""
+        ...
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether the rows can be read only once."""
         ...
 
     @property

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from distmom.numerics.cells import Cells
+from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.distinct import DistinctUnits
 from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import NO_REST, all_finite, leaf_moments, with_total
 from distmom.numerics.leaf_stack import LeafStack
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.random import stream_key
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
 def compile_kernels() -> None:
@@ -35,18 +39,38 @@ def compile_kernels() -> None:
             cells.grow(3 * 105)
             cells.add(x, mask, codes)
             cells.add_blocks(x, mask, codes, 0, key, table, 9)
-            cells.unload(3, 105, total=True)
+            cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
-            sampler.result(3).merge(sampler.result(3), compiled=True)
+            chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")
-            counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
+            window = SampleTree([n, n]).window(0, 1)
+            counts = window.counts(draws, 5, 100, compiled=True)
+            window.counts(draws, 5, 100, replace=True, compiled=True)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
-                swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+                sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)
+    rows = sampler.result(3)
+    rows.merge(rows, compiled=True)
+    compile_units(codes, gone)
     with_total(stored, compiled=True)
+
+
+def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
+    """Call the kernels that put whole units or chunks into blocks."""
+    block_cells(codes, 0, file_key(0, ""), label_table(0, 945), 9, 5, compiled=True)
+    data, edges = np.zeros(8 * codes.size, np.uint8), np.arange(codes.size + 1) * 8
+    hashes = hash_messages(data, edges, b"key", compiled=True)
+    join_hashes(hashes, hashes, compiled=True)
+    unit_cells(codes, hashes, 945, compiled=True)
+    for values in (codes.astype(np.int32), codes):
+        values.flags.writeable = False
+        look_up_hashes(values, 0, None, hashes[0], hashes)
+    units = DistinctUnits(64, compiled=True)
+    units.offer(hashes, codes, gone)
+    units.result()
 
 
 if __name__ == "__main__":

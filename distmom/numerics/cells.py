@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.labels import LabelTable, labels
+from distmom.numerics.labels import LabelTable, chunk_labels
 from distmom.numerics.leaf import with_total
 from distmom.numerics.moments import Moments
 
@@ -71,41 +71,61 @@ class Cells:
         table: LabelTable,
         width: int,
     ) -> None:
-        """Add consecutive rows of a file to random blocks of their groups.
-
-        The cell is the group's code times the number of blocks, plus the block: `width` neighbouring labels
-        of the table make one block. `first_row` is the number of the first row in the file with this key.
-        """
-        n_blocks = table.n_blocks // width
+        """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
         if self._compiled:
             from distmom.numerics.cells_compiled import MAGIC_BITS, add_blocks
 
             none = gone if gone is not None else np.empty(0, np.bool_)
-            magic = -(-(1 << MAGIC_BITS) // width)
+            n_blocks, magic = table.n_blocks // width, -(-(1 << MAGIC_BITS) // width)
             add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
             return
-        self.add(x, gone, codes * n_blocks + labels(first_row, codes.size, key, table) // width)
+        self.add(x, gone, block_cells(codes, first_row, key, table, width))
 
     def moments(self, n_cells: int) -> Moments:
         """Moments of the first `n_cells` cells (views of the means)."""
         part = self._cells[:n_cells]
         return Moments(part[:, COUNT].astype(np.int64), part[:, MEAN], part[:, M2])
 
-    def unload(self, n_groups: int, n_blocks: int, *, total: bool) -> Moments:
+    def unload(self, n_groups: int, n_blocks: int, n_once: int) -> Moments:
         """Moments of the first cells, shape (n_groups, n_blocks); all cells start anew.
 
-        With `total`, each group has one more place: all its blocks together.
+        Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
+        more place, for these together.
         """
         if self._compiled:
             from distmom.numerics.cells_compiled import unload
 
-            shape = (n_groups, n_blocks + total)
+            shape = (n_groups, n_blocks + (n_once > 0))
             out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-            unload(self._cells, n_blocks, *out)
+            unload(self._cells, n_blocks, n_once, *out)
             return out
         blocks = self.moments(n_groups * n_blocks).each(lambda a: a.reshape(n_groups, n_blocks).copy())
         self._cells[:] = 0.0
-        return with_total(blocks) if total else blocks
+        return with_total(blocks, n_once=n_once) if n_once else blocks
+
+
+def block_cells(
+    codes: NDArray[np.int64],
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
+    width: int,
+    chunk_rows: int = 1,
+    *,
+    compiled: bool = False,
+) -> NDArray[np.int64]:
+    """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
+
+    `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
+    """
+    n_blocks = table.n_blocks // width
+    if compiled:
+        from distmom.numerics.cells_compiled import chunk_cells
+
+        out = np.empty(codes.size, np.int64)
+        chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
+        return out
+    return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 
 
 def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:

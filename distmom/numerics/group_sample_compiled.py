@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from distmom.numerics._jit import inline, njit
@@ -20,21 +22,21 @@ def _word(row, key):
 
 
 @njit
-def thin(kept, size, bound):
+def thin(keys, values, size, bound):
     """Drop the larger keys of a full buffer, but never one of the `size` smallest.
 
     Returns how many are left, in front, and the bound that all of them are below. Keys are uniform below the
     old bound, so the first guess is nearly always right: no need to select the `size` smallest exactly.
     """
-    full = kept.shape[0]
+    full = keys.size
     most = full - max(1, (full - size) // 2)
     low = 0.0
-    high = min(bound, 1.0)
+    high = bound
     pivot = high * (0.8 * size + 0.2 * full) / full
     for _ in range(MOST_HALVINGS):
         count = np.int64(0)
         for i in range(full):
-            count += np.int64(kept[i, 0] < pivot)
+            count += np.int64(keys[i] < pivot)
         if count < size:
             low = pivot
         elif count > most:
@@ -46,43 +48,44 @@ def thin(kept, size, bound):
         pivot = high
     left = np.int64(0)
     for i in range(full):
-        u = kept[i, 0]
-        v = kept[i, 1]
-        kept[left, 0] = u
-        kept[left, 1] = v
+        u = keys[i]
+        v = values[i]
+        keys[left] = u
+        values[left] = v
         left += np.int64(u < pivot and left < most)
     return left, pivot
 
 
 @njit
-def offer_rows(key, first_row, codes, x, gone, size, below, reach, kept, fill):
-    """Keep rows whose key is below their group's bound; when a group's buffer is full, thin it.
+def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill):
+    """Keep rows whose hash is not above the last one that their group wants; thin a group's full buffer.
 
-    `reach` is the largest upper half of a hash that may be below the bound: most rows are turned away by it,
-    in loops without branches.
+    Most rows are turned away, in loops without branches.
     """
     some_gone = gone.size > 0
-    upper = np.empty(CHUNK, np.uint32)
+    words = np.empty(CHUNK, np.uint64)
     near = np.empty(CHUNK + 1, np.int64)
     for start in range(0, x.size, CHUNK):
         n = min(CHUNK, x.size - start)
         for j in range(n):
-            upper[j] = np.uint32(_word(first_row + start + j, key) >> U(32))
+            words[j] = _word(first_row + start + j, key)
         n_near = np.int64(0)
         for j in range(n):
-            near[n_near] = start + j
-            n_near += np.int64(upper[j] <= reach[codes[start + j]])  # -1 for rows that are gone: any bound
+            near[n_near] = j
+            n_near += np.int64(words[j] <= last[codes[start + j]])  # of a row that is gone it may be -1
         for c in range(n_near):
-            i = near[c]
+            j = near[c]
+            i = start + j
             if some_gone and gone[i]:
                 continue
             g = U(codes[i])
-            u = float(_word(first_row + i, key) >> U(11)) * 2.0**-53
-            if u < below[g]:
-                j = fill[g]
-                kept[g, j, 0] = u
-                kept[g, j, 1] = x[i]
-                fill[g] = j + 1
-                if j + 1 == kept.shape[1]:
-                    fill[g], below[g] = thin(kept[g], size, below[g])
-                    reach[g] = np.uint32(below[g] * 2.0**32)
+            if words[j] > last[g]:  # by now
+                continue
+            place = fill[g]
+            keys[g, place] = float(words[j] >> U(11)) * 2.0**-53
+            values[g, place] = x[i]
+            fill[g] = place + 1
+            if place + 1 == keys.shape[1]:
+                bound = (float(last[g] >> U(11)) + 1.0) * 2.0**-53
+                fill[g], bound = thin(keys[g], values[g], size, bound)
+                last[g] = (U(math.ceil(bound * 2.0**53)) << U(11)) - U(1)

@@ -78,7 +78,7 @@ def leaf_moments(
     x = together(x, rest)
     shift = middle_value(x, gone)
     moments, lost = _shifted(x, gone, first_row, key, table, shift)
-    better = _amid(moments.at(slice(-1)), shift) if lost else shift
+    better = amid(moments.at(slice(-1)), shift) if lost else shift
     return moments if better == shift else _shifted(x, gone, first_row, key, table, better)[0]
 
 
@@ -109,7 +109,7 @@ def _compiled_moments(
     rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
     lost, shift = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
     if lost:
-        better = _amid(out.at(slice(-1)), shift)
+        better = amid(out.at(slice(-1)), shift)
         if better != shift:
             _kernels().leaf_about(*rows, better, LOST_BITS, *out)
     return out
@@ -138,7 +138,7 @@ def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
     return float(x[first]) + 0.0 if n and usable[first] else 0.0
 
 
-def _has_lost(moments: Moments, shift: float) -> bool:
+def has_lost(moments: Moments, shift: float) -> bool:
     """Whether some block has lost its second moment's digits."""
     count, mean, m2 = moments
     with np.errstate(over="ignore", invalid="ignore"):
@@ -146,7 +146,7 @@ def _has_lost(moments: Moments, shift: float) -> bool:
         return bool(((raw > LOST_BITS * m2) & (count > 1)).any())
 
 
-def _amid(moments: Moments, shift: float) -> float:
+def amid(moments: Moments, shift: float) -> float:
     """The lower median of the finite block means; `shift` if there is none."""
     finite = moments.mean[(moments.count > 0) & np.isfinite(moments.mean)]
     return float(lower_median(finite)) if finite.size else shift
@@ -172,12 +172,15 @@ def _shifted(
         missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
     blocks = from_sums(runs - missing, s1, s2, shift)
-    return with_total(blocks), _has_lost(blocks, shift)
+    return with_total(blocks), has_lost(blocks, shift)
 
 
-def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:
-    """The blocks along the last axis, and one more: all rows together."""
-    whole = total(blocks, compiled=compiled)
+def with_total(blocks: Moments, *, n_once: int | None = None, compiled: bool = False) -> Moments:
+    """The blocks along the last axis, and one more: all rows together.
+
+    Every row is once in the first `n_once` blocks; in all of them, by default.
+    """
+    whole = total(blocks.at((..., slice(n_once))), compiled=compiled)
     both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
     return Moments(*both)
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from distmom.numerics.moments import Moments, merge
 from distmom.reductions import Accumulator
-from distmom.reductions.layouts import Layout
+from distmom.reductions.layouts import Layout, UnitBlocks
 from distmom.reductions.state import MeanState, merge_states
 
 NanPolicy = Literal["omit", "raise", "keep"]
+UnitKind = Literal["file", "columns"]
+
+SKETCH, SKETCH_OF_GROUPS = 4_096, 16_384
+"""Up to so many units (with groups: pairs of group and unit) are counted exactly."""
+
+
+def load_kernels() -> None:
+    """Load the compiled merge, and with it Numba: after that every other kernel loads in milliseconds."""
+    nothing = Moments.empty(1)
+    merge(nothing, nothing, compiled=True)
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,10 @@ class BlockMeans:
         What a NaN does: left out and counted, an error, or a value that ruins its block.
     compiled : bool
         Use compiled kernels (same bits).
+    joint : bool
+        A row is one vector: it enters all columns or, where one of its values is missing, none.
+    count_units : {"file", "columns"}, optional
+        Count distinct units of each group: files with rows, or units whose hashes come with the rows.
     """
 
     columns: tuple[str, ...]
@@ -47,26 +62,42 @@ class BlockMeans:
     most_bytes: int | None = None
     nan: NanPolicy = "omit"
     compiled: bool = False
+    joint: bool = False
+    count_units: UnitKind | None = None
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """Columns whose rows enter together: each its own, or all."""
+        every = tuple(range(len(self.columns)))
+        return (every,) if self.joint else tuple((c,) for c in every)
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether rows are taken one by one, not leaf by leaf."""
+        return isinstance(self.layout, UnitBlocks) or (self.grouped and not self.layout.by_leaf)
+
+    @property
+    def sketch_size(self) -> int:
+        """Hashes of units that are kept."""
+        if self.count_units is None:
+            return 0
+        return SKETCH_OF_GROUPS if self.grouped else SKETCH
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
-        if not self.grouped:
+        if not self.rowwise:
             from distmom.reductions.leafwise import LeafwiseMeans
 
             return LeafwiseMeans(self, n_files, window)
-        if self.layout.by_leaf:
-            from distmom.reductions.sampled_groups import SampledGroups
-
-            return SampledGroups(self, n_files, window)
         from distmom.reductions.rowwise import RowwiseMeans
 
         return RowwiseMeans(self, n_files, window)
 
     def merge(self, left: MeanState, right: MeanState) -> MeanState:
         """The state of both; `left` holds the rows that come first in the lake."""
-        return merge_states(left, right, compiled=self.compiled)
+        return merge_states(left, right, compiled=self.compiled, sketch_size=self.sketch_size)
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""
-        cells = 24 * (self.layout.n_blocks + self.n_cells)
-        return n_groups * (8 + len(self.columns) * (24 + cells + 16 * self.sample_size))
+        column = 24 * (1 + self.layout.n_blocks + self.n_cells) + 16 * self.sample_size
+        return 16 * self.sketch_size + n_groups * (8 + len(self.columns) * column)

@@ -11,7 +11,7 @@ from distmom.errors import DataError
 from distmom.numerics.labels import file_cell
 from distmom.numerics.moments import Moments, merge
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.reductions.leaves import Mask, Rows, missing_rows, strange_rows
+from distmom.reductions.leaves import Mask, Rows, all_of, any_of, missing_rows, strange_rows
 from distmom.reductions.state import INFS, NANS, NULLS
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Census:
         self._spec = spec
         n_groups = 0 if spec.grouped else 1
         self.n_rows = np.zeros(n_groups, np.int64)
-        self.counts = np.zeros((len(spec.columns), n_groups, 3), np.int64)
+        self.counts = np.zeros((len(spec.sets), n_groups, 3), np.int64)
 
     def rows(self, rows: Rows, n_groups: int) -> None:
         """Count rows that pass the filter; `n_groups` groups have been met so far."""
@@ -92,29 +92,32 @@ class Census:
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
 
-    def missing(self, rows: Rows, c: int) -> Mask:
-        """Count the nulls of column c, and say which rows are null or filtered."""
-        gone, null = missing_rows(rows.valid[c], rows.keep)
+    def missing(self, rows: Rows, number: int) -> Mask:
+        """Count the rows that are null in a column of a set, and say which are null or filtered."""
+        known = all_of([rows.valid[c] for c in self._spec.sets[number]])
+        gone, null = missing_rows(known, rows.keep)
         if null is not None:
-            self._add(self.counts[c, :, NULLS], rows, null)
+            self._add(self.counts[number, :, NULLS], rows, null)
         return gone
 
-    def strange(self, rows: Rows, c: int, gone: Mask, path: str) -> Mask:
-        """Count NaNs and infinities of column c, and say which rows do not enter.
+    def strange(self, rows: Rows, number: int, gone: Mask, path: str) -> Mask:
+        """Count rows with NaN, and those without but with infinities, in a set; say which rows do not enter.
 
-        Those are the rows that are `gone` already, and under ``nan="omit"`` the NaNs.
+        Those are the rows that are `gone` already, and under ``nan="omit"`` those with NaN.
         """
-        nan, inf = strange_rows(rows.column(c), gone)
+        nan: Mask = None
+        inf: Mask = None
+        for c in self._spec.sets[number]:
+            is_nan, is_inf = strange_rows(rows.column(c), gone)
+            if is_nan is not None and self._spec.nan == "raise":
+                self._refuse(self._spec.columns[c], is_nan, rows.first_row, path)
+            nan, inf = any_of(nan, is_nan), any_of(inf, is_inf)
         if inf is not None:
-            self._add(self.counts[c, :, INFS], rows, inf)
+            self._add(self.counts[number, :, INFS], rows, inf if nan is None else inf & ~nan)
         if nan is None:
             return gone
-        if self._spec.nan == "raise":
-            self._refuse(self._spec.columns[c], nan, rows.first_row, path)
-        self._add(self.counts[c, :, NANS], rows, nan)
-        if self._spec.nan == "keep":
-            return gone
-        return nan if gone is None else gone | nan
+        self._add(self.counts[number, :, NANS], rows, nan)
+        return gone if self._spec.nan == "keep" else any_of(gone, nan)
 
     def _add(self, target: NDArray[np.int64], rows: Rows, mask: Mask) -> None:
         """Add the marked rows (all, where the mask is None) to their groups' counts."""

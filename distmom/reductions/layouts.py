@@ -1,7 +1,7 @@
 """How the rows of a file are laid out in blocks: at random, as stored, or as independent samples.
 
-A layout adds leaves, or the rows of groups, to what collects them; the reduction knows nothing of labels. All
-layouts are frozen and picklable; what changes from unit to unit comes with the unit, as `window`.
+A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
+labels. All layouts are frozen and picklable; what changes from unit to unit comes with the unit, as `window`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,30 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cells import Cells
+from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.keyed_hash import unit_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, together
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
 from distmom.numerics.leaf_stack import LeafStack
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
+from distmom.numerics.sample_tree import SampleWindow
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworWindow
-from distmom.numerics.swor_leaf import swor_leaf_moments
 
 
 @dataclass(slots=True)
 class Place:
-    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
+    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
+
+    And the hashes of the units that the rows belong to, where such have been asked for.
+    """
 
     key: np.uint64
     first_row: int
     file: int = 0
+    units: NDArray[np.uint64] | None = None
 
 
 @dataclass(slots=True)
@@ -54,6 +60,11 @@ class Layout(Protocol):
         ...
 
     @property
+    def repeats(self) -> int:
+        """Partitions: the row blocks are so many sets, of equal size, that each hold every row once."""
+        ...
+
+    @property
     def by_leaf(self) -> bool:
         """Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined."""
         ...
@@ -63,15 +74,18 @@ class Layout(Protocol):
         """Cells that the rows of one group are collected in."""
         ...
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
-        """Add a leaf, of rows without groups, to the stack, and say so.
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
+        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
 
-        Not one with NaNs or infinities, unless `anything` is to be added.
+        There is one group unless `by_leaf`.
         """
         ...
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:
-        """Add rows to their cells: the group's code times `cells_per_group`, plus the block."""
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
+        """Add rows to their cells: the group's code times `cells_per_group`, plus the block.
+
+        With several partitions a row is added once for each of them.
+        """
         ...
 
 
@@ -80,31 +94,42 @@ class RandomBlocks:
     """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
 
     Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
-    are kept together.
+    are kept together. With `chunk_rows` above 1 it is chunks of so many consecutive rows that are given.
     """
 
     seed: int
     n_fine: int
     width: int = 1
+    chunk_rows: int = 1
+    repeats = 1
     by_leaf = False
 
     @property
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        table, place = label_table(self.seed, self.n_fine), rows.place
-        number, first, key = place.first_row // LEAF_ROWS, place.first_row, place.key
-        return stack.push_random(rows.x, rows.rest, rows.gone, first, key, table, number, anything)
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        table = label_table(self.seed, self.n_fine)
+        first, key = rows.place.first_row, rows.place.key
+        if self.chunk_rows == 1:
+            blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
+        else:
+            x = together(rows.x, rows.rest)
+            blocks = chunk_moments(x, rows.gone, first, key, table, self.chunk_rows, compiled=compiled)
+        return blocks.at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None
-        table, place = label_table(self.seed, self.n_fine), rows.place
-        cells.add_blocks(rows.x, rows.gone, rows.codes, place.first_row, place.key, table, self.width)
+        place = rows.place.first_row, rows.place.key, label_table(self.seed, self.n_fine), self.width
+        if self.chunk_rows == 1:
+            cells.add_blocks(rows.x, rows.gone, rows.codes, *place)
+        else:
+            chunks = block_cells(rows.codes, *place, self.chunk_rows, compiled=compiled)
+            cells.add(rows.x, rows.gone, chunks)
 
 
 @dataclass(frozen=True)
@@ -116,19 +141,20 @@ class StoredBlocks:
 
     total_rows: int
     n_blocks: int
+    repeats = 1
     by_leaf = False
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        place = rows.place
-        number, first = place.first_row // LEAF_ROWS, int(window[place.file]) + place.first_row
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        return stack.push_stored(rows.x, rows.rest, rows.gone, first, edges, place.key, number, anything)
+        blocks = stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)
+        return blocks.at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None
         first = int(window[rows.place.file]) + rows.place.first_row
         blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
@@ -136,42 +162,65 @@ class StoredBlocks:
 
 
 @dataclass(frozen=True)
+class UnitBlocks:
+    """All rows of a unit, wherever they lie, are in the cell that its hash says."""
+
+    n_blocks: int
+    repeats = 1
+    by_leaf = False
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        raise NotImplementedError("rows of units are taken one by one")
+
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None and rows.place.units is not None
+        units = unit_cells(rows.codes, rows.place.units, self.n_blocks, compiled=compiled)
+        cells.add(rows.x, rows.gone, units)
+
+
+@dataclass(frozen=True)
 class NoRowBlocks:
     """No row blocks: the cells that hold whole files are all there is."""
 
     n_blocks: int = 0
+    repeats = 1
     by_leaf = False
     cells_per_group = 1
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        return _push(whole_moments(rows, compiled=stack.compiled), stack, rows, anything)
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        return whole_moments(rows, compiled=compiled)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None
         cells.add(rows.x, rows.gone, rows.codes)
 
 
 @dataclass(frozen=True)
-class SworBlocks:
-    """Independent samples of `block_size` rows of the lake, each without replacement.
+class SampledBlocks:
+    """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
-    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
+    The window of a unit is a `SampleWindow` and, for each of its files, the number in the lake of its first
     leaf.
     """
 
     seed: int
     n_blocks: int
     block_size: int
+    replace: bool = False
+    repeats = 1
     by_leaf = True
     cells_per_group = 0
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
-        """Moments of one leaf, shape (groups, n_blocks + 1): of the rows drawn, and last of all rows."""
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
         tree, first_leaves = window
-        key = stream_key(self.seed, "swor")
+        key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
-        moments = swor_leaf_moments(
+        moments = sampled_leaf_moments(
             together(rows.x, rows.rest),
             rows.gone,
             rows.codes,
@@ -179,34 +228,43 @@ class SworBlocks:
             key,
             leaf,
             counts,
-            compiled=compiled,
+            compiled,
+            replace=self.replace,
         )
         whole = whole_moments(rows, compiled=compiled)
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
         return Moments(*both)
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        return _push(self.leaf(rows, window, compiled=stack.compiled), stack, rows, anything)
-
-    def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
+    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
-        return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
+        return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         raise NotImplementedError("a row may belong to several samples")
 
 
 @lru_cache(maxsize=8)
 def _window_counts(
-    tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
+    tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> NDArray[np.int64]:
-    return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
+    return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
-def _push(blocks: Moments, stack: LeafStack, rows: LeafRows, anything: bool) -> bool:
-    """Add moments of shape (1, cells) to the stack."""
-    number = rows.place.first_row // LEAF_ROWS
-    return stack.push(blocks.at(0), rows.x, rows.rest, rows.gone, rows.place.key, number, anything)
+def push_leaf(layout: Layout, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
+    """Add a leaf of one group to a stack, in one compiled call for the usual layouts, and say so.
+
+    Not one with NaNs or infinities, unless `anything` is to be added.
+    """
+    place = rows.place
+    parts, number, first = (rows.x, rows.rest, rows.gone), place.first_row // LEAF_ROWS, place.first_row
+    if isinstance(layout, RandomBlocks) and layout.chunk_rows == 1:
+        table = label_table(layout.seed, layout.n_fine)
+        return stack.push_random(*parts, first, place.key, table, number, anything)
+    if isinstance(layout, StoredBlocks):
+        edges = stored_edges(layout.total_rows, layout.n_blocks)
+        return stack.push_stored(*parts, int(window[place.file]) + first, edges, place.key, number, anything)
+    blocks = layout.leaf(rows, window, compiled=stack.compiled)
+    return stack.push(blocks.at(0), *parts, place.key, number, anything)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:

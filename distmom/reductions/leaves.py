@@ -17,7 +17,8 @@ Mask = NDArray[np.bool_] | None
 class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
 
-    The values of a leaf may come in two arrays, the second in `rest`.
+    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
+    that the rows belong to, where such have been asked for.
     """
 
     first_row: int
@@ -26,11 +27,18 @@ class Rows:
     valid: tuple[Mask, ...]
     keep: Mask
     codes: NDArray[np.int64] | None
+    units: NDArray[np.uint64] | None = None
     rest: tuple[Floats, ...] = ()
 
     def column(self, c: int) -> Floats:
         """Values of column c in one array."""
         return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
+
+    def whole(self) -> Rows:
+        """The same with all values of a column in one array."""
+        if not self.rest:
+            return self
+        return replace(self, values=tuple(map(together, self.values, self.rest)), rest=())
 
     def part(self, start: int, stop: int) -> Rows:
         """Rows start … stop - 1 of a batch, as views."""
@@ -42,6 +50,7 @@ class Rows:
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
+            None if self.units is None else self.units[cut],
         )
 
 
@@ -59,6 +68,7 @@ def join(pieces: list[Rows]) -> Rows:
         tuple([_join_masks(list(masks), pieces) for masks in zip(*[p.valid for p in pieces], strict=True)]),
         _join_masks([p.keep for p in pieces], pieces),
         None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None]),
+        None if first.units is None else np.concatenate([p.units for p in pieces if p.units is not None]),
         rest,
     )
 
@@ -103,6 +113,22 @@ class LeafCutter:
         leaf = join(self._pieces)
         self._pieces, self._held = [], 0
         return [leaf]
+
+
+def all_of(masks: list[Mask]) -> Mask:
+    """Rows that every mask marks; None marks all."""
+    found: Mask = None
+    last: Mask = None
+    for mask in masks:
+        if mask is not None and mask is not last:  # the places of a list share their mask
+            found = mask if found is None else found & mask
+        last = mask
+    return found
+
+
+def any_of(first: Mask, second: Mask) -> Mask:
+    """Rows that one of two masks marks; None marks none."""
+    return second if first is None else first if second is None else first | second
 
 
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:

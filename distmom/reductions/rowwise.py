@@ -17,6 +17,7 @@ from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
+from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -26,7 +27,7 @@ LEAVES_TOGETHER = 16
 
 
 class RowwiseMeans:
-    """The `Accumulator` for grouped rows.
+    """The `Accumulator` for rows of groups or of units.
 
     Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
     (of the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
@@ -36,12 +37,15 @@ class RowwiseMeans:
         self._spec = spec
         self._window = window
         self._blocks = spec.layout.cells_per_group
+        self._n_once = spec.layout.n_blocks // spec.layout.repeats
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
         self._cells = [Cells(compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         self._number, self._path, self._key = 0, "", np.uint64(0)
+        self._units = UnitCounter(spec) if spec.count_units else None
+        self._zeros = np.zeros(0, np.int64)
         self._filled = False
         self._n_groups = 0
 
@@ -75,24 +79,34 @@ class RowwiseMeans:
             cells.grow(n_groups * self._blocks)
 
     def _take(self, rows: Rows) -> None:
-        spec, codes = self._spec, rows.codes
-        assert codes is not None
-        place = Place(self._key, rows.first_row, self._number)
-        for c, x in enumerate(rows.values):
-            gone = self._census.missing(rows, c)
-            if not all_finite(x, compiled=spec.compiled):
-                gone = self._census.strange(rows, c, gone, self._path)
-            mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place)
-            spec.layout.add_rows(self._cells[c], mine, self._window)
-            if self._samplers:
-                self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
+        spec = self._spec
+        codes = self._one_group(rows.n_rows) if rows.codes is None else rows.codes
+        place = Place(self._key, rows.first_row, self._number, rows.units)
+        for number, columns in enumerate(spec.sets):
+            gone = self._census.missing(rows, number)
+            if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
+                gone = self._census.strange(rows, number, gone, self._path)
+            for c in columns:
+                x = rows.values[c]
+                mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place)
+                spec.layout.add_rows(self._cells[c], mine, self._window, compiled=spec.compiled)
+                if self._samplers:
+                    self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
+        if self._units is not None:
+            self._units.add(rows, codes, self._key, self._n_groups)
         self._filled = True
+
+    def _one_group(self, n_rows: int) -> NDArray[np.int64]:
+        """Codes of rows without groups."""
+        if self._zeros.size < n_rows:
+            self._zeros = np.zeros(n_rows, np.int64)
+        return self._zeros[:n_rows]
 
     def _push(self) -> None:
         if not self._filled:
             return
-        total = self._spec.layout.n_blocks > 0  # without row blocks, the one cell of a group is all its rows
-        columns = [cells.unload(self._n_groups, self._blocks, total=total) for cells in self._cells]
+        # without row blocks, the one cell of a group is all its rows
+        columns = [cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells]
         self._tree.push_leaf(stacked(columns))
         self._filled = False
 
@@ -105,12 +119,12 @@ class RowwiseMeans:
         if moments is None:
             return None
         samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
-        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples)
+        units = None if self._units is None else self._units.result()
+        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples, units)
         return in_key_order(state)
 
     def _n_rows(self, moments: Moments) -> NDArray[np.int64]:
         """Rows of each group that passed the filter: in the first column they entered or are missing."""
-        n_blocks = self._spec.layout.n_blocks
-        used = moments.count[0, :, :n_blocks] if n_blocks else moments.count[0]
+        used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
         return np.asarray(used.sum(axis=-1) + self._census.counts[0][:, missing].sum(axis=-1))

@@ -14,7 +14,7 @@ from distmom.numerics.moments import Moments, stacked
 from distmom.numerics.sample import row_keys
 from distmom.numerics.small_files import file_moments, first_labels, merge_over_files
 from distmom.reductions.layouts import RandomBlocks
-from distmom.reductions.leaves import Rows, join, missing_rows
+from distmom.reductions.leaves import Rows, all_of, join, missing_rows
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -46,7 +46,7 @@ def most_rows(spec: BlockMeans) -> int:
     Every row must have a block of its own, all rows of a file must fit into the sample, and a part of a large
     file must not be taken for a small file.
     """
-    if spec.grouped or not isinstance(spec.layout, RandomBlocks):
+    if spec.grouped or not isinstance(spec.layout, RandomBlocks) or spec.layout.chunk_rows > 1:
         return 0
     return min(spec.layout.n_blocks, spec.sample_size or LEAF_ROWS, LEAF_ROWS - 1)
 
@@ -66,7 +66,8 @@ class SmallFiles:
 
     def add(self, file: SmallFile) -> None:
         """Hold a file."""
-        self._files[file.number] = file
+        rows = None if file.rows is None else file.rows.whole()
+        self._files[file.number] = file._replace(rows=rows)
 
     def settle(self, one_by_one: Callable[[SmallFile], None]) -> Together | None:
         """All files held, but for those with values that are not finite: they are handed back one by one."""
@@ -102,35 +103,45 @@ class SmallFiles:
 
 
 class Together:
-    """The rows of several small files as if they were one."""
+    """The rows of several small files as if they were one.
+
+    Attributes
+    ----------
+    files : list of SmallFile
+    rows : Rows
+        Of all of them.
+    """
 
     def __init__(self, spec: BlockMeans, files: list[SmallFile]) -> None:
         self._spec = spec
-        self._files = files
+        self.files = files
         pieces = [file.rows for file in files if file.rows is not None]
-        self.rows = join(pieces)
+        self.rows = join(pieces).whole()
         sizes = np.array([piece.n_rows for piece in pieces])
         ends = np.cumsum(sizes)
         self._numbers = np.array([file.number for file in files])
         self._keys = np.array([file.key for file in files])
         self._file_of = np.repeat(np.arange(len(files)), sizes)
         self._row_of = np.arange(self.rows.n_rows) - np.repeat(ends - sizes, sizes)
-        self._columns = [self._column(c) for c in range(len(spec.columns))]
+        self._columns: dict[int, Column] = {}
+        for columns in spec.sets:
+            known = all_of([self.rows.valid[c] for c in columns])
+            gone, _ = missing_rows(known, self.rows.keep)
+            used = slice(None) if gone is None else np.flatnonzero(~gone)
+            self._columns.update({c: self._column(c, used) for c in columns})
 
-    def _column(self, c: int) -> Column:
-        x, (gone, _) = self.rows.column(c), missing_rows(self.rows.valid[c], self.rows.keep)
-        used = slice(None) if gone is None else np.flatnonzero(~gone)
-        files = self._file_of[used]
-        return Column(files, self._row_of[used], x[used], file_moments(x[used], files, len(self._files)))
+    def _column(self, c: int, used: slice | Ints) -> Column:
+        x, files = self.rows.values[c][used], self._file_of[used]
+        return Column(files, self._row_of[used], x, file_moments(x, files, len(self.files)))
 
     def odd_files(self) -> list[SmallFile]:
         """Files with a value that is not finite, or so large that differences overflow."""
-        odd = np.zeros(len(self._files), np.bool_)
-        for column in self._columns:
+        odd = np.zeros(len(self.files), np.bool_)
+        for column in self._columns.values():
             odd |= ~(np.isfinite(column.whole.mean) & np.isfinite(column.whole.m2))
-        return [self._files[i] for i in np.flatnonzero(odd)]
+        return [self.files[i] for i in np.flatnonzero(odd)]
 
-    def sample_keys(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sample(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Keys and values of all used rows of a column, as `leaf_sample` draws them for each file."""
         column = self._columns[c]
         return row_keys(self._keys[column.files], 0, column.rows), column.x
@@ -140,7 +151,8 @@ class Together:
         low, high = np.searchsorted(self._numbers, [start, stop])
         if low == high:
             return None
-        return stacked([self._node(column, level, low, high) for column in self._columns])
+        columns = range(len(self._spec.columns))
+        return stacked([self._node(self._columns[c], level, low, high) for c in columns])
 
     def _node(self, column: Column, level: int, low: int, high: int) -> Moments:
         spec = self._spec

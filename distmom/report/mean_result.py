@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from distmom.report.result import Result
+from distmom.report.words import TWO_STORIES, accused, number, span
 
-Interval = tuple[float, float]
+if TYPE_CHECKING:
+    from distmom.lake.times import TimeScale
+
+Value = Any
+"""A float; for columns of times a datetime or timedelta, or None where there is none."""
+
+Interval = tuple[Value, Value]
 
 _SHOWN = (
     "column",
@@ -33,11 +37,21 @@ _SHOWN = (
     "n_ruined_blocks",
     "plain_estimate",
     "scheme",
+    "interval_reason",
+    "achieved_level",
+    "repeats",
+    "n_set_aside",
+    "n_units",
+    "n_units_exact",
+    "other_estimate",
+    "accused_files",
+    "notes",
+    "type",
 )
 
 
 @dataclass(frozen=True, eq=False)
-class MeanResult:
+class MeanResult(Result):
     """A robust mean, its interval, and what it was computed from.
 
     Attributes
@@ -45,8 +59,8 @@ class MeanResult:
     column : str
     group : dict or None
         The values of the `by` columns; None where there are no groups.
-    estimate : float
-        Lower median of the block means; NaN where there is no finite answer.
+    estimate : float, datetime or timedelta
+        Lower median of the block means; where there is no finite answer NaN, or None for times.
     interval : (float, float) or None
         Confidence interval, None with a `interval_reason` where there is none.
     interval_kind : {"order", "exact", "paper", "none"}
@@ -61,18 +75,26 @@ class MeanResult:
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
     n_blocks : int
+        Blocks of the answer; of one partition, where there are several.
+    repeats : int
+        Partitions.
     block_size : (int, int)
         Used rows of the smallest and of the largest block.
     n_ruined_blocks : int
-        Blocks whose mean is not finite.
+        Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
+    n_units : int or None
+        With `block_by`, the units (or files) that have rows which passed the filter; else None.
+    n_units_exact : bool or None
+        Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
+        Above, it is an estimate from hashes: within 2 % or so, with groups rougher.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
-        ``partition`` or ``swor``.
-    block_estimates : ndarray of float64
-        The block means whose lower median is the estimate.
+        ``partition``, ``swor`` or ``monte_carlo``.
+    block_estimates : ndarray of float64, datetime64 (in UTC) or timedelta64
+        The block means whose lower median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
         Estimate at every number of blocks tried.
     accused_files : tuple of str
@@ -83,11 +105,21 @@ class MeanResult:
         Notices, such as a lowered number of blocks.
     data, run : dict
         What was read and how, as in `Results`: skipped files, and the seed that repeats the run.
+    scale : TimeScale or None
+        Of a column of times: which kind, the time zone, the resolution.
+    offsets : MeanResult or None
+        Of a column of times: the same result in nanoseconds on that scale.
+
+    Notes
+    -----
+    A column of dates or timestamps gives datetimes, with the column's time zone; a date counts as its
+    midnight. Durations give timedeltas. These have microseconds; JSON, Arrow and `block_estimates` have
+    nanoseconds where the column has.
     """
 
     column: str
     group: dict[str, Any] | None
-    estimate: float
+    estimate: Value
     interval: Interval | None
     interval_kind: str
     confidence_level: float
@@ -100,72 +132,136 @@ class MeanResult:
     n_blocks: int
     block_size: tuple[int, int]
     n_ruined_blocks: int
-    plain_estimate: float
+    plain_estimate: Value
     scheme: str
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
-    block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
-    path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
+    n_units: int | None = None
+    n_units_exact: bool | None = None
+    block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
+    path: tuple[tuple[int, Value, Value], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
-    other_estimate: float | None = None
+    repeats: int = 1
+    other_estimate: Value = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
+    scale: TimeScale | None = field(default=None, repr=False)
+    offsets: MeanResult | None = field(default=None, repr=False)
 
-    def __str__(self) -> str:
-        from distmom.report.results import Results
+    @property
+    def numbers(self) -> MeanResult:
+        """The result in numbers: itself, or in nanoseconds for times."""
+        return self.offsets or self
 
-        return str(Results.of(self))
+    @property
+    def type(self) -> str:
+        """Arrow's name of the values' type: ``double``, ``timestamp[us, tz=UTC]``, ``duration[ns]``."""
+        if self.scale is None:
+            return "double"
+        from distmom.report.times import arrow_type
+
+        return str(arrow_type(self.scale))
+
+    shown: ClassVar[tuple[str, ...]] = _SHOWN
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.column
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, as in the JSON output: numbers that are not finite become None."""
-        shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
-        shown["status"] = list(self.status)
-        for name in ("interval_reason", "achieved_level", "n_set_aside", "other_estimate"):
-            shown[name] = getattr(self, name)
-        shown["accused_files"] = list(self.accused_files)
-        shown["notes"] = list(self.notes)
-        return {name: plain(value) for name, value in shown.items()}
+        """Plain Python values, as in the JSON output: numbers that are not finite become None.
 
-    def to_arrow(self) -> pa.Table:
-        """A table of one row; see `Results.to_arrow`."""
-        from distmom.report.results import Results
+        Times are ISO 8601 texts, durations seconds such as ``PT3723.5S``.
+        """
+        told = super().to_dict()
+        if self.scale is not None:
+            from distmom.report.times import text
 
-        return Results.of(self).to_arrow()
+            numbers = self.numbers
+            for name in ("estimate", "plain_estimate", "other_estimate"):
+                told[name] = text(self.scale, getattr(numbers, name))
+            if self.interval is not None:
+                told["interval"] = [text(self.scale, end) for end in numbers.interval or ()]
+        return told
 
-    def same_bits(self, other: MeanResult) -> bool:
-        """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
-        names = (f.name for f in fields(self) if f.name not in ("data", "run"))
-        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        numbers = self.numbers
+        low, high = (None, None) if self.interval is None else numbers.interval or (None, None)
+        return [
+            {
+                "column": self.column,
+                "estimate": numbers.estimate,
+                "interval_low": low,
+                "interval_high": high,
+                "interval_kind": self.interval_kind,
+                "interval_reason": self.interval_reason,
+                "confidence_level": self.confidence_level,
+                "achieved_level": self.achieved_level,
+                "status": "; ".join(self.status),
+                "n_rows": self.n_rows,
+                "n_used": self.n_used,
+                "n_null": self.n_null,
+                "n_nan": self.n_nan,
+                "n_inf": self.n_inf,
+                "n_blocks": self.n_blocks,
+                "repeats": self.repeats,
+                "block_size_min": self.block_size[0],
+                "block_size_max": self.block_size[1],
+                "n_ruined_blocks": self.n_ruined_blocks,
+                "n_set_aside": self.n_set_aside,
+                "n_units": self.n_units,
+                "n_units_exact": self.n_units_exact,
+                "plain_estimate": numbers.plain_estimate,
+                "scheme": self.scheme,
+            }
+        ]
 
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        units = () if self.n_units is None else ("units",)
+        level = f"{self.confidence_level:.6g} interval"
+        return ("estimate", level, "plain mean", "rows used", *units, "blocks")
 
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        # the sign of a NaN depends on how it arose, and means nothing
-        a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
-        return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, Mapping):
-        return isinstance(b, Mapping) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, float) and isinstance(b, float):
-        return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
-    return bool(type(a) is type(b) and a == b)
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        if self.scale is None:
+            shown = (number(self.estimate), span(self.interval), number(self.plain_estimate))
+        else:
+            from distmom.report.times import shown as shown_times
 
+            shown = shown_times(self.numbers, self.scale)
+        units = () if self.n_units is None else (f"{self.n_units:,}",)
+        if units and not self.n_units_exact:
+            units = (f"about {units[0]}",)
+        return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
 
-def plain(value: Any) -> Any:
-    """The value as JSON can carry it: no NaN or infinity, dates as ISO text, tuples as lists."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, bytes):
-        return value.hex()
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    def remarks(self) -> list[str]:  # noqa: D102
+        found = []
+        if self.interval is None and self.interval_reason and self.interval_kind != "none":
+            found.append(f"no interval: {self.interval_reason}")
+        found += self.notes
+        if self.other_estimate is not None:
+            found.append(TWO_STORIES)
+        return found + accused(self.accused_files)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Draw the block means there, and nothing else. By default a figure is made.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.plot import plot_mean
+
+        return plot_mean(self, ax)

@@ -25,7 +25,6 @@ from distmom.theory.bounds import (
     width_factor,
     width_factors,
 )
-from distmom.theory.extensions import repeated_halfwidth, repeated_p, vector_factor
 from distmom.theory.inclusion import pair_inverse_inclusion, row_inverse_inclusion
 from distmom.theory.intervals import least_order_blocks, order_level, order_rank
 from distmom.theory.ladder import fine_blocks, ladder_levels
@@ -39,7 +38,8 @@ from distmom.theory.paper import (
 )
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 from distmom.theory.planning import best_blocks, rows_for_halfwidth
-from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, swor_halfwidth
+from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
+from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
 from distmom.theory.variances import (
     incomplete_variance,
     mean_variance,
@@ -47,13 +47,29 @@ from distmom.theory.variances import (
     two_sample_variance,
     ustatistic_variance,
 )
+from distmom.theory.vectors import resampled_vector_factor, vector_factor
+from distmom.theory.ways import (
+    Way,
+    automatic_way,
+    contaminated_way,
+    given_way,
+    order_halfwidth,
+    paper_way,
+    repeated_way,
+    rows_for_way,
+    sampled_way,
+)
 
 __all__ = [
+    "Way",
+    "automatic_way",
     "best_blocks",
     "binomial_p",
     "cantelli_allowed",
+    "contaminated_way",
     "exact_level",
     "fine_blocks",
+    "given_way",
     "incomplete_variance",
     "ladder_levels",
     "least_order_blocks",
@@ -68,26 +84,33 @@ __all__ = [
     "morm_least_delta",
     "mou_blocks",
     "mou_least_delta",
+    "order_halfwidth",
     "order_level",
     "order_rank",
     "pair_inverse_inclusion",
     "paper_halfwidth_mom",
     "paper_halfwidth_morm",
     "paper_halfwidth_mou",
+    "paper_way",
     "partition_halfwidth",
     "poisson_binomial_tail",
     "printed_halfwidth_morm",
     "printed_halfwidth_moru",
     "printed_halfwidth_mou",
+    "repeated_factors",
     "repeated_halfwidth",
     "repeated_p",
+    "repeated_way",
     "resampled_failure",
     "resampled_halfwidth",
     "resampled_p",
+    "resampled_vector_factor",
     "row_inverse_inclusion",
     "rows_for_halfwidth",
+    "rows_for_way",
     "safe_ustatistic_variance",
-    "swor_halfwidth",
+    "sampled_halfwidth",
+    "sampled_way",
     "two_sample_variance",
     "ustatistic_variance",
     "vector_factor",

@@ -96,14 +96,14 @@ def ladder_test(medians, halfwidths, levels):
     return levels[0]
 
 
-def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_answer=None):
+def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_answer=None, columns=1):
     """Steps 2 to 5 on one set: returns a dict."""
     out = {"levels": levels, "medians": [], "h": [], "counts": []}
     for k in levels:
         blocks = merge(merge_from, k)
         out["medians"].append(lower_median(b[1] for b in blocks))
         out["counts"].append(len(blocks))
-        out["h"].append(se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels)))
+        out["h"].append(se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels) / columns))
     f_count = len(finest)
     centre = lower_median(b[1] for b in finest)
     r = ruined(finest)
@@ -150,12 +150,13 @@ def row_scale(finest):
     return max(s, mad([b[1] for b in finest]))
 
 
-def row_set(fine, levels, whole_ladder, n, f, k_answer=None):
+def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1):
     finest = merge(fine, f)
     s = row_scale(finest)
     count = len(finest)
     se = s * math.sqrt(1.0 / count)
-    out = run_set(fine, finest, levels, whole_ladder, n, se, [s] * count, [1 / count] * count, k_answer)
+    scale = (se, [s] * count, [1 / count] * count)
+    out = run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns)
     out["se"] = se
     return out
 
@@ -179,7 +180,7 @@ def file_cells(cells, n, sample):
     return [join(bags[number]) for number in sorted(bags)], {i: order[place[i]] for i in filled}
 
 
-def file_set(cells, n, sample, n_cells):
+def file_set(cells, n, sample, n_cells, columns=1):
     merged, place = file_cells(cells, n, sample)
     count = len(merged)
     if count < 10:
@@ -194,7 +195,9 @@ def file_set(cells, n, sample, n_cells):
         return None
     se = deviation / math.sqrt(n)
     spread = [deviation / math.sqrt(b[0]) for b in merged]
-    out = run_set(merged, merged, levels, ladder, n, se, spread, [b[0] / n for b in merged])
+    shares = [b[0] / n for b in merged]
+    out = run_set(merged, merged, levels, ladder, n, se, spread, shares, columns=columns)
+    out["ladder"], out["merged"] = ladder, merged
     out["se"], out["place"], out["count"] = se, place, count
     out["active"] = out["testable"] and out["finite"]
     return out
@@ -220,11 +223,12 @@ def exact_auto(found, delta, between):
     blocks = merge(found["source"], min(scores)[1])
     k = len(blocks)
     sd = found["se"] / math.sqrt(found["kept_share"]) * math.sqrt(k)
-    if between:
-        sd = max(sd, mad([b[1] for b in blocks]))
-    half = sd * factor(k, delta)
     centre = lower_median(b[1] for b in blocks)
-    return (centre - half, centre + half, centre, k), ""
+    if not between:
+        half = sd * factor(k, delta)
+        return (centre - half, centre + half, centre, k), ""
+    sd = max(sd, mad([b[1] for b in blocks]))
+    return sized(found, blocks, sd, centre, delta, 0), ""
 
 
 def exact_given(found, delta, between):
@@ -236,13 +240,19 @@ def exact_given(found, delta, between):
         sd = max(sd, mad([b[1] for b in blocks if math.isfinite(b[1])]))
     if m - o < 1:
         return None, "vacuous"
+    return sized(found, blocks, sd, found["estimate"], delta, o), ""
+
+
+def sized(found, blocks, sd, centre, delta, o):
+    """The interval for blocks of these sizes."""
+    k = len(blocks)
     sizes = sorted(b[0] for b in blocks)
     average = sum(sizes) / k
-    centre = found["estimate"]
     if sizes[-1] > 1.1 * sizes[0]:  # checked against the package's scalar bound instead
-        return ("unequal", sd, centre, k), ""
+        found["unequal"] = (sizes, o)
+        return ("unequal", sd, centre, k)
     half = sd * math.sqrt(average / sizes[0]) * factor(k, delta, o)
-    return (centre - half, centre + half, centre, k), ""
+    return (centre - half, centre + half, centre, k)
 
 
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
@@ -257,9 +267,12 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     out["plain"] = merge(rows, 1)[0][1]
     between = source != "rows"
     out["between"] = between
+    constant = len({b[1] for b in rows if b[0]}) == 1 and not any(b[2] for b in rows if b[0])
+    constant = out["constant"] = constant and math.isfinite(out["plain"])
+    whole_sample, sample = sample, [] if constant else sample
     if k_given is None:
         ladder = divisors(len(rows), 5)
-        levels = [k for k in ladder if enough_rows(n, k, sample) and (source != "units" or k <= filled)]
+        levels = [k for k in ladder if enough_rows(n, k, sample) and (not between or k <= filled)]
         if not levels:
             out["status"].add("plain mean, no guarantee")
             out["estimate"] = out["plain"] if math.isfinite(out["plain"]) else NAN
@@ -267,7 +280,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
                 out["status"].add("no finite answer")
             out["k"] = 1
             out["why"] = ("plain",) * 2 if math.isfinite(out["plain"]) else ("no answer",) * 2
-            _few(out, sample)
+            _few(out, whole_sample)
             return out
         found = row_set(rows, levels, ladder, n, levels[-1])
         finite = found["finite"] and found["answerable"]
@@ -275,7 +288,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     else:
         ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
         k_now = min(k_given, n)
-        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample)]
+        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample) and (not between or k <= filled)]
         levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
         f = max([*levels, k_now])
         found = given_set(rows, levels, ladder, n, f, k_now, bool(good))
@@ -300,7 +313,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
         out["why"] = ("no answer",) * 2
     elif k_given is not None and n < k_given:
         out["why"] = ("fewer rows",) * 2
-    elif shown is found and se == 0:
+    elif shown is found and se == 0 and not constant:
         out["why"] = ("constant",) * 2
     else:
         o = ruined(shown["blocks"]) if k_given is not None else 0
@@ -311,13 +324,13 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
             out["exact"], why_exact = exact_given(shown, delta, between)
         out["why"] = (why_order, why_exact)
     out["shown"] = shown
-    _few(out, sample)
+    _few(out, whole_sample)
     return out
 
 
-def given_set(rows, levels, ladder, n, f, k_now, some_good):
+def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
     """A given K: step 3's rule for a fixed K, nothing set aside."""
-    found = row_set(rows, levels, ladder, n, f, k_now)
+    found = row_set(rows, levels, ladder, n, f, k_now, columns)
     wrong = False
     if found["testable"] and some_good and levels and levels[0] <= n:
         theta, h = found["medians"], found["h"]

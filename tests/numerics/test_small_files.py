@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from distmom.numerics.labels import file_key, label_table, labels
 from distmom.numerics.moments import Moments, merge
-from distmom.numerics.sample import leaf_sample, row_keys
+from distmom.numerics.sample import LeafSampler, row_keys
 from distmom.numerics.small_files import file_moments, first_labels, merge_over_files
 from distmom.numerics.tree import DyadicTree
 
@@ -54,10 +54,13 @@ def test_labels_are_those_of_one_file_at_a_time():
 @pytest.mark.parametrize("compiled", [False, True])
 def test_keys_are_those_that_each_file_would_draw(compiled):
     files, rows = np.repeat(np.arange(7), 5), np.tile(np.arange(5), 7)
-    keys = row_keys(KEYS[files], 0, rows)
+    x = np.arange(35.0)
+    one_by_one, together = (LeafSampler(20, compiled=compiled) for _ in range(2))
     for number, key in enumerate(KEYS):
-        want, places = leaf_sample(key, 0, 5, None, 8, np.inf, compiled=compiled)
-        assert np.array_equal(keys[files == number][places], want)
+        one_by_one.offer(key, 0, x[files == number], None)
+    together.add(row_keys(KEYS[files], 0, rows), x)
+    for want, found in zip(one_by_one.result(), together.result(), strict=True):
+        assert np.array_equal(found, want)
 
 
 def test_moments_of_files():
