@@ -16,9 +16,9 @@ from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
 from distmom.lake.keyvalues import decode_key
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult
@@ -97,7 +97,7 @@ def _partition_results(
     n_row_blocks = layout.n_blocks
     moments = state.moments.at(c)
     rows = moments.at((slice(None), slice(n_row_blocks)))
-    cells: Moments | None = moments.at((slice(None), slice(n_row_blocks, None)))
+    cells: BlockState | None = moments.at((slice(None), slice(n_row_blocks, None)))
     source = "stored" if isinstance(layout, StoredBlocks) else "rows"
     if isinstance(layout, NoRowBlocks):
         rows, cells, source = moments, None, "units"
@@ -132,7 +132,7 @@ def _partition_results(
     ]
 
 
-def plain_mean(blocks: Moments, rounded: float) -> float:
+def plain_mean(blocks: BlockState, rounded: float) -> float:
     """Mean of all rows, from the blocks' means with one rounding at the end; `rounded` where that overflows.
 
     Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
@@ -140,22 +140,19 @@ def plain_mean(blocks: Moments, rounded: float) -> float:
     """
     if not math.isfinite(rounded):
         return rounded
-    filled = blocks.count > 0
-    count, mean, _ = blocks.at(filled)
+    filled = blocks.at(blocks.count > 0)
     try:
         with np.errstate(over="ignore"):
-            sums = (count * mean).tolist()
-        exact = math.fsum(sums) / int(count.sum())
+            sums = (filled.mass * filled.mean).tolist()
+        exact = math.fsum(sums) / math.fsum(filled.mass.tolist())
     except OverflowError:
         return rounded
     return exact if math.isfinite(exact) else rounded
 
 
-def _row_variance(rows: Moments, answer: RuleAnswer) -> NDArray[np.float64]:
+def _row_variance(rows: BlockState, answer: RuleAnswer) -> NDArray[np.float64]:
     """Lower median of the blocks' variances, at each group's number of blocks."""
-    count, _, m2 = Merger(rows).moments_at(np.maximum(answer.n_blocks, 1))
-    some = (count >= 2) & np.isfinite(m2)
-    return lower_median(np.where(some, m2 / np.maximum(count - 1, 1), np.nan))
+    return lower_median(Merger(rows).moments_at(np.maximum(answer.n_blocks, 1)).row_variance)
 
 
 def _result(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, scaled_mad
+from distmom.estimators.ladder import Counts, Flags, Floats, Merger, scaled_mad, typical_efficiency
 from distmom.estimators.rule_answer import Intervals
-from distmom.estimators.rule_set import Answer, at_kept, factors
+from distmom.estimators.rule_set import Answer, Finest, Ladder, at_kept, factors, inflation, kept_se
 from distmom.estimators.rule_status import NoInterval
 from distmom.numerics.median import lower_median
 from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
@@ -64,9 +64,8 @@ def exact_interval(
     fine: Merger,
     answer: Answer,
     set_aside: Flags,
-    levels: NDArray[np.int64],
-    usable: Flags,
-    unit_se: Floats,
+    finest: Finest,
+    ladder: Ladder,
     delta: float,
     between: bool,
 ) -> None:
@@ -80,25 +79,25 @@ def exact_interval(
         Groups to fill in.
     fine, answer, set_aside
         All blocks, those kept, and the groups in which some were set aside.
-    levels, usable
-        The ladder and each group's part of it, (n_levels,) and (n_groups, n_levels).
-    unit_se : ndarray of float64, shape (n_groups,)
-        Standard error of the mean of all rows that were kept.
+    finest, ladder
+        The scale, and the levels that each group has.
     delta : float
         1 - confidence level.
     between : bool
         Take the spread between the K_e block means where it is larger: blocks may be dependent inside.
     """
+    levels = ladder.levels
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
-    possible = usable & (levels[None, :] <= answer.n_kept[:, None])
-    masked = np.where(possible, score[None, :], np.inf)
+    possible = ladder.usable & (levels[None, :] <= answer.n_kept[:, None])
+    masked = np.where(possible, score[None, :] * np.square(ladder.inflation), np.inf)
     best = levels[np.argmin(masked, axis=1)]
     some = groups & np.isfinite(masked).any(axis=1)
-    count, mean = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
+    count, mean, effective = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
     n_blocks = np.count_nonzero(count, axis=1)
     centre = lower_median(mean)
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = unit_se * np.sqrt(n_blocks)
+        spread = kept_se(finest, answer) * np.sqrt(n_blocks)
+        spread *= inflation(finest, typical_efficiency(effective, count))
         if between:
             spread = np.maximum(spread, scaled_mad(mean))
         halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
@@ -107,12 +106,13 @@ def exact_interval(
 
 
 def exact_interval_given(
-    out: Intervals, groups: Flags, answer: Answer, unit_se: Floats, delta: float, between: bool
+    out: Intervals, groups: Flags, answer: Answer, finest: Finest, delta: float, between: bool
 ) -> None:
     """As `exact_interval` at a given number of blocks: ruined ones are arbitrary, sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = unit_se * np.sqrt(n_blocks)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        spread = finest.se * np.sqrt(n_blocks)  # of a block of average effective size
+        spread *= inflation(finest, answer.effective.sum(axis=1) / answer.count.sum(axis=1))
         if between:
             spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
     halfwidth = np.full(n_blocks.shape, np.inf)
@@ -121,7 +121,7 @@ def exact_interval_given(
     place, kinds = _kinds(n_blocks[chosen], answer.n_ruined[chosen])
     for number, (k, ruined) in enumerate(kinds):
         same = chosen[place == number]
-        halfwidth[same] = _sized_halfwidth(answer.count[same], spread[same], k, ruined, delta)
+        halfwidth[same] = _sized_halfwidth(answer.effective[same], spread[same], k, ruined, delta)
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
     _fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
@@ -134,7 +134,7 @@ def _kinds(n_blocks: Counts, n_ruined: Counts) -> tuple[NDArray[np.int64], list[
     return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
 
 
-def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
+def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
     """Half-widths of groups with equally many blocks and ruined blocks, whose sizes may differ.
 
     Nearly equal sizes: all as small as the smallest. Up to a ratio of 2, blocks are exchanged for equal ones
@@ -145,9 +145,7 @@ def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, 
     factor = width_factor(n_blocks, delta, ruined)
     if not np.isfinite(factor):
         return np.full(spread.shape, np.inf)
-    size = np.sort(np.where(count > 0, count, np.iinfo(np.int64).max), axis=1)[:, :n_blocks].astype(
-        np.float64
-    )
+    size = np.sort(np.where(rows > 0.0, rows, np.inf), axis=1)[:, :n_blocks]
     average = size.mean(axis=1)
     equal = size[:, -1] <= NEARLY_EQUAL * size[:, 0]
     typical = (average[:, None] / size[:, : n_blocks - ruined]).mean(axis=1)

@@ -14,6 +14,9 @@ from distmom.numerics.sample import leaf_sample
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworTree
 from distmom.numerics.swor_leaf import swor_leaf_moments
+from distmom.numerics.weighted import is_plain
+from distmom.numerics.weighted_cells import WeightedCells
+from distmom.numerics.weighted_leaf import weighted_leaf_moments, weighted_stored_moments
 
 
 def compile_kernels() -> None:
@@ -23,7 +26,9 @@ def compile_kernels() -> None:
         x, gone = np.arange(float(n)), np.arange(n) % 7 == 0
         codes = np.arange(n) % 3
         x.flags.writeable = writeable
+        w = x + 1.0
         all_finite(x, compiled=True)
+        is_plain(w, compiled=True)
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
@@ -37,6 +42,11 @@ def compile_kernels() -> None:
                 block_cells(codes, 0, key, table, 9, compiled=True),
             )
             sampler.offer(key, 0, codes, x, mask, 3)
+            weighted = weighted_leaf_moments(x, w, mask, 0, key, table, compiled=True)
+            weighted_stored_moments(x, w, mask, 0, stored_edges(n, 5), compiled=True)
+            weighted_cells = WeightedCells(compiled=True)
+            weighted_cells.grow(3)
+            weighted_cells.add(x, mask, codes, w)
             draws = stream_key(0, "swor")
             counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
             for groups in (None, codes):
@@ -44,6 +54,7 @@ def compile_kernels() -> None:
                 swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
     merge(blocks, blocks, compiled=True)
     with_total(stored, compiled=True)
+    with_total(weighted.merge(weighted, compiled=True), compiled=True)
 
 
 if __name__ == "__main__":

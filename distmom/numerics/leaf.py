@@ -7,12 +7,15 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import LabelTable, labels_of, run_choices
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments, total
+from distmom.numerics.moments import Moments
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
@@ -135,11 +138,12 @@ def _shifted(
     return with_total(blocks), _better_shift(blocks, shift)
 
 
-def with_total(blocks: Moments, *, compiled: bool = False) -> Moments:
+State = TypeVar("State", bound=BlockState)
+
+
+def with_total(blocks: State, *, compiled: bool = False) -> State:
     """The blocks along the last axis, and one more: all rows together."""
-    whole = total(blocks, compiled=compiled)
-    both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
-    return Moments(*both)
+    return blocks.joined(blocks.total(compiled=compiled).at((..., None)))
 
 
 def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:
@@ -181,8 +185,8 @@ def _add_runs(
         for run in range(n_runs):
             if run == whole.start and whole.stop > whole.start:
                 d = x[places[whole]] - shift
-                s1[:] = _add_in_order(s1, d)
-                s2[:] = _add_in_order(s2, d * d)
+                s1[:] = add_in_order(s1, d)
+                s2[:] = add_in_order(s2, d * d)
             if whole.start <= run < whole.stop:
                 continue
             inside = (places[run] >= 0) & (places[run] < n)  # a run cut by the leaf's edge
@@ -193,7 +197,7 @@ def _add_runs(
     return n_runs
 
 
-def _add_in_order(start: Floats, terms: Floats) -> Floats:
+def add_in_order(start: Floats, terms: Floats) -> Floats:
     """Sum over the first axis, one row after the other.
 
     That is what NumPy does over the first axis of a C-contiguous array, unless the rows have one element:

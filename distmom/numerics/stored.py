@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,20 +42,23 @@ def stored_moments(
         Of shape (n_blocks,); blocks without rows in this leaf are empty.
     """
     out = Moments.empty(edges.size - 1)
-    if x.size == 0:
-        return out
-    low = int(np.searchsorted(edges, first, side="right")) - 1
-    high = int(np.searchsorted(edges, first + x.size, side="left"))
-    for k in range(low, high):
-        begin, end = max(int(edges[k]) - first, 0), min(int(edges[k + 1]) - first, x.size)
-        values = x[begin:end]
-        if gone is not None:
-            values = values[~gone[begin:end]]
+    for k, rows in pieces(x.size, first, edges):
+        values = x[rows] if gone is None else x[rows][~gone[rows]]
         if values.size == 0:
             continue
         out.count[k] = values.size
         out.mean[k], out.m2[k] = _one_block(values, compiled)
     return out
+
+
+def pieces(n_rows: int, first: int, edges: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+    """The blocks that some of the rows ``first … first + n_rows - 1`` of a lake lie in, and which rows."""
+    if n_rows == 0:
+        return
+    low = int(np.searchsorted(edges, first, side="right")) - 1
+    high = int(np.searchsorted(edges, first + n_rows, side="left"))
+    for k in range(low, high):
+        yield k, slice(max(int(edges[k]) - first, 0), min(int(edges[k + 1]) - first, n_rows))
 
 
 def _one_block(values: NDArray[np.float64], compiled: bool) -> tuple[float, float]:

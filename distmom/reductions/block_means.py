@@ -36,6 +36,9 @@ class BlockMeans:
         What a NaN does: left out and counted, an error, or a value that ruins its block.
     compiled : bool
         Use compiled kernels (same bits).
+    weights : str, optional
+        Name of the weights, which rows bring as one more column behind the others: the blocks then have
+        weighted means. Rows without a positive weight are counted, and do not enter.
     """
 
     columns: tuple[str, ...]
@@ -47,6 +50,7 @@ class BlockMeans:
     most_bytes: int | None = None
     nan: NanPolicy = "omit"
     compiled: bool = False
+    weights: str | None = None
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
@@ -64,5 +68,5 @@ class BlockMeans:
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""
-        cells = 24 * (self.layout.n_blocks + self.n_cells)
+        cells = (24 if self.weights is None else 48) * (self.layout.n_blocks + self.n_cells)
         return n_groups * (8 + len(self.columns) * (24 + cells + 16 * self.sample_size))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell
-from distmom.numerics.moments import Moments, merge
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.reductions.leaves import Mask, Rows, missing_rows, strange_rows
-from distmom.reductions.state import INFS, NANS, NULLS
+from distmom.numerics.weighted import LARGEST, SMALLEST, is_plain
+from distmom.reductions.leaves import Floats, Mask, Rows, missing_rows, strange_rows
+from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -27,17 +29,17 @@ class FileTree:
 
     def __init__(self, spec: BlockMeans, n_files: int) -> None:
         self._spec = spec
-        self._files: DyadicTree[Moments] = DyadicTree(n_files, self._merge)
-        self._leaves: StreamingTree[Moments] = StreamingTree(self._merge)
+        self._files: DyadicTree[BlockState] = DyadicTree(n_files, self._merge)
+        self._leaves: StreamingTree[BlockState] = StreamingTree(self._merge)
 
-    def _merge(self, left: Moments, right: Moments) -> Moments:
+    def _merge(self, left: BlockState, right: BlockState) -> BlockState:
         groups = right.count.shape[1]
         if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves know more
             groups = max(left.count.shape[1], groups)
             left, right = _widened(left, groups), _widened(right, groups)
-        return merge(left, right, compiled=self._spec.compiled)
+        return left.merge(right, compiled=self._spec.compiled)
 
-    def push_leaf(self, blocks: Moments) -> None:
+    def push_leaf(self, blocks: BlockState) -> None:
         """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
         self._leaves.push(blocks)
 
@@ -48,21 +50,24 @@ class FileTree:
             self._files.push(0, number, None)
             return
         n_blocks, n_cells = leaves.count.shape[-1] - 1, self._spec.n_cells
-        state = Moments.empty(*leaves.count.shape[:-1], n_blocks + n_cells)
-        cell = n_blocks + file_cell(key, n_cells) if n_cells else None
-        for target, source in zip(state, leaves, strict=True):
+        cell = file_cell(key, n_cells) if n_cells else None
+
+        def placed(source: NDArray[Any]) -> NDArray[Any]:
+            target = np.zeros((*source.shape[:-1], n_blocks + n_cells), source.dtype)
             target[..., :n_blocks] = source[..., :n_blocks]
             if cell is not None:
-                target[..., cell] = source[..., -1]
-        self._files.push(0, number, state)
+                target[..., n_blocks + cell] = source[..., -1]
+            return target
 
-    def result(self, n_groups: int) -> Moments | None:
+        self._files.push(0, number, leaves.each(placed))
+
+    def result(self, n_groups: int) -> BlockState | None:
         """The moments of all files, for `n_groups` groups; None if there was no row."""
         root = self._files.root
         return root if root is None or root.count.shape[1] == n_groups else _widened(root, n_groups)
 
 
-def _widened(moments: Moments, n_groups: int) -> Moments:
+def _widened(moments: BlockState, n_groups: int) -> BlockState:
     missing = n_groups - moments.count.shape[1]
     return moments.each(lambda a: np.pad(a, ((0, 0), (0, missing), (0, 0))))
 
@@ -73,7 +78,7 @@ class Census:
     def __init__(self, spec: BlockMeans) -> None:
         self._spec = spec
         self.n_rows = np.zeros(0, np.int64)
-        self.counts = np.zeros((len(spec.columns), 0, 3), np.int64)
+        self.counts = np.zeros((len(spec.columns) + (spec.weights is not None), 0, 3), np.int64)
 
     def rows(self, rows: Rows, n_groups: int) -> None:
         """Count rows that pass the filter; `n_groups` groups have been met so far."""
@@ -86,6 +91,38 @@ class Census:
         if more > 0:
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
+
+    def weighed(self, rows: Rows, path: str) -> tuple[Rows, Floats | None]:
+        """Count the rows without a positive weight; the rows with only the others kept, and the weights.
+
+        Raises
+        ------
+        DataError
+            If the weight of a row that passed the filter is negative, infinite or far too large, or NaN under
+            ``nan="raise"``.
+        """
+        if self._spec.weights is None:
+            return rows, None
+        w = rows.values[-1]
+        if rows.valid[-1] is None and is_plain(w, compiled=self._spec.compiled):
+            return rows, w
+        return self._with_weight(rows, w, path), w
+
+    def _with_weight(self, rows: Rows, w: Floats, path: str) -> Rows:
+        gone, null = missing_rows(rows.valid[-1], rows.keep)
+        there = np.ones(w.size, np.bool_) if gone is None else ~gone
+        nan = np.isnan(w) & there
+        there &= ~nan
+        bad = there & ~((w >= 0.0) & (w <= LARGEST))
+        if bad.any():
+            self._refuse_weight(bad, w, rows.first_row, path)
+        if self._spec.nan == "raise" and nan.any():
+            self._refuse(self._spec.weights, nan, rows.first_row, path)
+        zero = there & (w < SMALLEST)
+        for kind, mask in ((NULLS, null), (NANS, nan), (ZEROS, zero)):
+            if mask is not None:
+                self._add(self.counts[-1, :, kind], rows, mask)
+        return replace(rows, keep=there & ~zero)
 
     def missing(self, rows: Rows, c: int) -> Mask:
         """Count the nulls of column c, and say which rows are null or filtered."""
@@ -119,7 +156,18 @@ class Census:
         codes = rows.codes if mask is None else rows.codes[mask]
         target += np.bincount(codes, minlength=target.size)
 
-    def _refuse(self, column: str, nan: NDArray[np.bool_], first_row: int, path: str) -> None:
+    def _refuse_weight(self, bad: NDArray[np.bool_], w: Floats, first_row: int, path: str) -> None:
+        row = int(np.argmax(bad))
+        rule, remedy = "weights must not be negative", "filter such rows out with where, or clean the file"
+        if w[row] > 0.0:
+            rule = f"weights must be finite and at most {LARGEST:.2g}"
+            remedy = "clean the file" if np.isinf(w[row]) else "divide all weights by a constant"
+        raise DataError(
+            f"{path or 'data'}: weight {self._spec.weights!r} is {w[row]:g} in row {first_row + row}; "
+            f"{rule}: {remedy}"
+        )
+
+    def _refuse(self, column: str | None, nan: NDArray[np.bool_], first_row: int, path: str) -> None:
         row = first_row + int(np.argmax(nan))
         raise DataError(
             f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '

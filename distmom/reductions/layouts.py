@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.block_state import BlockState
+from distmom.numerics.cells import block_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, with_total
 from distmom.numerics.moments import Moments
@@ -21,6 +22,8 @@ from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworWindow
 from distmom.numerics.swor_leaf import swor_leaf_moments
+from distmom.numerics.weighted_cells import new_cells
+from distmom.numerics.weighted_leaf import weighted_leaf_moments, weighted_stored_moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class LeafRows:
-    """The rows of one leaf in one column: values, which do not count, group codes (None: one group)."""
+    """The rows of one leaf in one column: values, which do not count, group codes (None: one group), weights.
+
+    A row whose weight is 0 is among those that do not count.
+    """
 
     x: NDArray[np.float64]
     gone: NDArray[np.bool_] | None
     codes: NDArray[np.int64] | None
     n_groups: int
     place: Place
+    w: NDArray[np.float64] | None = None
 
 
 class Layout(Protocol):
@@ -61,7 +68,7 @@ class Layout(Protocol):
         """Cells that the rows of one group are collected in."""
         ...
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:
         """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
 
         There is one group unless `by_leaf`.
@@ -92,11 +99,12 @@ class RandomBlocks:
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
-        place = rows.place
-        blocks = leaf_moments(rows.x, rows.gone, place.first_row, place.key, table, compiled=compiled)
-        return blocks.at(None)
+        where = (rows.gone, rows.place.first_row, rows.place.key, table)
+        if rows.w is not None:
+            return weighted_leaf_moments(rows.x, rows.w, *where, compiled=compiled).at(None)
+        return leaf_moments(rows.x, *where, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -120,11 +128,10 @@ class StoredBlocks:
     n_blocks: int
     by_leaf = False
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)
-        return with_total(blocks, compiled=compiled).at(None)
+        return with_total(_contiguous(rows, first, edges, compiled), compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -145,7 +152,7 @@ class NoRowBlocks:
     by_leaf = False
     cells_per_group = 1
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
     def row_cells(  # noqa: D102
@@ -168,7 +175,7 @@ class SworBlocks:
     by_leaf = True
     cells_per_group = 0
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         tree, first_leaves = window
         key = stream_key(self.seed, "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
@@ -197,12 +204,19 @@ def _window_counts(
     return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
 
 
-def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
+def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size, 1)])
-        return stored_moments(rows.x, rows.gone, 0, everything, compiled=compiled).at(None)
-    groups = Cells(compiled=compiled)
+        return _contiguous(rows, 0, everything, compiled).at(None)
+    groups = new_cells(weighted=rows.w is not None, compiled=compiled)
     groups.grow(rows.n_groups)
-    groups.add(rows.x, rows.gone, rows.codes)
+    groups.add(rows.x, rows.gone, rows.codes, rows.w)
     return groups.moments(rows.n_groups).at((slice(None), None))
+
+
+def _contiguous(rows: LeafRows, first: int, edges: NDArray[np.int64], compiled: bool) -> BlockState:
+    """Moments of the contiguous blocks with these edges, the first row of the leaf being number `first`."""
+    if rows.w is not None:
+        return weighted_stored_moments(rows.x, rows.w, rows.gone, first, edges, compiled=compiled)
+    return stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.moments import Moments
 from distmom.numerics.sample import RowSample, leaf_sample
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
-from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.leaves import Floats, LeafCutter, Rows
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -52,11 +52,12 @@ class LeafwiseMeans:
 
     def _take(self, leaf: Rows) -> None:
         self._census.rows(leaf, self._n_groups)
+        leaf, weights = self._census.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
-        blocks = [self._column(leaf, c, place) for c in range(len(leaf.values))]
-        self._tree.push_leaf(_stacked(blocks))
+        first, *others = (self._column(leaf, c, weights, place) for c in range(len(self._spec.columns)))
+        self._tree.push_leaf(first.stacked(*others))
 
-    def _column(self, leaf: Rows, c: int, place: Place) -> Moments:
+    def _column(self, leaf: Rows, c: int, weights: Floats | None, place: Place) -> BlockState:
         """Moments of one column; its values are searched for NaN and infinity only if the sums tell of some.
 
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
@@ -64,14 +65,14 @@ class LeafwiseMeans:
         """
         gone = self._census.missing(leaf, c)
         if not self._strange[c]:
-            mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place)
+            mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place, weights)
             blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
             if np.isfinite(blocks.mean[:, -1]).all():
                 self._offer(c, mine)
                 return blocks
         searched = self._census.strange(leaf, c, gone, self._path)
         self._strange[c] = searched is not gone
-        mine = LeafRows(leaf.values[c], searched, leaf.codes, self._n_groups, place)
+        mine = LeafRows(leaf.values[c], searched, leaf.codes, self._n_groups, place, weights)
         self._offer(c, mine)
         return self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
 
@@ -86,14 +87,6 @@ class LeafwiseMeans:
         samples = tuple(s.result() for s in self._samplers)
         state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
         return in_key_order(state)
-
-
-def _stacked(columns: list[Moments]) -> Moments:
-    """One array over the columns."""
-    if len(columns) == 1:
-        return columns[0].at(None)
-    count, mean, m2 = zip(*columns, strict=True)
-    return Moments(np.stack(count), np.stack(mean), np.stack(m2))
 
 
 class LeafSampler:

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ResourceError
-from distmom.numerics.cells import CELL_BYTES, Cells
+from distmom.numerics.block_state import BlockState
+from distmom.numerics.cells import CELL_BYTES
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS, all_finite, with_total
-from distmom.numerics.moments import Moments
+from distmom.numerics.weighted_cells import WEIGHTED_CELL_BYTES, new_cells
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import Place
 from distmom.reductions.leaves import Rows
@@ -38,7 +39,8 @@ class RowwiseMeans:
         self._blocks = spec.layout.cells_per_group
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
-        self._cells = [Cells(compiled=spec.compiled) for _ in spec.columns]
+        weighted = spec.weights is not None
+        self._cells = [new_cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         self._number, self._path, self._key = 0, "", np.uint64(0)
@@ -61,7 +63,8 @@ class RowwiseMeans:
                 self._push()
 
     def _make_room(self, n_groups: int) -> None:
-        each = self._blocks * CELL_BYTES + 32 * self._spec.sample_size
+        cell = CELL_BYTES if self._spec.weights is None else WEIGHTED_CELL_BYTES
+        each = self._blocks * cell + 32 * self._spec.sample_size
         needed = n_groups * each * len(self._cells)
         if self._spec.most_bytes is not None and needed > self._spec.most_bytes:
             raise ResourceError(
@@ -79,11 +82,12 @@ class RowwiseMeans:
         assert codes is not None
         place = Place(self._key, rows.first_row, self._number)
         cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
-        for c, x in enumerate(rows.values):
+        rows, weights = self._census.weighed(rows, self._path)
+        for c, x in enumerate(rows.values[: len(spec.columns)]):
             gone = self._census.missing(rows, c)
             if not all_finite(x, compiled=spec.compiled):
                 gone = self._census.strange(rows, c, gone, self._path)
-            self._cells[c].add(x, gone, cells)
+            self._cells[c].add(x, gone, cells, weights)
             if self._samplers:
                 self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
@@ -93,11 +97,13 @@ class RowwiseMeans:
             return
         shape = (len(self._cells), self._n_groups, self._blocks)
         size = self._n_groups * self._blocks
-        arrays = zip(*(cells.moments(size) for cells in self._cells), strict=True)
-        blocks = Moments(*(np.stack(columns).reshape(shape) for columns in arrays))
+        first, *others = (cells.moments(size) for cells in self._cells)
+        blocks = first.stacked(*others).each(lambda a: a.reshape(shape))
         if self._spec.layout.n_blocks:
             blocks = with_total(blocks, compiled=self._spec.compiled)
-        self._tree.push_leaf(blocks)  # without row blocks, the one cell of a group is all its rows
+        else:  # the one cell of a group is all its rows; copied, as the cells are used anew
+            blocks = blocks.each(np.copy)
+        self._tree.push_leaf(blocks)
         for cells in self._cells:
             cells.start_anew()
         self._filled = False
@@ -114,9 +120,11 @@ class RowwiseMeans:
         state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples)
         return in_key_order(state)
 
-    def _n_rows(self, moments: Moments) -> NDArray[np.int64]:
-        """Rows of each group that passed the filter: in the first column they entered or are missing."""
+    def _n_rows(self, moments: BlockState) -> NDArray[np.int64]:
+        """Rows of each group that passed the filter: they entered the first column, or are missing there."""
         n_blocks = self._spec.layout.n_blocks
         used = moments.count[0, :, :n_blocks] if n_blocks else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
-        return np.asarray(used.sum(axis=-1) + self._census.counts[0][:, missing].sum(axis=-1))
+        counts = self._census.counts
+        weightless = counts[-1].sum(axis=-1) if self._spec.weights is not None else 0
+        return np.asarray(used.sum(axis=-1) + counts[0][:, missing].sum(axis=-1) + weightless)

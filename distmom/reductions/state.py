@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.moments import Moments, merge
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.sample import RowSample
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""
 
 NULLS, NANS, INFS = 0, 1, 2
+ZEROS = 2
+"""Place of the zero weights: weights have no infinities, they are refused."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class MeanState:
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
     counts : ndarray of int64, shape (C, G, 3)
-        Nulls, NaNs and infinities among them.
-    moments : Moments of shape (C, G, n_blocks + n_cells)
+        Nulls, NaNs and infinities among them. With weights shape (C + 1, G, 3): those of the rows that have a
+        weight, and last the rows that have none, because it is null, NaN or zero.
+    moments : Moments or WeightedMoments, of shape (C, G, n_blocks + n_cells)
         First the row blocks, then the cells that hold whole files.
     samples : tuple of RowSample, length C
         Uniform samples of the used rows, shape (G, size); empty where none is wanted.
@@ -38,7 +41,7 @@ class MeanState:
     keys: tuple[Key, ...]
     n_rows: NDArray[np.int64]
     counts: NDArray[np.int64]
-    moments: Moments
+    moments: BlockState
     samples: tuple[RowSample, ...]
 
     @property
@@ -57,7 +60,7 @@ def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -
         left.keys,
         left.n_rows + right.n_rows,
         left.counts + right.counts,
-        merge(left.moments, right.moments, compiled=compiled),
+        left.moments.merge(right.moments, compiled=compiled),
         tuple(a.merge(b) for a, b in zip(left.samples, right.samples, strict=True)),
     )
 

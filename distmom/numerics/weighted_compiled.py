@@ -1,0 +1,47 @@
+"""Compiled merging of weighted moments; the NumPy twins with the same bits are in ``weighted.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from distmom.numerics._jit import njit
+from distmom.numerics.moments_compiled import merge_cell, total_row
+from distmom.numerics.weighted import LARGEST, SMALLEST
+
+
+@njit
+def merge_flat(na, wa, ma, va, ga, qa, nb, wb, mb, vb, gb, qb, n, w, mean, v, mean2, m2):
+    """Merge flat arrays of weighted moments cell by cell into (n, w, mean, v, mean2, m2)."""
+    for i in range(n.size):
+        n[i] = na[i] + nb[i]
+        w[i], mean[i], _ = merge_cell(wa[i], ma[i], 0.0, wb[i], mb[i], 0.0)
+        v[i], mean2[i], m2[i] = merge_cell(va[i], ga[i], qa[i], vb[i], gb[i], qb[i])
+
+
+@njit
+def total_weighted_row(count, weight, mean, weight2, mean2, m2):
+    """Weighted moments of all blocks of a row together."""
+    n = 0
+    for k in range(count.size):
+        n += count[k]
+    w, whole, _ = total_row(weight, mean, m2)
+    v, whole2, squares = total_row(weight2, mean2, m2)
+    return n, w, whole, v, whole2, squares
+
+
+@njit
+def total_rows(count, weight, mean, weight2, mean2, m2, n, w, whole, v, whole2, squares):
+    """Total of each row of 2-d arrays of weighted moments."""
+    for g in range(count.shape[0]):
+        n[g], w[g], whole[g], v[g], whole2[g], squares[g] = total_weighted_row(
+            count[g], weight[g], mean[g], weight2[g], mean2[g], m2[g]
+        )
+
+
+@njit
+def count_odd(w):
+    """How many weights do not lie between the smallest and the largest one allowed."""
+    n = 0
+    for i in range(w.size):
+        n += not ((w[i] >= SMALLEST) & (w[i] <= LARGEST))
+    return n
