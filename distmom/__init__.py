@@ -16,7 +16,9 @@ from distmom.errors import (
 if TYPE_CHECKING:
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
-    from distmom.report import MeanResult, Results, check_output, write_results
+    from distmom.estimators.plan import plan
+    from distmom.estimators.scorer import robust_scorer
+    from distmom.report import MeanResult, PlanResult, Results, check_output, write_results
 
 __all__ = [
     "BadFileError",
@@ -25,22 +27,28 @@ __all__ = [
     "DistmomError",
     "MeanResult",
     "NoAnswerError",
+    "PlanResult",
     "ResourceError",
     "Results",
     "__version__",
     "check_output",
     "explain_mean",
     "mean",
+    "plan",
+    "robust_scorer",
     "write_results",
 ]
 
 _HOMES = {
     "MeanResult": "distmom.report",
+    "PlanResult": "distmom.report",
     "Results": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",
     "mean": "distmom.estimators.mean",
+    "plan": "distmom.estimators.plan",
+    "robust_scorer": "distmom.estimators.scorer",
     "write_results": "distmom.report",
 }
 

@@ -5,6 +5,7 @@ of it.
 """
 
 from distmom.cluster.connect import connect
+from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.memory import check_memory, parse_bytes
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
@@ -29,6 +30,7 @@ __all__ = [
     "check_stopped",
     "connect",
     "make_progress",
+    "open_frame",
     "parse_bytes",
     "plan_units",
     "run_units",

@@ -69,7 +69,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     source.reader(read)  # names and the condition are checked with the filter still in place
     sampled_filter = chosen.scheme == "swor" and read.where is not None
     counted = replace(read, where=None) if sampled_filter else read
-    in_memory = not hasattr(source, "root")
+    in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
         plan = plan_mean(source, counted, chosen, seed, executor, None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from distmom.cluster import connect, run_units
+from distmom.cluster import connect, open_frame, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean_answer import mean_results
@@ -67,7 +67,10 @@ def mean(
     Parameters
     ----------
     data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
-        A folder stands for all Parquet files below it. Data in memory is one file named "".
+        A folder stands for all Parquet files below it. Data in memory is one file named "". Also an Arrow
+        dataset (of local Parquet files: those files; otherwise a stream), a record batch reader or another
+        object with the Arrow PyCapsule interface, and a Dask DataFrame: each partition is a file, computed
+        where its rows are reduced (it must fit into a worker).
     column : str or sequence of str, optional
         Columns of numbers. Optional for arrays, and for data with a single column.
     by : str or sequence of str, optional
@@ -191,7 +194,7 @@ def mean(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     source, read = open_data(data, column, by, where, missing, batch_rows)
-    in_memory = not hasattr(source, "root")
+    in_memory = source.in_memory
     if in_memory:
         client = workers = scheduler = None
         threads = _usable_threads() if threads is None else threads
@@ -221,7 +224,7 @@ def open_data(
     data: Any, column: Names, by: Names, where: Any, missing: str, batch_rows: int
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it."""
-    source = open_lake(data)
+    source = open_frame(data) or open_lake(data)
     columns = _names("column", column) or _only_columns(source)
     keys = _names("by", by)
     both = [name for name in columns if name in keys]
@@ -264,7 +267,7 @@ def _only_columns(source: Source) -> tuple[str, ...]:
     """The columns meant where none is named: all of an array in memory, the only one of a lake."""
     names = source.schema().names
     stored = [n for n in names if n not in source.partition_names]
-    if not hasattr(source, "root") or len(stored) == 1:
+    if source.in_memory or len(stored) == 1:
         return tuple(stored)
     raise ConfigError(f"column: name the column to average, one of {', '.join(stored[:20])}")
 

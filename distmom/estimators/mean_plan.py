@@ -147,7 +147,7 @@ def plan_mean(
 def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:
     """Rows of each file, if anything depends on them."""
     large = any(f.size * share > LARGE_FILE for f in source.files)
-    if needs_row_counts(options) or large or not hasattr(source, "root"):
+    if needs_row_counts(options) or large or (source.in_memory and not source.one_pass):
         return count_rows(source, executor, options.on_bad_file)
     return None
 

@@ -55,7 +55,7 @@ class CountRows:
 def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
     """Rows of each file, from the footers: here if they are few, else on the executor, 500 files a task."""
     files = source.files
-    if files and hasattr(source, "root"):
+    if files and not source.in_memory:
         work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
         if len(files) > ON_CLIENT:
             # footers are small whatever the files hold: cut by number of files alone

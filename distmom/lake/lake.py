@@ -43,6 +43,8 @@ class Lake:
     partition_types: tuple[PartitionType, ...]
     n_bytes: int
     n_ignored: int
+    in_memory = False
+    one_pass = False
     filesystem: pafs.FileSystem = field(default_factory=pafs.LocalFileSystem, repr=False, compare=False)
 
     def schema(self) -> pa.Schema:

@@ -45,14 +45,15 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
         A Parquet file, a folder (read recursively), a pattern with ``*``, ``?``, ``[…]`` or ``**``,
         ``"@list.txt"`` (one of these a line; blank lines and lines that start with ``#`` are ignored), a
         list of these, or an Arrow table or batch, a NumPy array, a dict of columns, or any object with the
-        Arrow PyCapsule interface (pandas, Polars, DuckDB).
+        Arrow PyCapsule interface (pandas, Polars, DuckDB), an Arrow dataset, or a record batch reader. The
+        files of a dataset of local Parquet files are read as a list of them, other datasets as a stream.
     partition_types : mapping of str to {"int", "text"}, optional
         Types of columns that come from ``key=value`` folders; by default text, unless all values of a key
         are canonical integers.
 
     Returns
     -------
-    Lake or MemoryLake
+    Lake, MemoryLake or StreamLake
 
     Raises
     ------
@@ -81,11 +82,15 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
     names = _path_list(data)
     if names is not None:
         return _open_files(names, partition_types)
+    from distmom.lake.memory import open_memory
+    from distmom.lake.stream import open_stream
+
+    streamed = open_stream(data)
+    if isinstance(streamed, list):
+        return _open_files(streamed, partition_types)
     if partition_types:
         raise ConfigError("partition_types: data in memory has no partition columns")
-    from distmom.lake.memory import open_memory
-
-    return open_memory(data)
+    return open_memory(data) if streamed is None else streamed
 
 
 def _path_list(data: Any) -> list[str] | None:
@@ -97,8 +102,6 @@ def _path_list(data: Any) -> list[str] | None:
             raise ConfigError("data: the list of paths is empty")
         if all(isinstance(item, (str, os.PathLike)) for item in data):
             return [_path_text(item) for item in data]
-    if type(data).__module__ == "pyarrow._dataset" and hasattr(data, "files"):
-        return list(data.files)
     return None
 
 

@@ -51,6 +51,8 @@ class MemoryLake:
     files: tuple[FileRef, ...]
     partition_names: tuple[str, ...] = ()
     n_ignored: int = 0
+    in_memory = True
+    one_pass = False
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""

@@ -131,6 +131,16 @@ class Source(Protocol):
         ...
 
     @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in this process, so that no other should read them."""
+        ...
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether the rows can be read only once."""
+        ...
+
+    @property
     def partition_names(self) -> tuple[str, ...]:
         """Names of the columns that the folders' names give."""
         ...

@@ -134,6 +134,28 @@ class MeanResult:
 
         return Results.of(self).to_arrow()
 
+    def plot(self, ax: Any = None) -> Any:
+        """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Draw the block means there, and nothing else. By default a figure is made.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.plot import plot_mean
+
+        return plot_mean(self, ax)
+
     def same_bits(self, other: MeanResult) -> bool:
         """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
         names = (f.name for f in fields(self) if f.name not in ("data", "run"))

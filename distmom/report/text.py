@@ -130,11 +130,16 @@ def as_text(results: Results, width: int = 110) -> str:
 
 def table_text(results: Results, width: int) -> str:
     """The table alone as plain text."""
+    return rendered(as_table(results), width)
+
+
+def rendered(table: Table, width: int) -> str:
+    """A table as plain text."""
     import io
 
     from rich.console import Console
 
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, highlight=False, emoji=False, markup=False)
-    console.print(as_table(results))
+    console.print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

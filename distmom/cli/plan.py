@@ -1,0 +1,78 @@
+"""``distmom plan``: ways to take a mean of so many rows, without data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from distmom.cli.failures import write_stdout
+from distmom.cli.mean import CountOrShare
+from distmom.cli.show import show_json
+
+
+class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A whole number, also written as ``1e9`` or ``64_000_000``."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not number.is_integer() or number < 1:
+            self.fail(f"{value!r} is not a whole number of rows", param, ctx)
+        text = str(value).replace("_", "")
+        return int(text) if text.isdecimal() else int(number)
+
+
+@click.command("plan", short_help="Blocks, widths and costs for so many rows; reads nothing.")
+@click.argument("n_rows", type=WholeNumber(), metavar="ROWS")
+@click.option(
+    "--confidence", "--confidence-level", "confidence_level", type=float, default=0.99, show_default=True
+)
+@click.option("--contamination", type=CountOrShare(), help="Rows that may be arbitrary: number or share.")
+@click.option(
+    "--scheme", type=click.Choice(["partition", "swor", "monte_carlo"]), help="Show this scheme alone."
+)
+@click.option("--blocks", "--n-blocks", "n_blocks", type=int, help="Show that many blocks, too.")
+@click.option("--tau", type=float, default=0.45, show_default=True, help="Of the sampling schemes.")
+@click.option(
+    "--kappa",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Of the sampling schemes: share of the failure probability left to the data's sampling error.",
+)
+@click.option("--repeats", type=int, default=5, show_default=True, help="Random partitions to compare with.")
+@click.option(
+    "--width", type=float, help="Half-width wanted, in standard deviations of a row: tells the rows needed."
+)
+@click.option("--threads", type=int, default=1, show_default=True, help="For the times.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of the table.")
+def plan_command(as_json: bool, **options: Any) -> int:
+    """Ways to take a robust mean of ROWS rows, side by side, and which one to take.
+
+    ROWS is a number such as 1000000 or 1e9. Nothing is read; 'distmom mean --dry-run' plans for a lake.
+    """
+    from distmom.estimators.plan import plan
+
+    found = plan(**options)
+    if as_json:
+        show_json(document(found.to_dict()))
+    else:
+        write_stdout(f"{found}\n")
+    return 0
+
+
+def document(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan in the form that every command's JSON has; the ways are its results."""
+    from distmom.estimators.versions import versions
+    from distmom.report.results import SCHEMA_VERSION
+
+    ways = plan.pop("ways")
+    run = {"seconds": None, "seed": None, "workers": None, "versions": versions()}
+    data = {"n_files": 0, "n_bytes": 0, "skipped": []}
+    return {"schema_version": SCHEMA_VERSION, "results": ways, "data": data, "run": run, "plan": plan}

@@ -1,0 +1,152 @@
+"""Dask DataFrames as a source of rows: each partition is a file, computed where its rows are reduced."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from distmom.cluster.failures import one_line
+from distmom.errors import ConfigError, DataError, DistmomError
+from distmom.lake.memory import MemoryLake, open_memory
+from distmom.lake.source import Batch, FileRef, ReadOptions
+
+PARTITION_BYTES = 64_000_000
+"""Stands for the unknown size of a partition: each is a unit of work of its own."""
+
+
+@dataclass(frozen=True)
+class DaskFrame:
+    """A Dask DataFrame or Series, read partition by partition.
+
+    Attributes
+    ----------
+    frame : dask.dataframe.DataFrame
+    pattern : MemoryLake
+        A frame without rows, with the columns and types.
+    files : tuple of FileRef
+        One for each partition, with its number as path: the key of the labels of its rows.
+    """
+
+    frame: Any
+    pattern: MemoryLake
+    files: tuple[FileRef, ...]
+    partition_names: tuple[str, ...] = ()
+    n_bytes: int = 0
+    n_ignored: int = 0
+    in_memory = False
+    one_pass = False
+
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self.pattern.schema()
+
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+        """Rows of each partition: computes them."""
+        chosen = self.files if files is None else files
+        return np.array([len(compute_partition(self.frame, file)) for file in chosen], np.int64)
+
+    def reader(self, options: ReadOptions) -> DaskReader:
+        """A reader of these columns, after the checks that data in memory undergoes."""
+        self.pattern.reader(options)
+        names = [*options.columns, *options.by, *(options.where.columns if options.where else ())]
+        return DaskReader(options, self.frame[list(dict.fromkeys(names))] if names else self.frame)
+
+
+@dataclass(frozen=True)
+class DaskReader:
+    """Computes a partition and reads it as data in memory; goes to workers with the frame's graph."""
+
+    options: ReadOptions
+    frame: Any
+
+    def excludes(self, file: FileRef) -> bool:
+        """False: there are no partition values."""
+        return False
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """Batches of the rows ``[start, stop)`` of a partition, all of which is in memory meanwhile."""
+        source = open_memory(compute_partition(self.frame, file))
+        if source.n_rows:
+            yield from source.reader(self.options).batches(file, start, stop)
+
+
+def open_frame(data: Any) -> DaskFrame | None:
+    """A source of the rows of a Dask DataFrame or Series; None for any other object.
+
+    Raises
+    ------
+    ConfigError
+        For a Dask array or bag, which have no named columns.
+    """
+    home = type(data).__module__
+    if not home.startswith("dask.") and not home.startswith("dask_expr"):
+        return None
+    if not all(hasattr(data, name) for name in ("partitions", "npartitions", "_meta", "ndim")):
+        raise ConfigError(
+            f"data: of Dask collections only DataFrames are read, not {home}.{type(data).__name__}"
+        )
+    frame = data if data.ndim == 2 else data.to_frame()
+    files = tuple(FileRef(f"{i:08}", PARTITION_BYTES, 0) for i in range(frame.npartitions))
+    return DaskFrame(frame, replace(open_memory(frame._meta), files=(FileRef("", 0, 0),)), files)
+
+
+def compute_partition(frame: Any, file: FileRef) -> Any:
+    """The partition as a data frame, computed in this thread.
+
+    Raises
+    ------
+    DataError
+        If its graph fails; names the partition and the cause.
+    """
+    try:
+        with _ONE_AT_A_TIME:
+            part = frame.partitions[int(file.path)].optimize()
+            graph, keys = dict(part.__dask_graph__()), part.__dask_keys__()
+            held_by_cluster = _has_futures(part)
+        return _get_from_cluster(graph, keys) if held_by_cluster else _get_here(graph, keys)
+    except (DistmomError, MemoryError):
+        raise
+    except Exception as error:  # whatever the user's own functions raise
+        raise DataError(f"partition {int(file.path)} of the Dask frame failed: {one_line(error)}") from error
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Python 3.11 holds a lock while a cached property is computed: two threads that turn the same expression
+into graphs would wait for each other for ever."""
+
+
+def _has_futures(part: Any) -> bool:
+    """Whether it was persisted on a cluster: then its data lies with the workers."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import futures_of
+
+    return bool(futures_of(part))
+
+
+def _get_here(graph: dict[Any, Any], keys: list[Any]) -> Any:
+    import dask
+
+    [part] = dask.get(graph, keys)
+    return part
+
+
+def _get_from_cluster(graph: dict[Any, Any], keys: list[Any]) -> Any:
+    """Ask the cluster that holds the data; a task leaves its thread to others while it waits."""
+    from distributed import default_client, get_worker, worker_client
+
+    try:
+        get_worker()
+    except ValueError:
+        [part] = default_client().get(graph, keys)
+        return part
+    with worker_client() as client:
+        [part] = client.get(graph, keys)
+        return part
