@@ -26,6 +26,7 @@ MEAN = {
     "tau": Key("number"),
     "order": Key("text"),
     "block_by": Key("text"),
+    "weights": Key("text"),
     "fine": Key("text"),
     "nan": Key("text"),
     "interval": Key("text"),

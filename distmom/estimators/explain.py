@@ -64,7 +64,13 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     # a Generator must not be advanced by looking
     seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
     source, read = open_data(
-        data, column, wanted["by"], wanted["where"], wanted["missing"], wanted["batch_rows"]
+        data,
+        column,
+        wanted["by"],
+        wanted["where"],
+        wanted["missing"],
+        wanted["batch_rows"],
+        chosen.weights,
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
     sampled_filter = chosen.scheme == "swor" and read.where is not None

@@ -100,7 +100,8 @@ def mean(
         Number of rows (units, with `block_by`) that may be arbitrary, or their share: the number of blocks
         and the interval allow for them.
     weights : str, optional
-        Column of weights, not negative: blocks have weighted means.
+        Column of weights, not negative: blocks have weighted means (see Notes). A row whose weight is null,
+        NaN or zero does not count; a negative or infinite weight is an error.
     joint : bool or {"geometric", "coordinatewise"}
         One mean vector over all columns (or over a list column) instead of one mean for each.
     fine : {"standard", "many"}
@@ -153,11 +154,21 @@ def mean(
     covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
     Its level is that of the independent blocks, so it is refused for ``swor``.
 
-    One pass; state 60 kB a column, or 9 kB a column and group. The same data and seed give the same bits on
-    any number of threads or workers, and adding files moves no old row into another block.
+    With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
+    counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
+    sum w^2 (x - m)^2 / (sum w)^2 times n/(n - 1), n = (sum w)^2 / sum w^2 being the effective rows of the
+    block (Kish 1965). They take the place of rows in every rule: a level needs enough of them a block, and
+    where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
+    ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
+    2^-200 they are zero. A block whose weights are all zero is left out.
+
+    One pass; state 60 kB a column, or 9 kB a column and group (with weights 110 and 16). The same data and
+    seed give the same bits on any number of threads or workers, and adding files moves no old row into
+    another block.
 
     References
     ----------
+    Kish (1965), Survey Sampling: effective number of rows.
     Laforgue, Clémençon & Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML: Proposition 1
     (partition), Proposition 2 (samples without replacement).
 
@@ -193,7 +204,7 @@ def mean(
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
-    source, read = open_data(data, column, by, where, missing, batch_rows)
+    source, read = open_data(data, column, by, where, missing, batch_rows, weights)
     in_memory = source.in_memory
     if in_memory:
         client = workers = scheduler = None
@@ -216,20 +227,28 @@ def mean(
     }
     results = [replace(r, data=data_facts, run=run_facts) for r in results]
     everything = Results(results, data_facts, run_facts)
-    single = len(read.columns) == 1 and not read.by
+    single = len(plan.reduction.columns) == 1 and not read.by
     return everything[0] if single else everything
 
 
 def open_data(
-    data: Any, column: Names, by: Names, where: Any, missing: str, batch_rows: int
+    data: Any,
+    column: Names,
+    by: Names,
+    where: Any,
+    missing: str,
+    batch_rows: int,
+    weights: str | None = None,
 ) -> tuple[Source, ReadOptions]:
-    """The source of the rows, and what to read of it."""
+    """The source of the rows, and what to read of it: the weights, if any, are the last column."""
     source = open_frame(data) or open_lake(data)
-    columns = _names("column", column) or _only_columns(source)
+    columns = _names("column", column) or _only_columns(source, weights)
     keys = _names("by", by)
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    if weights is not None:
+        columns = (*columns, weights)
     return source, ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows)  # type: ignore[arg-type]
 
 
@@ -263,13 +282,13 @@ def _names(parameter: str, value: Any) -> tuple[str, ...]:
     return names
 
 
-def _only_columns(source: Source) -> tuple[str, ...]:
+def _only_columns(source: Source, weights: str | None) -> tuple[str, ...]:
     """The columns meant where none is named: all of an array in memory, the only one of a lake."""
     names = source.schema().names
-    stored = [n for n in names if n not in source.partition_names]
-    if source.in_memory or len(stored) == 1:
+    stored = [n for n in names if n not in source.partition_names and n != weights]
+    if (source.in_memory and stored) or len(stored) == 1:
         return tuple(stored)
-    raise ConfigError(f"column: name the column to average, one of {', '.join(stored[:20])}")
+    raise ConfigError(f"column: name the column to average, one of {', '.join((stored or names)[:20])}")
 
 
 def _usable_threads() -> int:

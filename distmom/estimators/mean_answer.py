@@ -15,6 +15,7 @@ from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
+from distmom.estimators.weight_notes import weight_counts, weight_notes
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell, file_key
@@ -43,7 +44,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
         raise NoAnswerError(what)
     groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
     results: list[MeanResult] = []
-    for c, column in enumerate(plan.reader.options.columns):
+    for c, column in enumerate(plan.reduction.columns):
         shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
         if plan.options.scheme == "swor":
             results += sampled_results(plan, state, c, shared)
@@ -60,16 +61,22 @@ def _shared(
     """The fields of a result that do not depend on the scheme."""
     nulls, nans, infs = (int(state.counts[c, g, kind]) for kind in (NULLS, NANS, INFS))
     n_rows = int(state.n_rows[g])
+    weightless = weight_counts(plan, state, c, g)
     return {
         "column": column,
         "group": group,
         "confidence_level": plan.options.confidence_level,
         "n_rows": n_rows,
-        "n_used": n_rows - nulls - (nans if plan.options.nan == "omit" else 0),
+        "n_used": n_rows
+        - nulls
+        - (nans if plan.options.nan == "omit" else 0)
+        - weightless.get("n_unweighted", 0)
+        - weightless.get("n_zero_weight", 0),
         "n_null": nulls,
         "n_nan": nans,
         "n_inf": infs,
         "scheme": plan.options.scheme,
+        **weightless,
     }
 
 
@@ -77,9 +84,11 @@ def _no_answer(result: MeanResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
-        return (
-            f"{name}: none of the {result.n_rows} rows has a value ({result.n_null} null, {result.n_nan} NaN)"
-        )
+        what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
+        if result.weights is not None:
+            what = "a value and a positive weight"
+            missing += f", {result.n_unweighted} without weight, {result.n_zero_weight} of weight zero"
+        return f"{name}: none of the {result.n_rows} rows has {what} ({missing})"
     remedy = "filter the infinite values out, or use more blocks"
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
@@ -127,6 +136,7 @@ def _partition_results(
             None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
             plain_mean(rows.at(g), float(answer.plain_estimate[g])),
+            weight_notes(plan, rows.at(g), fields),
         )
         for g, fields in enumerate(shared)
     ]
@@ -164,11 +174,12 @@ def _result(
     n_units: int | None,
     sigma2: float | None,
     plain: float,
+    more_notes: tuple[str, ...],
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
     status = Status(int(answer.status[g]))
     width = int(answer.block_rows[g].astype(bool).sum())
-    notes = _notes(plan, answer, g, n_units)
+    notes = (*_notes(plan, answer, g, n_units), *more_notes)
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()

@@ -106,7 +106,7 @@ def plan_mean(
     )
     n_bytes = sum(f.size for f in files)
     reduction = BlockMeans(
-        read.columns,
+        read.columns if options.weights is None else read.columns[:-1],
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -115,6 +115,7 @@ def plan_mean(
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=n_bytes * share > SMALL_BYTES or len(files) > SMALL_FILES,
+        weights=options.weights,
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = census is not None and options.on_bad_file != "skip"

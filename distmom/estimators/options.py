@@ -32,7 +32,6 @@ NOT_YET = (
     "chunk_rows",
     "repeats",
     "contamination",
-    "weights",
     "joint",
 )
 

@@ -79,6 +79,12 @@ class MeanResult:
         Files in whose cells the difference between rows and files lies.
     other_estimate : float or None
         The answer not shown first, where blocks of rows and blocks of files disagree.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int
+        Rows that do not count because their weight is null or NaN, or because it is zero.
+    n_effective : float or None
+        Effective rows, (sum w)^2 / sum w^2 over the used rows; None without weights.
     notes : tuple of str
         Notices, such as a lowered number of blocks.
     data, run : dict
@@ -109,6 +115,10 @@ class MeanResult:
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
     other_estimate: float | None = None
+    weights: str | None = None
+    n_unweighted: int = 0
+    n_zero_weight: int = 0
+    n_effective: float | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -124,6 +134,9 @@ class MeanResult:
         shown["status"] = list(self.status)
         for name in ("interval_reason", "achieved_level", "n_set_aside", "other_estimate"):
             shown[name] = getattr(self, name)
+        if self.weights is not None:
+            for name in ("weights", "n_unweighted", "n_zero_weight", "n_effective"):
+                shown[name] = getattr(self, name)
         shown["accused_files"] = list(self.accused_files)
         shown["notes"] = list(self.notes)
         return {name: plain(value) for name, value in shown.items()}

@@ -16,6 +16,7 @@ _FLOATS = (
     "confidence_level",
     "achieved_level",
     "plain_estimate",
+    "n_effective",
 )
 _WHOLE = (
     "n_rows",
@@ -28,6 +29,8 @@ _WHOLE = (
     "block_size_max",
     "n_ruined_blocks",
     "n_set_aside",
+    "n_unweighted",
+    "n_zero_weight",
 )
 
 
@@ -83,4 +86,13 @@ def _flat(r: Any) -> dict[str, Any]:
         "n_set_aside": r.n_set_aside,
         "plain_estimate": r.plain_estimate,
         "scheme": r.scheme,
+        **_weights(r),
     }
+
+
+def _weights(r: Any) -> dict[str, Any]:
+    """Columns that only weighted results have."""
+    if r.weights is None:
+        return {}
+    names = ("weights", "n_unweighted", "n_zero_weight", "n_effective")
+    return {name: getattr(r, name) for name in names}

@@ -102,6 +102,8 @@ def _left_out(results: Results) -> list[str]:
             ("null", sum(r.n_null for r in mine)),
             ("NaN", sum(r.n_nan for r in mine)),
             ("infinite", sum(r.n_inf for r in mine)),
+            ("without a weight", sum(r.n_unweighted for r in mine)),
+            ("of weight zero", sum(r.n_zero_weight for r in mine)),
         )
         found = ", ".join(f"{total:,} {what}" for what, total in totals if total)
         if found:
