@@ -10,13 +10,14 @@ from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
 from distmom.numerics.moments import merge
 from distmom.numerics.random import stream_key
-from distmom.numerics.sample import leaf_sample
+from distmom.numerics.sample import LeafSampler
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworTree
 from distmom.numerics.swor_leaf import swor_leaf_moments
 from distmom.numerics.weighted import is_plain
 from distmom.numerics.weighted_cells import WeightedCells
-from distmom.numerics.weighted_leaf import weighted_leaf_moments, weighted_stored_moments
+from distmom.numerics.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted_stored import weighted_stored_moments
 
 
 def compile_kernels() -> None:
@@ -32,8 +33,8 @@ def compile_kernels() -> None:
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
-            leaf_sample(key, 0, n, mask, 64, np.inf, compiled=True)
-            leaf_sample(key, 0, n, mask, n, np.inf, compiled=True)
+            sample = LeafSampler(64, compiled=True)
+            sample.offer(key, 0, x, mask)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
             cells.add(
@@ -53,6 +54,8 @@ def compile_kernels() -> None:
                 size = 1 if groups is None else 3
                 swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
     merge(blocks, blocks, compiled=True)
+    rows = sample.result()
+    rows.merge(rows, compiled=True)
     with_total(stored, compiled=True)
     with_total(weighted.merge(weighted, compiled=True), compiled=True)
 

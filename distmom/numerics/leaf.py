@@ -7,7 +7,8 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,15 @@ SHIFT_PROBES = 31
 LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
 
 Floats = NDArray[np.float64]
+_NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import leaf_compiled
+
+    return leaf_compiled
 
 
 def leaf_moments(
@@ -59,19 +69,32 @@ def leaf_moments(
     -----
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
     """
+    if compiled:
+        return _compiled_moments(x, gone, first_row, key, table)
     shift = middle_value(x, gone)
-    moments, better = _shifted(x, gone, first_row, key, table, shift, compiled)
-    if better is not None:
-        moments, _ = _shifted(x, gone, first_row, key, table, better, compiled)
-    return moments
+    moments, lost = _shifted(x, gone, first_row, key, table, shift)
+    better = _amid(moments.at(slice(-1)), shift) if lost else shift
+    return moments if better == shift else _shifted(x, gone, first_row, key, table, better)[0]
+
+
+def _compiled_moments(
+    x: Floats, gone: NDArray[np.bool_] | None, first_row: int, key: np.uint64, table: LabelTable
+) -> Moments:
+    n = table.n_blocks + 1
+    out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
+    rows = (x, _NONE if gone is None else gone, first_row, key, table.inverse, table.forward)
+    lost, shift, _ = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+    if lost:
+        better = _amid(out.at(slice(-1)), shift)
+        if better != shift:
+            _kernels().leaf_about(*rows, better, LOST_BITS, *out)
+    return out
 
 
 def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     """Whether no value is infinite or NaN."""
     if compiled:
-        from distmom.numerics.leaf_compiled import count_strange
-
-        return int(count_strange(x.view(np.uint64))) == 0
+        return int(_kernels().count_strange(x.view(np.uint64))) == 0
     return bool(np.isfinite(x).all())
 
 
@@ -85,26 +108,24 @@ def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
         good &= ~gone[places]
     probes = np.sort(probes[good])
     if probes.size:
-        return float(probes[(probes.size - 1) // 2])
+        return float(probes[(probes.size - 1) // 2]) + 0.0  # so that no zero has a sign, which no sort minds
     usable = np.isfinite(x) if gone is None else np.isfinite(x) & ~gone
     first = int(np.argmax(usable)) if n else 0
-    return float(x[first]) if n and usable[first] else 0.0
+    return float(x[first]) + 0.0 if n and usable[first] else 0.0
 
 
-def _better_shift(moments: Moments, shift: float) -> float | None:
-    """A value amid the block means, if some block has lost its second moment's digits, else None."""
+def _has_lost(moments: Moments, shift: float) -> bool:
+    """Whether some block has lost its second moment's digits."""
     count, mean, m2 = moments
     with np.errstate(over="ignore", invalid="ignore"):
         raw = count * np.square(mean - shift)
-        lost = (raw > LOST_BITS * m2) & (count > 1)
-    return _amid(moments, shift) if lost.any() else None
+        return bool(((raw > LOST_BITS * m2) & (count > 1)).any())
 
 
-def _amid(moments: Moments, shift: float) -> float | None:
-    """The lower median of the finite block means, unless that is the shift already."""
-    count, mean, _ = moments
-    better = float(lower_median(mean[(count > 0) & np.isfinite(mean)]))
-    return better if better != shift else None
+def _amid(moments: Moments, shift: float) -> float:
+    """The lower median of the finite block means; `shift` if there is none."""
+    finite = moments.mean[(moments.count > 0) & np.isfinite(moments.mean)]
+    return float(lower_median(finite)) if finite.size else shift
 
 
 def _shifted(
@@ -114,17 +135,9 @@ def _shifted(
     key: np.uint64,
     table: LabelTable,
     shift: float,
-    compiled: bool,
-) -> tuple[Moments, float | None]:
-    """Moments from sums about `shift`, and a better shift where that one lost digits."""
+) -> tuple[Moments, bool]:
+    """Moments from sums about `shift`, and whether some block has lost digits."""
     k = table.n_blocks
-    if compiled:
-        from distmom.numerics.leaf_compiled import leaf_blocks
-
-        out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
-        none = gone if gone is not None else np.empty(0, np.bool_)
-        lost, _ = leaf_blocks(x, none, first_row, key, table.inverse, table.forward, shift, LOST_BITS, *out)
-        return out, _amid(out.at(slice(k)), shift) if lost else None
     s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
     about = shift
     if gone is not None:  # a missing value adds exactly nothing, and is counted out of its block
@@ -135,7 +148,7 @@ def _shifted(
         missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
     blocks = from_sums(runs - missing, s1, s2, shift)
-    return with_total(blocks), _better_shift(blocks, shift)
+    return with_total(blocks), _has_lost(blocks, shift)
 
 
 State = TypeVar("State", bound=BlockState)
@@ -146,7 +159,7 @@ def with_total(blocks: State, *, compiled: bool = False) -> State:
     return blocks.joined(blocks.total(compiled=compiled).at((..., None)))
 
 
-def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float) -> Moments:
+def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
     """Moments from sums of ``x - shift`` and of its square."""
     n = np.maximum(count, 1).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):

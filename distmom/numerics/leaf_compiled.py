@@ -15,49 +15,115 @@ from distmom.numerics.moments_compiled import total_row
 U = np.uint64
 
 
-@njit
-def add_runs(x, first_row, key, inverse, shift, s1, s2, missing):
-    """Add ``x - shift`` and its square to the blocks; return the number of runs met, and a number to ignore.
+RUNS_TOGETHER = 4
 
-    Block k then has ``runs - missing[k]`` rows. The inner loop gathers one row for each block, so that the
-    additions are independent lanes: no reassociation is needed for speed, and every processor gives the same
-    bits. The order of the gathered rows defeats the processor's prefetching, so each run is first touched in
-    the order of memory, one value a cache line: that halves the time. (The sum of these values is handed on
-    so that no compiler finds it useless.)
-    """
+
+@njit
+def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
+    """Add some rows of one run, from place `first` of it on, one by one; they are no run for `missing`."""
     k_blocks = s1.size
-    touched = 0.0
+    choice, rotation = run_choice(run, key, k_blocks)
+    blocks = forward[choice]
+    for j in range(x.size):
+        if gone.size > 0 and gone[j]:
+            continue
+        block = np.int64(blocks[first + j]) - rotation
+        block = block + k_blocks if block < 0 else block
+        d = x[j] - shift
+        s1[block] += d
+        s2[block] += d * d
+        missing[block] -= 1
+
+
+@njit
+def gather(x, gone, run, key, inverse, forward, shift, rows, missing):
+    """The rows of a whole run in order of their blocks; `shift` in place of those that are gone."""
+    k_blocks = x.size
+    choice, rotation = run_choice(run, key, k_blocks)
+    places = inverse[choice][rotation : rotation + k_blocks]
+    for k in range(k_blocks):
+        rows[k] = x[places[k]]
+    if gone.size > 0:
+        blocks = forward[choice]
+        for j in range(k_blocks):
+            if gone[j]:
+                block = np.int64(blocks[j]) - rotation
+                block = block + k_blocks if block < 0 else block
+                rows[block] = shift
+                missing[block] += 1
+
+
+@njit
+def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
+    """Add ``x - shift`` and its square to the blocks; return the number of whole runs, and one to ignore.
+
+    Block k then has ``runs - missing[k]`` rows. Each run is gathered into the order of the blocks first, so
+    that the additions are independent lanes over contiguous memory: no reassociation is needed for speed, and
+    every processor gives the same bits. Sums of four runs are taken at a time, which saves loads and stores.
+
+    The order of the gathered rows defeats the processor's prefetching, so they are first touched in the order
+    of memory, one value a cache line. (The sum of these values is handed on so that no compiler finds it
+    useless.)
+    """
+    k = s1.size
     n = x.size
-    i = 0
-    run = first_row // k_blocks
-    offset = first_row - run * k_blocks
+    none = gone.size == 0
+    run = first_row // k
+    i = min(n, (run + 1) * k - first_row) if first_row > run * k else 0
+    add_part(x[:i], gone[:i], first_row - run * k, run, key, forward, shift, s1, s2, missing)
+    run += i > 0
+    rows = np.empty((RUNS_TOGETHER, k))
+    touched = 0.0
     runs = 0
-    while i < n:
-        choice, rotation = run_choice(run, key, k_blocks)
-        places = inverse[choice]
-        m = min(k_blocks - offset, n - i)
-        runs += 1
-        if m == k_blocks:
-            rows = x[i : i + k_blocks]
-            for j in range(0, k_blocks, 8):
-                touched += rows[j]
-            for k in range(k_blocks):
-                d = rows[places[rotation + k]] - shift
-                s1[k] += d
-                s2[k] += d * d
+    while n - i >= k:
+        m = min(RUNS_TOGETHER, (n - i) // k)
+        for j in range(i, i + m * k, 8):
+            touched += x[j]
+        for r in range(m):
+            start = i + r * k
+            hidden = gone[:0] if none else gone[start : start + k]
+            gather(x[start : start + k], hidden, run + r, key, inverse, forward, shift, rows[r], missing)
+        if m == RUNS_TOGETHER:
+            add_four(rows[0], rows[1], rows[2], rows[3], shift, s1, s2)
         else:
-            for k in range(k_blocks):
-                p = np.int64(places[rotation + k]) - offset
-                if p < 0 or p >= m:
-                    missing[k] += 1
-                else:
-                    d = x[i + p] - shift
-                    s1[k] += d
-                    s2[k] += d * d
-        i += m
-        offset = 0
-        run += 1
+            for r in range(m):
+                add_one(rows[r], shift, s1, s2)
+        i += m * k
+        run += m
+        runs += m
+    add_part(x[i:], gone[i:], 0, run, key, forward, shift, s1, s2, missing)
     return runs, touched
+
+
+@njit
+def add_one(row, shift, s1, s2):
+    """Add one value to each block."""
+    for k in range(s1.size):
+        d = row[k] - shift
+        s1[k] += d
+        s2[k] += d * d
+
+
+@njit
+def add_four(row0, row1, row2, row3, shift, s1, s2):
+    """Add four values to each block, one after the other."""
+    for k in range(s1.size):
+        a = s1[k]
+        b = s2[k]
+        d = row0[k] - shift
+        a += d
+        b += d * d
+        d = row1[k] - shift
+        a += d
+        b += d * d
+        d = row2[k] - shift
+        a += d
+        b += d * d
+        d = row3[k] - shift
+        a += d
+        b += d * d
+        s1[k] = a
+        s2[k] = b
 
 
 @njit
@@ -94,48 +160,32 @@ def count_strange(bits):
 
 
 @njit
-def add_lanes(x, shift, s1, s2):
-    """Add ``x - shift`` and its square: value i to lane i modulo the number of lanes."""
-    lanes = s1.size
-    whole = x.size - x.size % lanes
-    for i in range(0, whole, lanes):
-        row = x[i : i + lanes]
-        for j in range(lanes):
-            d = row[j] - shift
-            s1[j] += d
-            s2[j] += d * d
-    for j in range(x.size - whole):
-        d = x[whole + j] - shift
-        s1[j] += d
-        s2[j] += d * d
-
-
-@njit
-def take_out(x, gone, first_row, key, forward, shift, out, missing):
-    """``x - shift`` into `out`, 0 where a row is gone; such rows are counted as missing from their blocks."""
-    k_blocks = missing.size
+def middle_value(x, gone, n_probes):
+    """Twin of `leaf.middle_value`."""
     n = x.size
-    i = 0
-    run = first_row // k_blocks
-    offset = first_row - run * k_blocks
-    while i < n:
-        choice, rotation = run_choice(run, key, k_blocks)
-        blocks = forward[choice]
-        m = min(k_blocks - offset, n - i)
-        for j in range(m):
-            out[i + j] = 0.0 if gone[i + j] else x[i + j] - shift
-        for j in range(m):
-            if gone[i + j]:
-                block = np.int64(blocks[offset + j]) - rotation
-                missing[block + k_blocks if block < 0 else block] += 1
-        i += m
-        offset = 0
-        run += 1
+    probes = np.empty(n_probes)
+    found = 0
+    for p in range(min(n, n_probes)):
+        place = p * n // n_probes if n > n_probes else p
+        value = x[place]
+        if math.isfinite(value) and not (gone.size > 0 and gone[place]):
+            j = found  # insertion sort: there are few
+            while j > 0 and probes[j - 1] > value:
+                probes[j] = probes[j - 1]
+                j -= 1
+            probes[j] = value
+            found += 1
+    if found:
+        return probes[(found - 1) // 2] + 0.0
+    for i in range(n):
+        if math.isfinite(x[i]) and not (gone.size > 0 and gone[i]):
+            return x[i] + 0.0
+    return 0.0
 
 
 @njit
-def leaf_blocks(x, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
-    """Moments of the blocks of a leaf, and last of all its rows.
+def leaf_about(x, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
+    """Moments of the blocks of a leaf, and last of all its rows, from sums about `shift`.
 
     Returns whether some block has lost its digits, and a number to ignore.
     """
@@ -146,65 +196,15 @@ def leaf_blocks(x, gone, first_row, key, inverse, forward, shift, lost_bits, cou
     missing[:] = 0
     s1[:] = 0.0
     s2[:] = 0.0
-    if gone.size > 0:
-        out = np.empty(x.size)
-        take_out(x, gone, first_row, key, forward, shift, out, missing)
-        runs, touched = add_runs(out, first_row, key, inverse, 0.0, s1, s2, missing)
-    else:
-        runs, touched = add_runs(x, first_row, key, inverse, shift, s1, s2, missing)
+    runs, touched = add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing)
     lost = finish(runs, shift, lost_bits, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost, touched
 
 
 @njit
-def median_of_probes(x, n_probes):
-    """Lower median of the finite values among spread places, else the first finite value, else 0."""
-    n = x.size
-    probes = np.empty(n_probes)
-    found = 0
-    for p in range(min(n, n_probes)):
-        value = x[p * n // n_probes if n > n_probes else p]
-        if math.isfinite(value):
-            j = found  # insertion sort: there are few
-            while j > 0 and probes[j - 1] > value:
-                probes[j] = probes[j - 1]
-                j -= 1
-            probes[j] = value
-            found += 1
-    if found:
-        return probes[(found - 1) // 2]
-    for i in range(n):
-        if math.isfinite(x[i]):
-            return x[i]
-    return 0.0
-
-
-@njit
-def one_block(x, n_probes, lanes, lost_bits):
-    """Mean and second moment of values, at least one; about their mean if the first shift lost digits."""
-    n = float(x.size)
-    shift = median_of_probes(x, n_probes)
-    mean = 0.0
-    q = 0.0
-    for attempt in range(2):
-        s1 = np.zeros(lanes)
-        s2 = np.zeros(lanes)
-        add_lanes(x, shift, s1, s2)
-        sum1 = s1[0]
-        sum2 = s2[0]
-        for j in range(1, lanes):
-            sum1 += s1[j]
-            sum2 += s2[j]
-        away = sum1 / n
-        q = sum2 - sum1 * away
-        if q < 0.0:
-            q = 0.0
-        mean = away + shift
-        if not math.isfinite(mean):
-            q = math.nan
-        distance = mean - shift
-        if attempt == 1 or not n * (distance * distance) > lost_bits * q:
-            break
-        shift = mean
-    return mean, q
+def leaf_blocks(x, gone, first_row, key, inverse, forward, n_probes, lost_bits, count, mean, m2):
+    """The same about a value from the middle of the leaf; returns that value, too."""
+    shift = middle_value(x, gone, n_probes)
+    lost, touched = leaf_about(x, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2)
+    return lost, shift, touched

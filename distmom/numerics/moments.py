@@ -9,6 +9,7 @@ have been met) and the second moment is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,14 @@ class Moments(NamedTuple):
         return self.count.nbytes + self.mean.nbytes + self.m2.nbytes
 
 
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import moments_compiled
+
+    return moments_compiled
+
+
 def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     """Moments of the union of two disjoint sets of rows, block by block.
 
@@ -98,12 +107,9 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
         New arrays; the inputs are left as they are.
     """
     if compiled:
-        from distmom.numerics.moments_compiled import merge_flat
-
-        out = Moments.empty(
-            *left.count.shape
-        )  # C-contiguous, whatever the inputs: their flat views are filled
-        merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
+        shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
+        out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+        _kernels().merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     one = (left.count.astype(np.float64), left.mean, left.m2)
     other = (right.count.astype(np.float64), right.mean, right.m2)
@@ -144,11 +150,9 @@ def total(moments: Moments, *, compiled: bool = False) -> Moments:
     if shape[-1] == 0:
         return Moments.empty(*shape[:-1])
     if compiled:
-        from distmom.numerics.moments_compiled import total_rows
-
         out = Moments.empty(*shape[:-1])
         rows = moments.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-        total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+        _kernels().total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
         return out
     _, mean, m2 = pooled(moments.count.astype(np.float64), moments.mean, moments.m2)
     return Moments(moments.count.sum(axis=-1), mean, m2)

@@ -9,7 +9,8 @@ the rows they belong to are drawn without replacement, which costs nothing for r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,15 @@ from distmom.numerics.labels import GOLDEN, mix
 from distmom.numerics.loader import log
 
 Floats = NDArray[np.float64]
+_NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import sample_compiled
+
+    return sample_compiled
 
 
 class RowSample(NamedTuple):
@@ -38,12 +48,46 @@ class RowSample(NamedTuple):
         """A change of shape of both arrays; its second argument is what stands for no row."""
         return RowSample(change(self.keys, np.inf), change(self.values, np.nan))
 
-    def merge(self, other: RowSample) -> RowSample:
+    def merge(self, other: RowSample, *, compiled: bool = False) -> RowSample:
         """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
+        if compiled:
+            out = RowSample(np.empty(self.keys.shape), np.empty(self.keys.shape))
+            _kernels().merge_samples(*self, *other, *out)
+            return out
         keys = np.concatenate([self.keys, other.keys], axis=1)
         values = np.concatenate([self.values, other.values], axis=1)
         order = np.argsort(keys, axis=1, kind="stable")[:, : self.keys.shape[1]]
         return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
+
+
+class LeafSampler:
+    """Collects the row sample of one column, leaf by leaf.
+
+    Parameters
+    ----------
+    size : int
+        Most rows to take.
+    compiled : bool
+        Use the compiled twin (same sample).
+    """
+
+    def __init__(self, size: int, *, compiled: bool = False) -> None:
+        self._compiled = compiled
+        self._sample = RowSample.empty(1, size)
+
+    def offer(self, key: np.uint64, leaf: int, x: Floats, gone: NDArray[np.bool_] | None) -> None:
+        """Offer the rows of a leaf of the file with this key; those that are `gone` do not count."""
+        keys, values = self._sample
+        if self._compiled:
+            _kernels().offer_leaf(key, leaf, x, _NONE if gone is None else gone, keys[0], values[0])
+            return
+        fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[0, -1]))
+        if fresh.size:
+            self._sample = self._sample.merge(RowSample(fresh[None], x[rows][None]))
+
+    def result(self) -> RowSample:
+        """The sample of all rows offered."""
+        return self._sample
 
 
 def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
@@ -61,8 +105,6 @@ def leaf_sample(
     gone: NDArray[np.bool_] | None,
     size: int,
     below: float,
-    *,
-    compiled: bool = False,
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Keys and places of the sampled rows of one leaf.
 
@@ -81,8 +123,6 @@ def leaf_sample(
     below : float
         Keys above this bound are not needed (the largest key of a full sample, else infinity). It only saves
         work: keys below it are the same for any bound.
-    compiled : bool
-        Use the compiled twin (same sample).
 
     Returns
     -------
@@ -94,13 +134,7 @@ def leaf_sample(
     n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
     if n_used <= size:
         rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
-        if compiled:
-            from distmom.numerics.sample_compiled import row_keys
-
-            keys = np.empty(rows.size)
-            row_keys(key, 2 * leaf, rows, keys)
-        else:
-            keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+        keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         few = int(np.searchsorted(keys, below, side="right"))
@@ -108,17 +142,6 @@ def leaf_sample(
     used, pool = None, n_rows
     if gone is not None and 2 * n_used < n_rows:  # too many rejections: draw among the used rows instead
         used, pool, gone = np.flatnonzero(~gone), n_used, None
-    if compiled:
-        from distmom.numerics import sample_compiled
-
-        keys = np.empty(size)
-        keys = keys[: sample_compiled.spacings(key, 2 * leaf, n_used, below, keys)]
-        rows, seen = np.empty(keys.size, np.int64), np.zeros(n_rows // 64 + 1, np.uint64)
-        listed = np.empty(0, np.int64) if used is None else used
-        rejected = np.empty(0, np.bool_) if gone is None else gone
-        if keys.size:
-            sample_compiled.distinct_rows(key, 2 * leaf + 1, pool, listed, rejected, seen, rows)
-        return keys, rows
     keys = _spacings(key, 2 * leaf, n_used, size, below)
     return keys, _distinct_rows(key, 2 * leaf + 1, pool, used, gone, keys.size)
 

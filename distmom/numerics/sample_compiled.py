@@ -1,8 +1,10 @@
-"""Compiled row samples of a leaf; the NumPy twin with the same sample is in ``sample.py``."""
+"""Compiled row samples; the NumPy twins with the same samples are in ``sample.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -22,14 +24,6 @@ def _uniform(start, index):
 @inline
 def _start(key, stream):
     return mix(U(stream) * U(0x9E3779B97F4A7C15) + key)
-
-
-@njit
-def row_keys(key, stream, rows, keys):
-    """Independent exponential keys of the given rows of a leaf, into `keys`."""
-    start = _start(key, stream)
-    for i in range(rows.size):
-        keys[i] = -log(_uniform(start, rows[i]))
 
 
 @njit
@@ -71,3 +65,81 @@ def distinct_rows(key, stream, pool, used, gone, seen, rows):
         seen[word] |= bit
         rows[found] = row
         found += 1
+
+
+@njit
+def merge_line(keys_a, values_a, keys_b, values_b, keys, values):
+    """Merge two ascending lists; the output may be shorter, or longer: then padded. Ties: the first list."""
+    a = 0
+    b = 0
+    for i in range(keys.size):
+        if a < keys_a.size and (b == keys_b.size or keys_a[a] <= keys_b[b]):
+            keys[i] = keys_a[a]
+            values[i] = values_a[a]
+            a += 1
+        elif b < keys_b.size:
+            keys[i] = keys_b[b]
+            values[i] = values_b[b]
+            b += 1
+        else:
+            keys[i] = math.inf
+            values[i] = math.nan
+
+
+@njit
+def merge_samples(keys_a, values_a, keys_b, values_b, keys, values):
+    """Merge the samples of all groups."""
+    for g in range(keys.shape[0]):
+        merge_line(keys_a[g], values_a[g], keys_b[g], values_b[g], keys[g], values[g])
+
+
+@njit
+def insert_rows(key, stream, x, gone, keys, values):
+    """Put a leaf's rows into the sample one by one, each with a key of its own: for few rows."""
+    start = _start(key, stream)
+    last = keys.size - 1
+    for row in range(x.size):
+        if gone.size > 0 and gone[row]:
+            continue
+        fresh = -log(_uniform(start, row))
+        if not fresh < keys[last]:
+            continue
+        i = last
+        while i > 0 and keys[i - 1] > fresh:
+            keys[i] = keys[i - 1]
+            values[i] = values[i - 1]
+            i -= 1
+        keys[i] = fresh
+        values[i] = x[row]
+
+
+@njit
+def offer_leaf(key, leaf, x, gone, keys, values):
+    """Merge the sample of one leaf into `keys` and `values`; `gone` of size 0 means that all rows count."""
+    n_used = x.size
+    for i in range(gone.size):
+        n_used -= gone[i]
+    if n_used <= keys.size:
+        insert_rows(key, 2 * leaf, x, gone, keys, values)
+        return
+    fresh = np.empty(keys.size)
+    n_fresh = spacings(key, 2 * leaf, n_used, keys[keys.size - 1], fresh)
+    if n_fresh == 0:
+        return
+    pool = x.size
+    used = np.empty(0, np.int64)
+    if 2 * n_used < x.size:  # too many rejections: draw among the used rows instead
+        used = np.empty(n_used, np.int64)
+        pool = 0
+        for row in range(x.size):
+            if not gone[row]:
+                used[pool] = row
+                pool += 1
+    rows = np.empty(n_fresh, np.int64)
+    distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(x.size // 64 + 1, np.uint64), rows)
+    drawn = np.empty(n_fresh)
+    for i in range(n_fresh):
+        drawn[i] = x[rows[i]]
+    old_keys = keys.copy()
+    old_values = values.copy()
+    merge_line(old_keys, old_values, fresh[:n_fresh], drawn, keys, values)

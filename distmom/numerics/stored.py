@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LOST_BITS, SHIFT_PROBES, from_sums, middle_value
+from distmom.numerics.leaf import SHIFT_PROBES, from_sums, middle_value, with_total
 from distmom.numerics.moments import Moments
 
 LANES = 64
+"""Sums are taken in so many lanes, value i of a block in lane i modulo their number; then lane by lane."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import stored_compiled
+
+    return stored_compiled
 
 
 def stored_moments(
-    x: NDArray[np.float64],
+    x: Floats,
     gone: NDArray[np.bool_] | None,
     first: int,
-    edges: NDArray[np.int64],
+    edges: Ints,
     *,
     compiled: bool = False,
 ) -> Moments:
@@ -39,63 +53,54 @@ def stored_moments(
     Returns
     -------
     Moments
-        Of shape (n_blocks,); blocks without rows in this leaf are empty.
+        Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
     """
-    out = Moments.empty(edges.size - 1)
-    for k, rows in pieces(x.size, first, edges):
-        values = x[rows] if gone is None else x[rows][~gone[rows]]
-        if values.size == 0:
-            continue
-        out.count[k] = values.size
-        out.mean[k], out.m2[k] = _one_block(values, compiled)
-    return out
-
-
-def pieces(n_rows: int, first: int, edges: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
-    """The blocks that some of the rows ``first … first + n_rows - 1`` of a lake lie in, and which rows."""
-    if n_rows == 0:
-        return
-    low = int(np.searchsorted(edges, first, side="right")) - 1
-    high = int(np.searchsorted(edges, first + n_rows, side="left"))
-    for k in range(low, high):
-        yield k, slice(max(int(edges[k]) - first, 0), min(int(edges[k + 1]) - first, n_rows))
-
-
-def _one_block(values: NDArray[np.float64], compiled: bool) -> tuple[float, float]:
-    """Mean and second moment of values, at least one; about their mean if the first shift lost digits."""
     if compiled:
-        from distmom.numerics.leaf_compiled import one_block
+        both = Moments.empty(edges.size)
+        _kernels().stored_blocks(x, _NONE if gone is None else gone, first, edges, *both)
+        return both
+    places = np.clip(edges - first, 0, x.size)
+    if gone is not None:
+        places = np.concatenate([[0], np.cumsum(~gone)])[places]
+        x = x[~gone]
+    out = Moments.empty(edges.size - 1)
+    some = np.flatnonzero(np.diff(places))
+    if some.size:
+        blocks = _blocks(x, places[some], places[some + 1])
+        for all_blocks, those_with_rows in zip(out, blocks, strict=True):
+            all_blocks[some] = those_with_rows
+    return with_total(out)
 
-        mean, m2 = one_block(values, SHIFT_PROBES, LANES, LOST_BITS)
-        return mean, m2
-    shift = middle_value(values, None)
-    block = _about(values, shift)
+
+def _blocks(x: Floats, begin: Ints, end: Ints) -> Moments:
+    """Moments of the rows ``begin[k] … end[k] - 1``, at least one.
+
+    The shift is one of the values: so their second moment about it is at most n + 1 times that about the
+    mean, and of its 53 bits no more than the 17 of n are lost.
+    """
+    shift = _middle_values(x, begin, end)
+    n = end - begin
+    place = np.arange(-(-int(n.max()) // LANES) * LANES)  # the rows laid out in lanes, padded with zeros
+    inside = place < n[:, None]
     with np.errstate(invalid="ignore", over="ignore"):
-        lost = values.size * np.square(block.mean[0] - shift) > LOST_BITS * block.m2[0]
-    if lost:
-        block = _about(values, float(block.mean[0]))
-    return float(block.mean[0]), float(block.m2[0])
+        d = x[np.where(inside, begin[:, None] + place, 0)] - shift[:, None]
+        lanes = np.where(inside, d, 0.0).reshape(n.size, -1, LANES)
+        # a sum over an axis that is not the last adds in order
+        s1 = np.cumsum(lanes.sum(axis=1), axis=1)[:, -1]
+        s2 = np.cumsum((lanes * lanes).sum(axis=1), axis=1)[:, -1]
+        return from_sums(n, s1, s2, shift)
 
 
-def _about(values: NDArray[np.float64], shift: float) -> Moments:
-    """Moments, of shape (1,), from sums about a shift."""
-    s1, s2 = np.zeros(LANES), np.zeros(LANES)
-    _add_lanes(values, shift, s1, s2)
-    with np.errstate(invalid="ignore", over="ignore"):
-        sum1, sum2 = np.cumsum(s1)[-1:], np.cumsum(s2)[-1:]
-        return from_sums(np.array([values.size]), sum1, sum2, shift)
-
-
-def _add_lanes(
-    values: NDArray[np.float64], shift: float, s1: NDArray[np.float64], s2: NDArray[np.float64]
-) -> None:
-    """NumPy twin of `leaf_compiled.add_lanes`: a sum over the first axis adds row by row."""
-    whole = values.size - values.size % LANES
-    with np.errstate(invalid="ignore", over="ignore"):
-        d = values - shift
-        rows = d[:whole].reshape(-1, LANES)
-        s1 += rows.sum(axis=0)
-        s2 += (rows * rows).sum(axis=0)
-        rest = d[whole:]
-        s1[: rest.size] += rest
-        s2[: rest.size] += rest * rest
+def _middle_values(x: Floats, begin: Ints, end: Ints) -> Floats:
+    """`middle_value` of each block."""
+    n = (end - begin)[:, None]
+    probe = np.arange(SHIFT_PROBES)
+    places = np.where(n > SHIFT_PROBES, probe * n // SHIFT_PROBES, probe)
+    probes = x[begin[:, None] + np.minimum(places, n - 1)]
+    probes[~np.isfinite(probes) | (places >= n)] = np.inf
+    found = np.count_nonzero(np.isfinite(probes), axis=1)
+    probes.sort(axis=1)
+    middle: Floats = probes[np.arange(n.size), np.maximum(found - 1, 0) // 2] + 0.0
+    for k in np.flatnonzero(found == 0):
+        middle[k] = middle_value(x[begin[k] : end[k]], None)
+    return middle

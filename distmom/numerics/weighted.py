@@ -14,11 +14,13 @@ number here has the bits of its counterpart in ``moments.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.leaf import LOST_BITS
 from distmom.numerics.moments import pooled, union
 
 Floats = NDArray[np.float64]
@@ -26,6 +28,14 @@ Floats = NDArray[np.float64]
 SMALLEST, LARGEST = 2.0**-200, 2.0**200
 LEAST_EFFECTIVE = 2.0
 """Below two effective rows, as with a single row, the divisor n - 1 of a variance says nothing."""
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import weighted_compiled
+
+    return weighted_compiled
 
 
 class WeightedMoments(NamedTuple):
@@ -83,10 +93,9 @@ class WeightedMoments(NamedTuple):
         The order fixes the last bit. `compiled` takes the compiled twin (same bits).
         """
         if compiled:
-            from distmom.numerics.weighted_compiled import merge_flat
-
-            out = WeightedMoments.empty(*self.count.shape)
-            merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
+            shape = self.count.shape
+            out = WeightedMoments(np.empty(shape, np.int64), *(np.empty(shape) for _ in range(5)))
+            _kernels().merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
             return out
         nothing = np.zeros(self.count.shape)
         mean, _ = union(self.weight, self.mean, nothing, other.weight, other.mean, nothing)
@@ -106,11 +115,9 @@ class WeightedMoments(NamedTuple):
         if shape[-1] == 0:
             return WeightedMoments.empty(*shape[:-1])
         if compiled:
-            from distmom.numerics.weighted_compiled import total_rows
-
             out = WeightedMoments.empty(*shape[:-1])
             rows = self.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-            total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+            _kernels().total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
             return out
         weight, mean, _ = pooled(self.weight, self.mean, np.zeros(shape))
         return WeightedMoments(
@@ -173,6 +180,13 @@ def from_sums(count: NDArray[np.int64], sums: Floats, shift: float) -> WeightedM
     return WeightedMoments(count.astype(np.int64, copy=False), weight, mean, weight2, mean2, m2)
 
 
+def has_lost(moments: WeightedMoments, shift: float) -> NDArray[np.bool_]:
+    """Blocks whose second moment has lost its digits: the raw one is much larger than the centred one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        raw = moments.weight2 * np.square(moments.mean2 - shift)
+        return np.asarray((raw > LOST_BITS * moments.m2) & (moments.count > 1))
+
+
 def frozen(array: Floats) -> Floats:
     """A read-only view: columns come as either kind, and each would have compiled kernels of its own."""
     view = array.view()
@@ -183,7 +197,5 @@ def frozen(array: Floats) -> Floats:
 def is_plain(w: Floats, *, compiled: bool = False) -> bool:
     """Whether every weight lies between `SMALLEST` and `LARGEST`: nothing to count, drop or refuse."""
     if compiled:
-        from distmom.numerics.weighted_compiled import count_odd
-
-        return int(count_odd(frozen(w))) == 0
+        return int(_kernels().count_odd(frozen(w))) == 0
     return bool(((w >= SMALLEST) & (w <= LARGEST)).all())

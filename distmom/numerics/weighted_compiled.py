@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import math
+
 from distmom.numerics._jit import njit
+from distmom.numerics.leaf import LOST_BITS
 from distmom.numerics.moments_compiled import merge_cell, total_row
 from distmom.numerics.weighted import LARGEST, SMALLEST
 
@@ -36,6 +39,27 @@ def total_rows(count, weight, mean, weight2, mean2, m2, n, w, whole, v, whole2, 
         n[g], w[g], whole[g], v[g], whole2[g], squares[g] = total_weighted_row(
             count[g], weight[g], mean[g], weight2[g], mean2[g], m2[g]
         )
+
+
+@njit
+def finish_block(rows, s, shift):
+    """Weighted moments of a block from its five sums."""
+    if rows == 0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    mean = s[1] / s[0] + shift
+    away = s[3] / s[2]
+    q = s[4] - s[3] * away
+    if q < 0.0:
+        q = 0.0
+    mean2 = away + shift
+    return s[0], mean, s[2], mean2, q if math.isfinite(mean2) else math.nan
+
+
+@njit
+def lost_digits(rows, weight2, mean2, m2, shift):
+    """Twin of `weighted.has_lost` for one block."""
+    distance = mean2 - shift
+    return rows > 1 and weight2 * (distance * distance) > LOST_BITS * m2
 
 
 @njit

@@ -1,22 +1,33 @@
 """Weighted block moments of one leaf; see ``leaf.py`` for leaves and ``weighted.py`` for the moments.
 
-Per block five sums are taken: w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift. A row that does not count
-enters with w = 0, and then with d = 0 whatever its value.
+Per block five sums are taken: of w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift. A row that does not
+count enters with w = 0, and then with w d = 0 whatever its value.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.labels import LabelTable, run_choices
-from distmom.numerics.leaf import LOST_BITS, SHIFT_PROBES, add_in_order, middle_value, with_total
+from distmom.numerics.leaf import SHIFT_PROBES, add_in_order, middle_value, with_total
 from distmom.numerics.median import lower_median
-from distmom.numerics.stored import LANES, pieces
-from distmom.numerics.weighted import WeightedMoments, from_sums, frozen
+from distmom.numerics.weighted import WeightedMoments, from_sums, frozen, has_lost
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
+_NONE = np.empty(0, np.bool_)
+
+
+@cache
+def _kernels() -> Any:
+    """The compiled twins, imported on first use."""
+    from distmom.numerics import weighted_leaf_compiled
+
+    return weighted_leaf_compiled
 
 
 def weighted_leaf_moments(
@@ -51,132 +62,64 @@ def weighted_leaf_moments(
     -----
     One pass; two where the first shift turns out far from the leaf's values. State: six numbers a block.
     """
+    if compiled:
+        return _compiled_moments(x, w, gone, first_row, key, table)
     shift = middle_value(x, gone)
-    moments, lost = _shifted(x, w, gone, first_row, key, table, shift, compiled)
-    if lost:
-        blocks = moments.at(slice(-1))
-        better = float(lower_median(blocks.mean2[(blocks.count > 0) & np.isfinite(blocks.mean2)]))
+    rows = (x, w, gone, first_row, key, table)
+    moments = _about(*rows, shift)
+    if has_lost(moments.at(slice(-1)), shift).any():
+        better = _amid(moments, shift)
         if better != shift:
-            moments, _ = _shifted(x, w, gone, first_row, key, table, better, compiled)
+            moments = _about(*rows, better)
     return moments
 
 
-def _shifted(
-    x: Floats,
-    w: Floats,
-    gone: Mask,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    shift: float,
-    compiled: bool,
-) -> tuple[WeightedMoments, bool]:
-    """Moments from sums about `shift`, and whether that one lost digits."""
-    if compiled:
-        from distmom.numerics.weighted_leaf_compiled import weighted_leaf_blocks
-
-        k = table.n_blocks + 1
-        out = WeightedMoments(np.empty(k, np.int64), *(np.empty(k) for _ in range(5)))
-        none = gone if gone is not None else np.empty(0, np.bool_)
-        rows = frozen(x), frozen(w), none, first_row
-        lost = weighted_leaf_blocks(*rows, key, table.inverse, shift, LOST_BITS, *out)
-        return out, bool(lost)
-    blocks = from_sums(*_sum_runs(x, w, gone, first_row, key, table, shift), shift)
-    return with_total(blocks), bool(_lost(blocks, shift).any())
-
-
-def _lost(moments: WeightedMoments, shift: float) -> NDArray[np.bool_]:
-    """Blocks whose second moment has lost its digits: the raw one is much larger than the centred one."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        raw = moments.weight2 * np.square(moments.mean2 - shift)
-        return np.asarray((raw > LOST_BITS * moments.m2) & (moments.count > 1))
-
-
-def _products(x: Floats, w: Floats, gone: Mask, shift: float) -> tuple[Floats, Floats]:
-    """The masses w and w (x - shift) of each row; both 0 where it does not count."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        u = w * (x - shift)
-    return (w, u) if gone is None else (np.where(gone, 0.0, w), np.where(gone, 0.0, u))
-
-
-def _sum_runs(
-    x: Floats,
-    w: Floats,
-    gone: Mask,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    shift: float,
-) -> tuple[NDArray[np.int64], Floats]:
-    """NumPy twin of `weighted_leaf_compiled.sum_runs`: rows missing from a run have no mass."""
-    k, n = table.n_blocks, x.size
-    sums = np.zeros((5, k))
-    if n == 0:
-        return np.zeros(k, np.int64), sums
-    first_run = first_row // k
-    n_runs = (first_row + n - 1) // k - first_run + 1
-    choice, rotation = run_choices(first_run, n_runs, key, k)
-    places = table.inverse[choice[:, None], rotation[:, None] + np.arange(k)].astype(np.int64)
-    offset = first_row - first_run * k
-    edges = (offset, n_runs * k - offset - n)
-    masses, products = (
-        np.take_along_axis(np.pad(a, edges).reshape(n_runs, k), places, 1)
-        for a in _products(x, w, gone, shift)
-    )
-    with np.errstate(invalid="ignore", over="ignore"):
-        for total, terms in zip(sums, _terms(masses, products), strict=True):
-            total[:] = add_in_order(total, terms)
-    return np.count_nonzero(masses > 0.0, axis=0), sums
-
-
-def _terms(v: Floats, u: Floats) -> tuple[Floats, ...]:
-    return v, u, v * v, v * u, u * u
-
-
-def weighted_stored_moments(
-    x: Floats,
-    w: Floats,
-    gone: Mask,
-    first: int,
-    edges: NDArray[np.int64],
-    *,
-    compiled: bool = False,
+def _compiled_moments(
+    x: Floats, w: Floats, gone: Mask, first_row: int, key: np.uint64, table: LabelTable
 ) -> WeightedMoments:
-    """Weighted moments of the contiguous blocks in one leaf; parameters as for `stored.stored_moments`."""
-    out = WeightedMoments.empty(edges.size - 1)
-    for k, rows in pieces(x.size, first, edges):
-        values, weights = x[rows], w[rows]
-        if gone is not None:
-            there = ~gone[rows]
-            values, weights = values[there], weights[there]
-        if values.size:
-            one = _one_block(values, weights, compiled)
-            for target, number in zip(out, one, strict=True):
-                target[k] = number
+    n = table.n_blocks + 1
+    out = WeightedMoments(np.empty(n, np.int64), *(np.empty(n) for _ in range(5)))
+    rows = (frozen(x), frozen(w), _NONE if gone is None else gone, first_row, key, table.inverse)
+    shift = _kernels().middle_value(rows[0], rows[2], SHIFT_PROBES)
+    if _kernels().weighted_leaf_blocks(*rows, shift, *out):
+        better = _amid(out, shift)
+        if better != shift:
+            _kernels().weighted_leaf_blocks(*rows, better, *out)
     return out
 
 
-def _one_block(values: Floats, weights: Floats, compiled: bool) -> tuple[float, ...]:
-    """Moments of weighted values, at least one; about their mean if the first shift lost digits."""
-    if compiled:
-        from distmom.numerics.weighted_leaf_compiled import one_weighted_block
-
-        rows = frozen(values), frozen(weights)
-        found: tuple[float, ...] = one_weighted_block(*rows, SHIFT_PROBES, LANES, LOST_BITS)
-        return found
-    shift = middle_value(values, None)
-    block = _about(values, weights, shift)
-    if _lost(block, shift)[0]:
-        block = _about(values, weights, float(block.mean2[0]))
-    return tuple(array[0] for array in block)
+def _amid(moments: WeightedMoments, shift: float) -> float:
+    """The lower median of the finite block means; `shift` if there is none."""
+    blocks = moments.at(slice(-1))
+    finite = blocks.mean2[(blocks.count > 0) & np.isfinite(blocks.mean2)]
+    return float(lower_median(finite)) if finite.size else shift
 
 
-def _about(values: Floats, weights: Floats, shift: float) -> WeightedMoments:
-    """Moments, of shape (1,), from sums about a shift; value i is added in lane i modulo `LANES`."""
-    sums = np.zeros((5, LANES))
-    whole = values.size - values.size % LANES
-    with np.errstate(invalid="ignore", over="ignore"):
-        for total, terms in zip(sums, _terms(weights, weights * (values - shift)), strict=True):
-            total += terms[:whole].reshape(-1, LANES).sum(axis=0)
-            total[: values.size - whole] += terms[whole:]
-        return from_sums(np.array([values.size]), np.cumsum(sums, axis=1)[:, -1:], shift)
+def _about(
+    x: Floats,
+    w: Floats,
+    gone: Mask,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
+    shift: float,
+) -> WeightedMoments:
+    """NumPy twin of `weighted_leaf_compiled.weighted_leaf_blocks`: rows missing from a run have no mass."""
+    k, n = table.n_blocks, x.size
+    sums, count = np.zeros((5, k)), np.zeros(k, np.int64)
+    if n:
+        first_run = first_row // k
+        n_runs = (first_row + n - 1) // k - first_run + 1
+        choice, rotation = run_choices(first_run, n_runs, key, k)
+        places = table.inverse[choice[:, None], rotation[:, None] + np.arange(k)].astype(np.int64)
+        offset = first_row - first_run * k
+        edges = (offset, n_runs * k - offset - n)
+        with np.errstate(invalid="ignore", over="ignore"):
+            both = w, w * (x - shift)
+            if gone is not None:
+                both = np.where(gone, 0.0, both[0]), np.where(gone, 0.0, both[1])
+            v, u = (np.take_along_axis(np.pad(a, edges).reshape(n_runs, k), places, 1) for a in both)
+            for total, terms in zip(sums, (v, u, v * v, v * u, u * u), strict=True):
+                total[:] = add_in_order(total, terms)
+        count = np.count_nonzero(v > 0.0, axis=0)
+    return with_total(from_sums(count, sums, shift))

@@ -77,8 +77,10 @@ class Census:
 
     def __init__(self, spec: BlockMeans) -> None:
         self._spec = spec
-        self.n_rows = np.zeros(0, np.int64)
-        self.counts = np.zeros((len(spec.columns) + (spec.weights is not None), 0, 3), np.int64)
+        n_groups = 0 if spec.grouped else 1
+        self.n_rows = np.zeros(n_groups, np.int64)
+        n_columns = len(spec.columns) + (spec.weights is not None)
+        self.counts = np.zeros((n_columns, n_groups, 3), np.int64)
 
     def rows(self, rows: Rows, n_groups: int) -> None:
         """Count rows that pass the filter; `n_groups` groups have been met so far."""
@@ -109,20 +111,23 @@ class Census:
         return self._with_weight(rows, w, path), w
 
     def _with_weight(self, rows: Rows, w: Floats, path: str) -> Rows:
+        """Sort out the few rows without a plain weight."""
         gone, null = missing_rows(rows.valid[-1], rows.keep)
-        there = np.ones(w.size, np.bool_) if gone is None else ~gone
-        nan = np.isnan(w) & there
-        there &= ~nan
-        bad = there & ~((w >= 0.0) & (w <= LARGEST))
-        if bad.any():
-            self._refuse_weight(bad, w, rows.first_row, path)
+        plain = (w >= SMALLEST) & (w <= LARGEST)
+        if gone is not None:
+            plain &= ~gone
+        odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
+        v = w[odd]
+        nan = np.isnan(v)
+        bad = odd[~nan & ~((v >= 0.0) & (v <= LARGEST))]
+        if bad.size:
+            self._refuse_weight(float(w[bad[0]]), rows.first_row + int(bad[0]), path)
         if self._spec.nan == "raise" and nan.any():
-            self._refuse(self._spec.weights, nan, rows.first_row, path)
-        zero = there & (w < SMALLEST)
-        for kind, mask in ((NULLS, null), (NANS, nan), (ZEROS, zero)):
-            if mask is not None:
-                self._add(self.counts[-1, :, kind], rows, mask)
-        return replace(rows, keep=there & ~zero)
+            self._refuse(self._spec.weights, rows.first_row + int(odd[nan][0]), path)
+        for kind, those in ((NULLS, null), (NANS, odd[nan]), (ZEROS, odd[~nan])):
+            if those is not None:
+                self._add(self.counts[-1, :, kind], rows, those)
+        return replace(rows, keep=plain)
 
     def missing(self, rows: Rows, c: int) -> Mask:
         """Count the nulls of column c, and say which rows are null or filtered."""
@@ -142,33 +147,31 @@ class Census:
         if nan is None:
             return gone
         if self._spec.nan == "raise":
-            self._refuse(self._spec.columns[c], nan, rows.first_row, path)
+            self._refuse(self._spec.columns[c], rows.first_row + int(np.argmax(nan)), path)
         self._add(self.counts[c, :, NANS], rows, nan)
         if self._spec.nan == "keep":
             return gone
         return nan if gone is None else gone | nan
 
-    def _add(self, target: NDArray[np.int64], rows: Rows, mask: Mask) -> None:
-        """Add the marked rows (all, where the mask is None) to their groups' counts."""
+    def _add(self, target: NDArray[np.int64], rows: Rows, those: Mask | NDArray[np.int64]) -> None:
+        """Add the marked or listed rows (all, where there is None) to their groups' counts."""
         if rows.codes is None:
-            target[0] += rows.n_rows if mask is None else np.count_nonzero(mask)
+            listed = those is not None and those.dtype != np.bool_
+            target[0] += rows.n_rows if those is None else those.size if listed else np.count_nonzero(those)
             return
-        codes = rows.codes if mask is None else rows.codes[mask]
+        codes = rows.codes if those is None else rows.codes[those]
         target += np.bincount(codes, minlength=target.size)
 
-    def _refuse_weight(self, bad: NDArray[np.bool_], w: Floats, first_row: int, path: str) -> None:
-        row = int(np.argmax(bad))
+    def _refuse_weight(self, weight: float, row: int, path: str) -> None:
         rule, remedy = "weights must not be negative", "filter such rows out with where, or clean the file"
-        if w[row] > 0.0:
+        if weight > 0.0:
             rule = f"weights must be finite and at most {LARGEST:.2g}"
-            remedy = "clean the file" if np.isinf(w[row]) else "divide all weights by a constant"
+            remedy = "clean the file" if np.isinf(weight) else "divide all weights by a constant"
         raise DataError(
-            f"{path or 'data'}: weight {self._spec.weights!r} is {w[row]:g} in row {first_row + row}; "
-            f"{rule}: {remedy}"
+            f"{path or 'data'}: weight {self._spec.weights!r} is {weight:g} in row {row}; {rule}: {remedy}"
         )
 
-    def _refuse(self, column: str | None, nan: NDArray[np.bool_], first_row: int, path: str) -> None:
-        row = first_row + int(np.argmax(nan))
+    def _refuse(self, column: str | None, row: int, path: str) -> None:
         raise DataError(
             f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
             'use nan="omit" to leave NaN out (counted), or clean the file'

@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.cells import block_cells
 from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, with_total
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworWindow
 from distmom.numerics.swor_leaf import swor_leaf_moments
 from distmom.numerics.weighted_cells import new_cells
-from distmom.numerics.weighted_leaf import weighted_leaf_moments, weighted_stored_moments
+from distmom.numerics.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted_stored import weighted_stored_moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
 
@@ -35,7 +36,7 @@ class Place:
     file: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LeafRows:
     """The rows of one leaf in one column: values, which do not count, group codes (None: one group), weights.
 
@@ -131,7 +132,7 @@ class StoredBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        return with_total(_contiguous(rows, first, edges, compiled), compiled=compiled).at(None)
+        return _contiguous(rows, first, edges, compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -208,7 +209,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size, 1)])
-        return _contiguous(rows, 0, everything, compiled).at(None)
+        return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
     groups = new_cells(weighted=rows.w is not None, compiled=compiled)
     groups.grow(rows.n_groups)
     groups.add(rows.x, rows.gone, rows.codes, rows.w)
@@ -216,7 +217,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
 
 
 def _contiguous(rows: LeafRows, first: int, edges: NDArray[np.int64], compiled: bool) -> BlockState:
-    """Moments of the contiguous blocks with these edges, the first row of the leaf being number `first`."""
+    """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
     if rows.w is not None:
         return weighted_stored_moments(rows.x, rows.w, rows.gone, first, edges, compiled=compiled)
     return stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.sample import RowSample, leaf_sample
+from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.leaves import Floats, LeafCutter, Rows
@@ -67,7 +68,7 @@ class LeafwiseMeans:
         if not self._strange[c]:
             mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place, weights)
             blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
-            if np.isfinite(blocks.mean[:, -1]).all():
+            if all(map(isfinite, blocks.mean[:, -1].tolist())):
                 self._offer(c, mine)
                 return blocks
         searched = self._census.strange(leaf, c, gone, self._path)
@@ -78,7 +79,8 @@ class LeafwiseMeans:
 
     def _offer(self, c: int, leaf: LeafRows) -> None:
         if self._samplers:
-            self._samplers[c].offer(self._key, leaf)
+            number = leaf.place.first_row // LEAF_ROWS
+            self._samplers[c].offer(self._key, number, leaf.x, leaf.gone)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
@@ -87,36 +89,3 @@ class LeafwiseMeans:
         samples = tuple(s.result() for s in self._samplers)
         state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
         return in_key_order(state)
-
-
-class LeafSampler:
-    """Collects the row sample of one column, merging only once enough new rows have come."""
-
-    def __init__(self, size: int, *, compiled: bool) -> None:
-        self._size = size
-        self._compiled = compiled
-        self._sample = RowSample.empty(1, size)
-        self._fresh: list[RowSample] = []
-        self._n_fresh = 0
-
-    def offer(self, key: np.uint64, leaf: LeafRows) -> None:
-        """Offer the rows of the next leaf of the file with this key."""
-        below = float(self._sample.keys[0, -1])
-        number, n_rows = leaf.place.first_row // LEAF_ROWS, leaf.x.size
-        keys, rows = leaf_sample(key, number, n_rows, leaf.gone, self._size, below, compiled=self._compiled)
-        if keys.size:
-            self._fresh.append(RowSample(keys[None, :], leaf.x[rows][None, :]))
-            self._n_fresh += keys.size
-            if self._n_fresh >= self._size // 2:
-                self._settle()
-
-    def _settle(self) -> None:
-        fresh = RowSample(*(np.concatenate(arrays, axis=1) for arrays in zip(*self._fresh, strict=True)))
-        self._sample = self._sample.merge(fresh)
-        self._fresh, self._n_fresh = [], 0
-
-    def result(self) -> RowSample:
-        """The sample of all rows offered."""
-        if self._fresh:
-            self._settle()
-        return self._sample

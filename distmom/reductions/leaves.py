@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes."""
 
@@ -72,6 +72,9 @@ class LeafCutter:
 
     def add(self, rows: Rows) -> Iterator[Rows]:
         """Add the next rows of the file; yield the leaves they complete."""
+        if rows.n_rows == LEAF_ROWS and not self._pieces:  # batches of the usual size
+            yield rows
+            return
         start = 0
         while start < rows.n_rows:
             stop = min(rows.n_rows, start + LEAF_ROWS - self._held)

@@ -61,7 +61,7 @@ def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -
         left.n_rows + right.n_rows,
         left.counts + right.counts,
         left.moments.merge(right.moments, compiled=compiled),
-        tuple(a.merge(b) for a, b in zip(left.samples, right.samples, strict=True)),
+        tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
     )
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
-from distmom.numerics.sample import RowSample, leaf_sample
+from distmom.numerics.sample import LeafSampler, RowSample, leaf_sample
 
 
 def take(key, n, size, gone=None, below=np.inf, leaf=0):
@@ -37,19 +37,38 @@ def test_a_bound_only_cuts_the_same_sample_short(n, seed, below):
 
 
 @given(
-    st.integers(0, 5000),
+    st.lists(st.integers(0, 5000), min_size=1, max_size=4),
     st.sampled_from([1, 64, 1024]),
     st.integers(0, 2**31),
     st.sampled_from([None, 0.0, 0.3, 0.95]),
-    st.sampled_from([np.inf, 1.0, 0.01]),
 )
-def test_the_compiled_sample_is_the_same(n, size, seed, share, below):
-    gone = None if share is None else np.random.default_rng(seed).random(n) < share
+def test_the_compiled_sampler_takes_the_same_sample(sizes, size, seed, share):
+    rng = np.random.default_rng(seed)
+    samplers = [LeafSampler(size, compiled=compiled) for compiled in (False, True)]
     key = file_key(seed, "a")
-    for leaf in (0, 7):
-        slow = leaf_sample(key, leaf, n, gone, size, below)
-        fast = leaf_sample(key, leaf, n, gone, size, below, compiled=True)
-        assert np.array_equal(slow[0], fast[0]) and np.array_equal(slow[1], fast[1])
+    for leaf, n in enumerate(sizes):
+        x = rng.normal(size=n)
+        gone = None if share is None else rng.random(n) < share
+        for sampler in samplers:
+            sampler.offer(key, leaf, x, gone)
+    assert same(*(sampler.result() for sampler in samplers))
+
+
+def same(a, b):
+    return np.array_equal(a.keys, b.keys) and np.array_equal(a.values, b.values, equal_nan=True)
+
+
+@given(st.integers(1, 3), st.integers(0, 12), st.integers(0, 12), st.integers(0, 2**31))
+def test_the_compiled_merge_is_the_same(groups, left, right, seed):
+    """Also with equal keys, of which the left sample's come first."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for n in (left, right):
+        part = RowSample.empty(groups, 12)
+        part.keys[:, :n] = np.sort(rng.integers(0, 9, (groups, n)), axis=1)
+        part.values[:, :n] = rng.normal(size=(groups, n))
+        parts.append(part)
+    assert same(parts[0].merge(parts[1]), parts[0].merge(parts[1], compiled=True))
 
 
 def test_merging_is_exact_in_any_order():
