@@ -30,8 +30,9 @@ SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 """Below both, NumPy does the work: importing compiled kernels would take longer than all of it."""
 
-LARGE_FILE = 64_000_000
-"""Files above this size are cut into several units, for which their rows must be counted."""
+LARGE_FILE, SHARES = 64_000_000, 6
+"""Files above this size, and above so many shares of a thread's part, are cut into several units: for that
+their rows must be counted, and parts begin amid a row group, whose first rows are then decoded in vain."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,8 @@ def plan_mean(
 
 def _census(source: Source, options: MeanOptions, share: float, executor: Executor) -> Census | None:
     """Rows of each file, if anything depends on them."""
-    large = any(f.size * share > LARGE_FILE for f in source.files)
+    most = sum(f.size for f in source.files) / (SHARES * executor.threads)
+    large = any(f.size * share > LARGE_FILE and f.size > most for f in source.files)
     if needs_row_counts(options) or large or (source.in_memory and not source.one_pass):
         return count_rows(source, executor, options.on_bad_file)
     return None

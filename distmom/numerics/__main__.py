@@ -14,7 +14,7 @@ from distmom.numerics.sample import LeafSampler
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworTree
 from distmom.numerics.swor_leaf import swor_leaf_moments
-from distmom.numerics.weighted import is_plain
+from distmom.numerics.weighted import plain_rows
 from distmom.numerics.weighted_cells import WeightedCells
 from distmom.numerics.weighted_leaf import weighted_leaf_moments
 from distmom.numerics.weighted_stored import weighted_stored_moments
@@ -29,7 +29,7 @@ def compile_kernels() -> None:
         x.flags.writeable = writeable
         w = x + 1.0
         all_finite(x, compiled=True)
-        is_plain(w, compiled=True)
+        plain_rows(w, compiled=True)
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)

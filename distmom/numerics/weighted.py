@@ -194,8 +194,10 @@ def frozen(array: Floats) -> Floats:
     return view
 
 
-def is_plain(w: Floats, *, compiled: bool = False) -> bool:
-    """Whether every weight lies between `SMALLEST` and `LARGEST`: nothing to count, drop or refuse."""
+def plain_rows(w: Floats, *, compiled: bool = False) -> NDArray[np.bool_] | None:
+    """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
     if compiled:
-        return int(_kernels().count_odd(frozen(w))) == 0
-    return bool(((w >= SMALLEST) & (w <= LARGEST)).all())
+        plain = np.empty(w.size, np.bool_)
+        return None if _kernels().mark_plain(frozen(w), plain) == w.size else plain
+    plain = (w >= SMALLEST) & (w <= LARGEST)
+    return None if plain.all() else plain

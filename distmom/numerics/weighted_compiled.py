@@ -63,9 +63,11 @@ def lost_digits(rows, weight2, mean2, m2, shift):
 
 
 @njit
-def count_odd(w):
-    """How many weights do not lie between the smallest and the largest one allowed."""
+def mark_plain(w, plain):
+    """Mark the weights between the smallest and the largest one allowed; how many they are."""
     n = 0
     for i in range(w.size):
-        n += not ((w[i] >= SMALLEST) & (w[i] <= LARGEST))
+        good = (w[i] >= SMALLEST) & (w[i] <= LARGEST)
+        plain[i] = good
+        n += good
     return n

@@ -12,7 +12,7 @@ from distmom.errors import DataError
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.numerics.weighted import LARGEST, SMALLEST, is_plain
+from distmom.numerics.weighted import LARGEST, plain_rows
 from distmom.reductions.leaves import Floats, Mask, Rows, missing_rows, strange_rows
 from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
 
@@ -106,17 +106,21 @@ class Census:
         if self._spec.weights is None:
             return rows, None
         w = rows.values[-1]
-        if rows.valid[-1] is None and is_plain(w, compiled=self._spec.compiled):
+        plain = plain_rows(w, compiled=self._spec.compiled)
+        if plain is None and rows.valid[-1] is None:
             return rows, w
-        return self._with_weight(rows, w, path), w
-
-    def _with_weight(self, rows: Rows, w: Floats, path: str) -> Rows:
-        """Sort out the few rows without a plain weight."""
         gone, null = missing_rows(rows.valid[-1], rows.keep)
-        plain = (w >= SMALLEST) & (w <= LARGEST)
-        if gone is not None:
-            plain &= ~gone
-        odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
+        odd = np.zeros(0, np.int64)
+        if plain is not None:  # a null's value may be anything
+            odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
+        self._count_weightless(rows, null, odd, path)
+        if gone is None:
+            return replace(rows, keep=plain), w
+        return replace(rows, keep=~gone if plain is None else plain & ~gone), w
+
+    def _count_weightless(self, rows: Rows, null: Mask, odd: NDArray[np.int64], path: str) -> None:
+        """Count null weights, and the few `odd` ones, which are not plain numbers: NaN, zero, or refused."""
+        w = rows.values[-1]
         v = w[odd]
         nan = np.isnan(v)
         bad = odd[~nan & ~((v >= 0.0) & (v <= LARGEST))]
@@ -127,7 +131,6 @@ class Census:
         for kind, those in ((NULLS, null), (NANS, odd[nan]), (ZEROS, odd[~nan])):
             if those is not None:
                 self._add(self.counts[-1, :, kind], rows, those)
-        return replace(rows, keep=plain)
 
     def missing(self, rows: Rows, c: int) -> Mask:
         """Count the nulls of column c, and say which rows are null or filtered."""

@@ -38,23 +38,6 @@ class Rows:
         )
 
 
-def join(pieces: list[Rows]) -> Rows:
-    """Consecutive pieces as one; the piece itself where there is only one, so nothing is copied then."""
-    if len(pieces) == 1:
-        return pieces[0]
-    first = pieces[0]
-    columns = range(len(first.values))
-    codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
-    return Rows(
-        first.first_row,
-        sum(p.n_rows for p in pieces),
-        tuple(np.concatenate([p.values[c] for p in pieces]) for c in columns),
-        tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in columns),
-        _join_masks([p.keep for p in pieces], pieces),
-        codes,
-    )
-
-
 def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
     if all(m is None for m in masks):
         return None
@@ -64,11 +47,17 @@ def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
 
 
 class LeafCutter:
-    """Cuts the rows of one file into its leaves, whatever batches they come in."""
+    """Cuts the rows of one file into its leaves, whatever batches they come in.
+
+    A leaf is valid until the next one is asked for. One that lies within a batch is a view of it; the pieces
+    of others are copied, as they come, into the same memory again and again: that is faster than to hold the
+    batches and join them, since fresh memory costs more than the copy.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[Rows] = []
         self._held = 0
+        self._buffers: list[Floats] = []
 
     def add(self, rows: Rows) -> Iterator[Rows]:
         """Add the next rows of the file; yield the leaves they complete."""
@@ -78,23 +67,40 @@ class LeafCutter:
         start = 0
         while start < rows.n_rows:
             stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
-            whole = start == 0 and stop == rows.n_rows
-            piece = rows if whole else rows.part(start, stop)
-            self._held += stop - start
+            piece = rows.part(start, stop)
             start = stop
-            if self._held == LEAF_ROWS:
-                self._pieces.append(piece)
-                yield from self.flush()
-            else:  # the array of codes is filled anew with the next batch, the others are not
-                codes = None if piece.codes is None else piece.codes.copy()
-                self._pieces.append(replace(piece, codes=codes))
+            if piece.n_rows == LEAF_ROWS:
+                yield piece
+            else:
+                self._hold(piece)
+                if self._held == LEAF_ROWS:
+                    yield from self.flush()
+
+    def _hold(self, piece: Rows) -> None:
+        if not self._buffers:
+            self._buffers = [np.empty(LEAF_ROWS) for _ in piece.values]
+        for buffer, values in zip(self._buffers, piece.values, strict=True):
+            buffer[self._held : self._held + piece.n_rows] = values
+        # the array of codes is filled anew with the next batch, the masks are not
+        codes = None if piece.codes is None else piece.codes.copy()
+        self._pieces.append(replace(piece, values=(), codes=codes))
+        self._held += piece.n_rows
 
     def flush(self) -> Iterator[Rows]:
         """Yield the last, incomplete leaf of the file, if there is one."""
-        if self._pieces:
-            leaf = join(self._pieces)
-            self._pieces, self._held = [], 0
-            yield leaf
+        if not self._pieces:
+            return
+        pieces, n_rows = self._pieces, self._held
+        self._pieces, self._held = [], 0
+        codes = [p.codes for p in pieces if p.codes is not None]
+        yield Rows(
+            pieces[0].first_row,
+            n_rows,
+            tuple(buffer[:n_rows] for buffer in self._buffers),
+            tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in range(len(pieces[0].valid))),
+            _join_masks([p.keep for p in pieces], pieces),
+            np.concatenate(codes) if codes else None,
+        )
 
 
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:
