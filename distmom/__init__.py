@@ -14,8 +14,10 @@ from distmom.errors import (
 )
 
 if TYPE_CHECKING:
+    from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
+    from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.report import MeanResult, PlanResult, Results, check_output, write_results
@@ -25,6 +27,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "DistmomError",
+    "MeanAccumulator",
     "MeanResult",
     "NoAnswerError",
     "PlanResult",
@@ -34,12 +37,14 @@ __all__ = [
     "check_output",
     "explain_mean",
     "mean",
+    "merge_states",
     "plan",
     "robust_scorer",
     "write_results",
 ]
 
 _HOMES = {
+    "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
@@ -47,6 +52,7 @@ _HOMES = {
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",
     "mean": "distmom.estimators.mean",
+    "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "write_results": "distmom.report",

@@ -1,6 +1,11 @@
-"""Expected failures: one line that says parameter or file, rule, value received, remedy."""
+"""Expected failures: one line that says parameter or file, rule, value received, remedy; and exit codes."""
 
 from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import NoReturn
 
 
 class DistmomError(Exception):
@@ -35,3 +40,18 @@ class ResourceError(DistmomError, RuntimeError):
 
 class BadFileError(DataError):
     """A file cannot be read or does not fit the others; ``on_bad_file="skip"`` goes on without it."""
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with an exit code, also with one that tells of a signal (above 128).
+
+    Where a signal met code that runs from a string (a dataclass being made while a module is imported),
+    Python takes the KeyboardInterrupt for unhandled at its very end, whoever caught it, and dies of SIGINT.
+    All work is ended by then, so nothing but the streams is left to be closed.
+    """
+    if code > 128:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # closed, or nobody reads
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from distmom import ConfigError
+from distmom.errors import ConfigError
 from pipelines.toml_lines import key_lines
 
 KINDS: dict[str, tuple[str, tuple[type, ...]]] = {

@@ -1,7 +1,9 @@
 """What all batch jobs share: their common tables, log lines, failures, exit codes, atomic output.
 
 A pipeline is one module of this package with an example configuration of the same name beside it. It defines
-a `Job` called ``JOB`` and ends with ``if __name__ == "__main__": main(JOB)``.
+a `Job` called ``JOB`` and ends with ``if __name__ == "__main__": main(JOB)``. It uses the names of `distmom`
+through the package (``dm.mean``), which loads them when a job runs: an interrupt while they load is then an
+interrupt of the job, with its one line and exit code.
 
 Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files skipped; 5 no
 finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 resources; 130 interrupted; 143
@@ -27,8 +29,9 @@ from time import monotonic
 from types import FrameType
 from typing import Any, NoReturn
 
+import distmom as dm
 import pipelines
-from distmom import ConfigError, DistmomError, Results, check_output, write_results
+from distmom.errors import ConfigError, DistmomError, leave
 from pipelines.config import Config, Key, Tables, pipeline_named_in, read_config
 from pipelines.log import MinuteLines, log, log_lines
 
@@ -47,6 +50,8 @@ RUN = {
     "scheduler": Key("text"),
     "memory_limit": Key("whole number or text"),
     "batch_rows": Key("whole number"),
+    "state": Key("text"),
+    "on_change": Key("text"),
     "log": Key("text", choices=("text", "json")),
 }
 OUTPUT = {"files": Key("texts", required=True)}
@@ -74,7 +79,7 @@ class Job:
 
     name: str
     tables: Tables
-    run: Callable[[Config, MinuteLines], Results]
+    run: Callable[[Config, MinuteLines], dm.Results]
     explain: Callable[[Config], dict[str, Any]]
 
 
@@ -88,6 +93,8 @@ def arguments(config: Config, own: str) -> dict[str, Any]:
     paths = [config.beside(path) for path in paths]
     data["data"] = paths[0] if len(paths) == 1 else paths
     run.pop("log", None)
+    if "state" in run:
+        run["state"] = config.beside(run["state"])
     run["rng"] = None if run.get("rng") == "random" else run.get("rng", SEED)
     return {**data, **config.table(own), **run}
 
@@ -151,6 +158,15 @@ def run_config(
 
 def main(job: Job, words: list[str] | None = None) -> NoReturn:
     """``python -m pipelines.NAME CONFIG.toml``: run and end the process."""
+    try:
+        code = _run_words(job, words)
+    except KeyboardInterrupt:  # before the run began, or a second one while it ended
+        sys.stderr.write("distmom: interrupted\n")
+        code = INTERRUPTED
+    leave(code)
+
+
+def _run_words(job: Job, words: list[str] | None) -> int:
     parser = _Parser(prog=f"python -m pipelines.{job.name}", description=f"Run the batch job {job.name!r}.")
     parser.add_argument("config", metavar="CONFIG.toml")
     parser.add_argument("--dry-run", action="store_true", help="check the configuration and log the plan")
@@ -161,8 +177,8 @@ def main(job: Job, words: list[str] | None = None) -> NoReturn:
         warnings.simplefilter("ignore")
         os.environ.setdefault("PYTHONWARNINGS", "ignore")
         os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
-    sys.exit(
-        run_config(given.config, dry_run=given.dry_run, log_json=given.log_json, quiet=given.quiet, only=job)
+    return run_config(
+        given.config, dry_run=given.dry_run, log_json=given.log_json, quiet=given.quiet, only=job
     )
 
 
@@ -192,7 +208,7 @@ def _outputs(config: Config) -> list[Path]:
     files = config.table("output")["files"]
     names = files if isinstance(files, list) else [files]
     try:
-        return [check_output(config.beside(name)) for name in names]
+        return [dm.check_output(config.beside(name)) for name in names]
     except ConfigError as error:
         line = config.lines["output", "files"]
         raise ConfigError(f"{config.path}, line {line}: output.files: {error}") from error
@@ -219,9 +235,13 @@ def _answer(job: Job, config: Config, ending: _Ending) -> dict[str, Any]:
         raise config.located(error) from error
     for one in results.data["skipped"]:
         log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
+    if "state" in results.data:
+        state = results.data["state"]
+        said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
+        log("state", f"state {state['file']}: {said}", **state)
     for path in outputs:
         ending.check()
-        write_results(results, path)
+        dm.write_results(results, path)
         log("wrote", f"wrote {path}", file=str(path))
     statuses = Counter(result.status[0] for result in results)
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())

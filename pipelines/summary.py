@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from distmom import Results, explain_mean, mean
+import distmom as dm
 from pipelines.config import Config, Key
 from pipelines.job import Job, arguments, main
 from pipelines.log import MinuteLines
@@ -27,6 +27,8 @@ MEAN = {
     "order": Key("text"),
     "block_by": Key("text"),
     "weights": Key("text"),
+    "repeats": Key("whole number"),
+    "contamination": Key("number"),
     "fine": Key("text"),
     "nan": Key("text"),
     "interval": Key("text"),
@@ -36,14 +38,14 @@ MEAN = {
 """Keys of the table ``mean``: the words of the command line, and those of Python where they differ."""
 
 
-def run(config: Config, progress: MinuteLines) -> Results:
+def run(config: Config, progress: MinuteLines) -> dm.Results:
     """Robust mean of each column and group."""
-    return Results.of(mean(**arguments(config, "mean"), progress=progress))
+    return dm.Results.of(dm.mean(**arguments(config, "mean"), progress=progress))
 
 
 def explain(config: Config) -> dict[str, Any]:
     """What `run` would read and keep."""
-    return explain_mean(**arguments(config, "mean"))
+    return dm.explain_mean(**arguments(config, "mean"))
 
 
 JOB = Job("summary", {"mean": MEAN}, run, explain)

@@ -6,9 +6,9 @@ finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 res
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
+
+from distmom.errors import leave
 
 __all__ = ["main"]
 
@@ -23,11 +23,4 @@ def main() -> None:
     except KeyboardInterrupt:  # while it was still loading
         sys.stderr.write("distmom: interrupted\n")
         code = 130
-    if code == 130:
-        # Where the interrupt met code that runs from a string (a dataclass being made while a module is
-        # imported), Python takes it for unhandled at its very end and dies of the signal. All work is ended.
-        with suppress(OSError, ValueError, AttributeError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+    leave(code)

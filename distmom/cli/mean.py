@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
-from distmom.estimators.options import CHOICES, JOINT
+from distmom.estimators.options import CHOICES, JOINT, ON_CHANGE
 
 
 class BlockNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -109,7 +109,7 @@ BLOCK_OPTIONS = [
     click.Option(
         ["--block-size"], type=int, metavar="ROWS", help="Rows of a block, instead of their number."
     ),
-    click.Option(["--tau"], type=float, help="Of --scheme swor, in (0, 1/2).  [default: 0.45]"),
+    click.Option(["--tau"], type=float, help="Of the samples, in (0, 1/2).  [default: 0.45]"),
     click.Option(
         ["--order"],
         type=_choice("order"),
@@ -168,6 +168,22 @@ BLOCK_OPTIONS = [
     ),
 ]
 
+STATE_OPTIONS = [
+    click.Option(
+        ["--state"],
+        type=click.Path(),
+        metavar="FILE",
+        help="Keep the sums there: read only files that are new, and go on where a run was interrupted.",
+    ),
+    click.Option(
+        ["--on-change"],
+        type=click.Choice(ON_CHANGE),
+        default="error",
+        show_default=True,
+        help="What to do when files of the state have changed or are gone.",
+    ),
+]
+
 RUN_OPTIONS = [
     click.Option(["--workers"], type=int, metavar="N", help="Run on that many processes of this machine."),
     click.Option(
@@ -204,6 +220,7 @@ OUTPUT_OPTIONS = [
         click.Argument(["data"], nargs=-1, required=True),
         *DATA_OPTIONS,
         *BLOCK_OPTIONS,
+        *STATE_OPTIONS,
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],

@@ -12,6 +12,7 @@ import click
 
 from distmom.cli.failures import run_guarded
 from distmom.cli.mean import mean_command
+from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
 
@@ -104,5 +105,6 @@ def program(ctx: click.Context) -> int:
 
 
 program.add_command(mean_command)
+program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)

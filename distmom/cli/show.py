@@ -14,9 +14,6 @@ from distmom.cli.failures import write_stderr, write_stdout
 if TYPE_CHECKING:
     from distmom.report import Results
 
-UNLIMITED = 100_000
-"""Columns of a table that is not for a terminal: no line is wrapped."""
-
 
 def show_results(results: Results, *, as_json: bool, quiet: bool) -> None:
     """The table on standard output and the remarks on standard error, or the JSON document alone."""
@@ -86,9 +83,8 @@ def messages_on_stderr(quiet: bool) -> Iterator[None]:
 
 def _show_table(results: Results) -> None:
     from rich.console import Console
-    from rich.measure import Measurement
 
-    from distmom.report.text import as_table, table_text
+    from distmom.report.text import UNLIMITED, as_table, table_text, widths
 
     if sys.stdout is None or not sys.stdout.isatty():
         text = table_text(results, UNLIMITED)
@@ -97,8 +93,9 @@ def _show_table(results: Results) -> None:
     table = as_table(results)
     terminal = Console()
     # on a narrow terminal its own line breaks take over, so that no number is cut
-    needed = Measurement.get(terminal, terminal.options.update(max_width=UNLIMITED), table).minimum
-    wide = Console(width=max(terminal.width, needed), markup=False, emoji=False, highlight=False)
+    wide = Console(
+        width=max(terminal.width, widths(table).minimum), markup=False, emoji=False, highlight=False
+    )
     with wide.capture() as captured:
         wide.print(table)
     write_stdout(captured.get())

@@ -7,17 +7,19 @@ of it.
 from distmom.cluster.connect import connect
 from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.memory import check_memory, parse_bytes
-from distmom.cluster.merge import UnitMerger
+from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
-from distmom.cluster.plan import Unit, plan_units
+from distmom.cluster.plan import Done, Unit, plan_units
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, RunResult, run_units
 from distmom.cluster.stop import check_stopped
 from distmom.cluster.threads import ThreadExecutor
 
 __all__ = [
+    "Done",
     "Executor",
     "Finished",
+    "Merged",
     "Progress",
     "RunResult",
     "Tasks",

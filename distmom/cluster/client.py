@@ -10,10 +10,12 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from distmom.cluster.batch import Batch
 from distmom.cluster.failures import one_line
 from distmom.cluster.machine import memory_bytes
 from distmom.cluster.outcome import Finished, UnitOutcome, Work
 from distmom.cluster.plan import Unit
+from distmom.cluster.prepare import Load, prepare_workers
 from distmom.cluster.stop import stoppable
 from distmom.cluster.threads import FutureTasks
 from distmom.errors import ConfigError
@@ -54,7 +56,7 @@ class ClientTasks(FutureTasks):
         """Whether the client has its scheduler."""
         return bool(self._client.status == "running")
 
-    def submit(self, unit: Unit, attempt: int) -> None:
+    def submit(self, unit: Unit | Batch, attempt: int) -> None:
         """Send ``unit`` to the scheduler."""
         collected: Future[Finished]
         try:
@@ -80,7 +82,7 @@ class ClientTasks(FutureTasks):
                 raise ConnectionError(f"no worker took the work: {one_line(error)}") from error
         return self._held
 
-    async def _collect(self, remote: Any, unit: Unit, attempt: int) -> Finished:
+    async def _collect(self, remote: Any, unit: Unit | Batch, attempt: int) -> Finished:
         """Fetch a result on the client's own event loop, while the caller's thread merges others."""
         from distributed.scheduler import KilledWorker
 
@@ -133,7 +135,7 @@ class ClientTasks(FutureTasks):
 
 
 class ClientExecutor:
-    """The workers of a ``distributed.Client``.
+    """The workers of a ``distributed.Client``, from which large states come merged.
 
     Parameters
     ----------
@@ -143,9 +145,12 @@ class ClientExecutor:
         Ends what was started for this executor; a client given by the caller is left open.
     """
 
+    far = True
+
     def __init__(self, client: Client, on_close: Callable[[], None] | None = None) -> None:
         self.client = client
         self._on_close = on_close
+        self._preparing: Future[None] | None = None
         self._asked = float("-inf")
         self._threads = 1
         workers = ((self.ask(n_workers=-1) or {}).get("workers") or {}).values()
@@ -171,18 +176,24 @@ class ClientExecutor:
         self._threads = info["total_threads"]
         return info
 
+    def prepare(self, load: Load) -> None:
+        """Have the workers call ``load`` in the background, once."""
+        self._preparing = prepare_workers(self.client, load)
+
     def begin(self, work: Work) -> ClientTasks:
         """Start a run of ``work``."""
         return ClientTasks(self, work)
 
     def close(self) -> None:
         """End the cluster and client, if they were started for this executor."""
+        if self._preparing is not None:
+            self._preparing.cancel()
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
             on_close()
 
 
-def _call(work: Work, unit: Unit) -> UnitOutcome:
+def _call(work: Work, unit: Unit | Batch) -> UnitOutcome:
     """Run on a worker."""
     with stoppable(_Revoked()):
         return work(unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ def connect(
     threads: int | None = None,
     memory_limit: str | int | None = None,
     *,
+    load: Callable[[], None] | None = None,
     timeout: float = CONNECT_SECONDS,
 ) -> Iterator[Executor]:
     """Give an executor, and end at the end what was started for it.
@@ -46,6 +47,9 @@ def connect(
         Use this many threads of this process.
     memory_limit : int or str, optional
         Bytes for each process (``"400MB"``): enforced for ``workers``, projected for threads.
+    load : callable, optional
+        A function of a module that every worker process of a cluster calls once, in the background: it loads
+        what the first unit would have to wait for.
     timeout : float
         Seconds to wait for a connection.
 
@@ -73,6 +77,8 @@ def connect(
     with interrupts.deferred():
         executor = _open(client, workers, scheduler, threads, limit, timeout)
         try:
+            if load is not None:
+                executor.prepare(load)
             yield executor
         finally:
             executor.close()

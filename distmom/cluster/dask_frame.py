@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from distmom.cluster.failures import one_line
 from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake.memory import MemoryLake, open_memory
 from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.times import TimeScale
 
 PARTITION_BYTES = 64_000_000
 """Stands for the unknown size of a partition: each is a unit of work of its own."""
@@ -54,9 +55,9 @@ class DaskFrame:
 
     def reader(self, options: ReadOptions) -> DaskReader:
         """A reader of these columns, after the checks that data in memory undergoes."""
-        self.pattern.reader(options)
+        scales = self.pattern.reader(options).scales
         names = [*options.columns, *options.by, *(options.where.columns if options.where else ())]
-        return DaskReader(options, self.frame[list(dict.fromkeys(names))] if names else self.frame)
+        return DaskReader(options, self.frame[list(dict.fromkeys(names))] if names else self.frame, scales)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class DaskReader:
 
     options: ReadOptions
     frame: Any
+    scales: Mapping[str, TimeScale] = field(default_factory=dict)
 
     def excludes(self, file: FileRef) -> bool:
         """False: there are no partition values."""
@@ -74,7 +76,8 @@ class DaskReader:
         """Batches of the rows ``[start, stop)`` of a partition, all of which is in memory meanwhile."""
         source = open_memory(compute_partition(self.frame, file))
         if source.n_rows:
-            yield from source.reader(self.options).batches(file, start, stop)
+            # all partitions count times from the same day
+            yield from replace(source.reader(self.options), scales=self.scales).batches(file, start, stop)
 
 
 def open_frame(data: Any) -> DaskFrame | None:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import errno
 import re
+from typing import Protocol
 
-from distmom.cluster.plan import Unit
 from distmom.errors import DataError, DistmomError, ResourceError
+
+
+class Named(Protocol):
+    """A unit, or several."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
 
 # The same answer would come again: waiting helps neither a wrong path nor a full disk.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -18,7 +26,7 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, OSError) and not isinstance(error, _FINAL) and error.errno not in _FINAL_NUMBERS
 
 
-def explain(error: BaseException, unit: Unit, n_attempts: int) -> DistmomError:
+def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
     """The one-line error for what ``unit`` raised; raise it ``from error``."""
     where, what = unit.name, one_line(error)
     if isinstance(error, DistmomError):
@@ -41,7 +49,7 @@ def explain(error: BaseException, unit: Unit, n_attempts: int) -> DistmomError:
     return DistmomError(f"{where}: unexpected {what}")
 
 
-def killed(unit: Unit) -> ResourceError:
+def killed(unit: Named) -> ResourceError:
     """Workers died whenever they ran ``unit``, also when it ran alone."""
     return ResourceError(
         f"{unit.name}: every worker that read it died, most likely out of memory; "
@@ -49,7 +57,7 @@ def killed(unit: Unit) -> ResourceError:
     )
 
 
-def lost(unit: Unit, n_attempts: int) -> ResourceError:
+def lost(unit: Named, n_attempts: int) -> ResourceError:
     """``unit`` was lost with its workers or scheduler more often than allowed."""
     return ResourceError(
         f"{unit.name}: lost {n_attempts} times together with its worker or the scheduler; "

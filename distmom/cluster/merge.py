@@ -3,12 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from distmom.cluster.plan import Unit
+from distmom.cluster.plan import Done, Unit
 from distmom.numerics.tree import DyadicTree
 
 S = TypeVar("S")
+
+
+Nodes = dict[tuple[int, int], S | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Generic[S]):
+    """What a merger made of a part of the units; picklable if the states are.
+
+    Attributes
+    ----------
+    files : dict
+        Nodes of the tree over file numbers.
+    parts : dict
+        Number of a file that is not complete: its leaves, and the nodes of its own tree.
+    lost : frozenset of int
+        Files of which a part was bad.
+    """
+
+    files: Nodes[S]
+    parts: dict[int, tuple[int, Nodes[S]]]
+    lost: frozenset[int]
+
+    @property
+    def done(self) -> Done:
+        """What needs no reading any more."""
+        return Done(self.files.keys(), {number: nodes.keys() for number, (_, nodes) in self.parts.items()})
+
+    @property
+    def states(self) -> list[S]:
+        """All its states."""
+        nodes = [self.files, *(nodes for _, nodes in self.parts.values())]
+        return [state for some in nodes for state in some.values() if state is not None]
 
 
 class UnitMerger(Generic[S]):
@@ -27,6 +61,7 @@ class UnitMerger(Generic[S]):
     """
 
     def __init__(self, n_files: int, merge: Callable[[S, S], S]) -> None:
+        self.n_files = n_files
         self._merge = merge
         self._files: DyadicTree[S] | None = DyadicTree(n_files, merge) if n_files else None
         self._parts: dict[int, DyadicTree[S]] = {}
@@ -54,16 +89,39 @@ class UnitMerger(Generic[S]):
         if unit.rows is None:
             self._files.push(unit.level, unit.index, state)
             return
-        number = unit.index
         if skipped:
-            self._lost.add(number)
+            self._lost.add(unit.index)
+        self._push_part(self._files, unit.index, unit.n_leaves, {(unit.leaf_level, unit.leaf_index): state})
+
+    def _push_part(self, files: DyadicTree[S], number: int, n_leaves: int, nodes: Nodes[S]) -> None:
         tree = self._parts.get(number)
         if tree is None:
-            tree = self._parts[number] = DyadicTree(unit.n_leaves, self._merge)
-        tree.push(unit.leaf_level, unit.leaf_index, state)
+            tree = self._parts[number] = DyadicTree(n_leaves, self._merge)
+        for (level, index), state in nodes.items():
+            tree.push(level, index, state)
         if tree.complete:
             del self._parts[number]
-            self._files.push(0, number, None if number in self._lost else tree.root)
+            files.push(0, number, None if number in self._lost else tree.root)
+
+    def merged(self) -> Merged[S]:
+        """What the units so far have become, for `add` of another merger."""
+        parts = {number: (tree.n, tree.waiting) for number, tree in self._parts.items()}
+        return Merged(self._files.waiting if self._files else {}, parts, frozenset(self._lost))
+
+    def add(self, merged: Merged[S]) -> None:
+        """Add all that another merger has made of units that this one has not seen.
+
+        It may have been one of a shorter listing, the start of this one, if its units were whole nodes.
+        """
+        if self._files is None:
+            if merged.files or merged.parts:
+                raise ValueError("a listing without files has no units")
+            return
+        self._lost |= merged.lost
+        for (level, index), state in merged.files.items():
+            self._files.push(level, index, state)
+        for number, (n_leaves, nodes) in merged.parts.items():
+            self._push_part(self._files, number, n_leaves, nodes)
 
     def result(self) -> S | None:
         """The root; ``None`` if nothing was read. ValueError while units are missing."""

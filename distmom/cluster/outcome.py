@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from distmom.cluster.plan import Unit
+
+if TYPE_CHECKING:
+    from distmom.cluster.batch import Batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,7 @@ class UnitOutcome:
     Attributes
     ----------
     state : object
-        The reduction's state of this unit; ``None`` if nothing was read.
+        The reduction's state of this unit, ``None`` if nothing was read; the `Merged` states of a batch.
     n_rows, n_bytes : int
         Rows and bytes read, for progress alone.
     skipped : tuple
@@ -29,20 +32,21 @@ class UnitOutcome:
     skipped: tuple[Any, ...] = ()
 
 
-Work = Callable[[Unit], UnitOutcome]
+Work = Callable[[Any], UnitOutcome]
+"""Takes a `Unit`; what goes to executors takes a `Batch` as well."""
 
 Fate = Literal["done", "failed", "lost", "killed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A unit that came back.
+    """A unit or batch that came back.
 
     ``done`` with its ``outcome``; ``failed`` with the ``error`` that the work raised; ``lost`` when its
     worker or its scheduler went away; ``killed`` when its workers died again and again.
     """
 
-    unit: Unit
+    unit: Unit | Batch
     fate: Fate
     outcome: UnitOutcome | None = None
     error: BaseException | None = None
@@ -54,7 +58,7 @@ class Tasks(Protocol):
     def ready(self) -> bool:
         """Whether `submit` would be heard at this moment; answers at once."""
 
-    def submit(self, unit: Unit, attempt: int) -> None:
+    def submit(self, unit: Unit | Batch, attempt: int) -> None:
         """Start ``unit``; ``attempt`` counts from 1."""
 
     def wait(self, timeout: float) -> list[Finished]:
@@ -78,6 +82,8 @@ class Executor(Protocol):
         How many of them share one process.
     memory : int
         Bytes available to the smallest process.
+    far : bool
+        Whether states have a way to go: large ones are then merged before.
     """
 
     @property
@@ -86,6 +92,11 @@ class Executor(Protocol):
     def threads_per_process(self) -> int: ...  # noqa: D102
     @property
     def memory(self) -> int: ...  # noqa: D102
+    @property
+    def far(self) -> bool: ...  # noqa: D102
+
+    def prepare(self, load: Callable[[], None]) -> None:
+        """Have each process call ``load``, a function of a module, before its first unit if it saves time."""
 
     def begin(self, work: Work) -> Tasks:
         """Start a run of ``work``; several runs may follow each other on one executor."""

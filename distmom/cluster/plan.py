@@ -7,10 +7,12 @@ carry paths and numbers only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
+
+from distmom.numerics.tree import covered
 
 if TYPE_CHECKING:
     from distmom.lake.source import FileRef
@@ -73,6 +75,22 @@ class Unit:
         return first if len(self.files) < 2 else f"{first} and {len(self.files) - 1} more"
 
 
+@dataclass(frozen=True)
+class Done:
+    """What of a listing needs no reading any more: nodes of the tree over its files, and of begun files.
+
+    Attributes
+    ----------
+    nodes : collection of (int, int)
+        Levels and indices.
+    parts : mapping of int to collection of (int, int)
+        For each file that is read in part, by its number, the nodes of the tree over its leaves.
+    """
+
+    nodes: Collection[tuple[int, int]] = ()
+    parts: Mapping[int, Collection[tuple[int, int]]] = field(default_factory=dict)
+
+
 def plan_units(
     files: Sequence[FileRef],
     row_counts: Sequence[int] | None = None,
@@ -82,6 +100,7 @@ def plan_units(
     unit_bytes: int | None = None,
     max_files: int | None = None,
     leaf_rows: int | None = None,
+    done: Done | None = None,
 ) -> tuple[Unit, ...]:
     """Cut ``files`` (in listing order) into units of at most ``unit_bytes`` bytes and ``max_files`` files.
 
@@ -102,6 +121,9 @@ def plan_units(
         has to decode the first).
     leaf_rows : int, optional
         Rows of a leaf; ``distmom.numerics.leaf.LEAF_ROWS`` unless a test says otherwise.
+    done : Done, optional
+        Cut only what is not done. If given (it may be empty), no unit is cut short by the end of the listing,
+        so that its node remains one when files are added.
 
     Returns
     -------
@@ -114,34 +136,72 @@ def plan_units(
     fits, and prefix sums give the bytes of any node.
     """
     before = [0, *accumulate(file.size for file in files)]
-    total = before[-1] * column_share
+    left = _Left(len(files), done)
+    total = left.bytes(before) * column_share
     share = max(1, UNITS_PER_THREAD * threads)
     if unit_bytes is None:
         unit_bytes = int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, total / share)))
     if max_files is None:
-        max_files = min(MOST_FILES, max(LEAST_FILES, -(-len(files) // share)))
+        max_files = min(MOST_FILES, max(LEAST_FILES, -(-left.n_files // share)))
     units: list[Unit] = []
-    for level, index in _nodes(before, unit_bytes / column_share, max_files):
+    for level, index in _nodes(before, unit_bytes / column_share, max_files, left):
         start, stop = index << level, min((index + 1) << level, len(files))
         n_bytes = int((before[stop] - before[start]) * column_share)
         rows = -1 if row_counts is None or level else int(row_counts[index])
         whole = Unit(len(units), level, index, tuple(files[start:stop]), n_bytes=n_bytes)
-        if level == 0 and rows > 0 and n_bytes > 2 * unit_bytes:
-            units.extend(_parts(whole, rows, unit_bytes, leaf_rows or _leaf_rows()))
+        begun = left.parts.get(index) if level == 0 else None
+        if begun or (level == 0 and rows > 0 and n_bytes > 2 * unit_bytes):
+            units.extend(_parts(whole, rows, unit_bytes, leaf_rows or _leaf_rows(), begun or ()))
         else:
             units.append(whole)
     return tuple(units)
 
 
-def _nodes(before: list[int], most_bytes: float, most_files: int) -> Iterator[tuple[int, int]]:
-    """Largest nodes over the files that fit, from left to right (or single files that do not)."""
+class _Left:
+    """What of ``n`` files or leaves is left to read."""
+
+    def __init__(self, n: int, done: Done | None) -> None:
+        self.whole_nodes = done is not None
+        done = done or Done()
+        self.nodes = frozenset(done.nodes)
+        self.parts = done.parts
+        self._n = n
+        self._read = covered(n, done.nodes)
+        self.n_files = n - sum(self._read)
+        touched = self._read.copy()
+        for number in self.parts:  # left, but not together with others
+            touched[number] = 1
+        self._touched = [0, *accumulate(touched)]
+
+    def bytes(self, before: Sequence[int]) -> int:
+        """Bytes of the files left, from the bytes before each."""
+        if not self.nodes:
+            return before[-1]
+        return sum(before[i + 1] - before[i] for i, read in enumerate(self._read) if not read)
+
+    def fits(self, level: int, index: int) -> bool:
+        """Whether a node can be one unit: nothing of it is read, and if wanted the end does not cut it."""
+        start, stop = index << level, (index + 1) << level
+        if stop > self._n:
+            if self.whole_nodes:
+                return False
+            stop = self._n
+        return self._touched[stop] == self._touched[start]
+
+
+def _nodes(
+    before: Sequence[int], most_bytes: float, most_files: int, left: _Left
+) -> Iterator[tuple[int, int]]:
+    """Largest nodes over the files left that fit, from left to right (or single files that do not)."""
     n_files = len(before) - 1
     stack = [((n_files - 1).bit_length(), 0)] if n_files else []
     while stack:
         level, index = stack.pop()
+        if (level, index) in left.nodes:
+            continue
         start, stop = index << level, min((index + 1) << level, n_files)
-        fits = stop - start <= most_files and before[stop] - before[start] <= most_bytes
-        if level == 0 or fits:
+        small = stop - start <= most_files and before[stop] - before[start] <= most_bytes
+        if level == 0 or (small and left.fits(level, index)):
             yield level, index
             continue
         right = 2 * index + 1
@@ -150,17 +210,18 @@ def _nodes(before: list[int], most_bytes: float, most_files: int) -> Iterator[tu
         stack.append((level - 1, right - 1))
 
 
-def _parts(whole: Unit, n_rows: int, unit_bytes: int, leaf_rows: int) -> Iterator[Unit]:
-    """Aligned ranges of leaves of one file, all of the largest level that fits ``unit_bytes``."""
+def _parts(
+    whole: Unit, n_rows: int, unit_bytes: int, leaf_rows: int, read: Collection[tuple[int, int]]
+) -> Iterator[Unit]:
+    """Aligned ranges of the leaves of one file that are not read, each within ``unit_bytes`` or one leaf."""
     n_leaves = -(-n_rows // leaf_rows)
-    level = (n_leaves - 1).bit_length()
-    while level and whole.n_bytes / n_rows * (leaf_rows << level) > unit_bytes:
-        level -= 1
-    step = leaf_rows << level
-    for index, start in enumerate(range(0, n_rows, step)):
-        stop = min(start + step, n_rows)
+    leaf_bytes = whole.n_bytes / n_rows * leaf_rows
+    left = _Left(n_leaves, Done(read) if read else None)
+    nodes = _nodes(range(n_leaves + 1), max(1.0, unit_bytes / leaf_bytes), n_leaves, left)
+    for number, (level, index) in enumerate(nodes, whole.number):
+        start, stop = (index << level) * leaf_rows, min(((index + 1) << level) * leaf_rows, n_rows)
         yield Unit(
-            number=whole.number + index,
+            number=number,
             level=0,
             index=whole.index,
             files=whole.files,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any, Protocol
 
+from distmom.cluster.batch import LARGE_STATE, Batch, BatchWork, batch_size, state_bytes
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.merge import UnitMerger
@@ -20,6 +21,7 @@ logger = logging.getLogger("distmom")
 
 UNITS_PER_THREAD = 4  # in flight: enough to hide the way to a cluster, few enough to bound memory
 FIRST_PAUSE = 0.2  # seconds before the first further attempt; doubled with each one
+MERGING_SHARE = 4  # of a worker's memory, one part of so many may go to merging the states of a batch
 POLL = 1.0  # seconds without a result after which the cluster is asked how it is
 
 
@@ -64,8 +66,10 @@ def run_units(
     window: int | None = None,
     patience: float = 60.0,
     progress: Progress | None = None,
-    on_outcome: Callable[[Unit, UnitOutcome], None] | None = None,
+    on_outcome: Callable[[Unit | Batch, UnitOutcome], None] | None = None,
+    merger: UnitMerger[Any] | None = None,
     pause: float = FIRST_PAUSE,
+    grows: bool = False,
 ) -> RunResult:
     """Run ``work`` on every unit and merge the states in the canonical order.
 
@@ -77,7 +81,7 @@ def run_units(
     units : sequence of Unit
         All units of a listing, as `plan_units` gives them.
     merge : callable
-        ``merge(left, right) -> state``.
+        ``merge(left, right) -> state``; picklable.
     executor : Executor
         Where the units run.
     retries : int
@@ -90,7 +94,13 @@ def run_units(
     progress : Progress, optional
         Told about every unit that is done.
     on_outcome : callable, optional
-        ``on_outcome(unit, outcome)`` in order of arrival, in this thread: what a checkpoint saves.
+        ``on_outcome(unit, outcome)`` in order of arrival, in this thread, once the outcome is merged. Where
+        large states are merged on workers it is a `Batch` of units and their `Merged` states.
+    merger : UnitMerger, optional
+        Where the states are merged; it may hold some already, of which the units are then the rest.
+    grows : bool
+        States may be large, which only the data tells. Then no more than one unit a thread goes to a
+        cluster before the first state is there.
 
     Returns
     -------
@@ -109,10 +119,16 @@ def run_units(
     -----
     The first error cancels all units in flight, and so does KeyboardInterrupt. A unit whose workers died too
     often is run once more with nothing beside it, since a scheduler also blames its innocent neighbours.
+
+    States of more than 1 MB do not come one by one from a cluster: up to 16 units go out together and come
+    back as one state, as a rule. This process then holds about as many states as units run, and for each a
+    state per bit of the number of units, whatever that number is.
     """
-    options = _Options(retries, window, patience, progress, on_outcome, pause)
-    run = _Run(units, merge, executor, options)
-    tasks = executor.begin(work)
+    options = _Options(retries, window, patience, progress, on_outcome, pause, grows)
+    if merger is None:
+        merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
+    run = _Run(units, merger, executor, options)
+    tasks = executor.begin(BatchWork(work, merge, merger.n_files) if executor.far else work)
     if progress is not None:
         progress.begin(len(units), sum(unit.n_bytes for unit in units))
     try:
@@ -131,8 +147,9 @@ class _Options:
     window: int | None
     patience: float
     progress: Progress | None
-    on_outcome: Callable[[Unit, UnitOutcome], None] | None
+    on_outcome: Callable[[Unit | Batch, UnitOutcome], None] | None
     pause: float
+    grows: bool
 
 
 class _Run:
@@ -141,18 +158,18 @@ class _Run:
     def __init__(
         self,
         units: Sequence[Unit],
-        merge: Callable[[Any, Any], Any],
+        merger: UnitMerger[Any],
         executor: Executor,
         options: _Options,
     ) -> None:
-        n_files = max((unit.first_file + len(unit.files) for unit in units), default=0)
-        self.merger: UnitMerger[Any] = UnitMerger(n_files, merge)
+        self.merger = merger
         self.queue = UnitQueue(units, options.pause)
         self.executor = executor
         self.options = options
         self.n_units, self.n_done, self.n_in_flight = len(units), 0, 0
         self.skipped: dict[int, tuple[Any, ...]] = {}
         self.n_rows = self.n_bytes = 0
+        self.largest = 0
         self.poll = min(POLL, max(0.01, options.patience / 4))
         self.asked = monotonic()
         self.troubled_since: float | None = None
@@ -172,29 +189,41 @@ class _Run:
                 self.settle(one)
             self.look_after(tasks, finished)
         records = (record for number in sorted(self.skipped) for record in self.skipped[number])
-        n_retries = self.queue.attempts.total() - self.n_units
         return RunResult(
-            self.merger.result(), tuple(dict.fromkeys(records)), self.n_rows, self.n_bytes, n_retries
+            self.merger.result(), tuple(dict.fromkeys(records)), self.n_rows, self.n_bytes, self.queue.n_again
         )
 
     def submit(self, tasks: Tasks) -> None:
         """Fill the window."""
-        window = self.options.window or UNITS_PER_THREAD * max(1, self.executor.threads)
+        threads = max(1, self.executor.threads)
+        window = self.options.window or UNITS_PER_THREAD * threads
+        if self.executor.far and self.options.grows and not self.n_done:
+            window = min(window, threads)
         while tasks.ready():
-            unit = self.queue.take(monotonic(), self.n_in_flight, window)
+            unit = self.queue.take(monotonic(), self.n_in_flight, window, self.together(threads))
             if unit is None:
                 return
             self.n_in_flight += 1
             tasks.submit(unit, self.queue.attempts[unit.number])
 
+    def together(self, threads: int) -> int:
+        """Units to send as one task."""
+        if not self.executor.far or self.largest <= LARGE_STATE:
+            return 1
+        memory = self.executor.memory // (MERGING_SHARE * self.executor.threads_per_process)
+        return batch_size(self.queue.n_fresh, threads, self.largest, memory)
+
     def settle(self, one: Finished) -> None:
         """Keep a result, or decide between another attempt and an error."""
         self.n_in_flight -= 1
+        if isinstance(one.unit, Batch) and one.fate in ("killed", "failed"):
+            self.take_apart(one, one.unit)
+            return
         unit, tries = one.unit, self.queue.attempts[one.unit.number]
         if one.outcome is not None:
             self.queue.release(unit)
             self.keep(unit, one.outcome)
-        elif one.fate == "killed":
+        elif one.fate == "killed" and isinstance(unit, Unit):
             if self.queue.alone is unit:
                 raise killed(unit) from one.error
             self.queue.suspect(unit)
@@ -212,10 +241,26 @@ class _Run:
                 raise error
             raise explain(error, unit, tries) from error
 
-    def keep(self, unit: Unit, outcome: UnitOutcome) -> None:
+    def take_apart(self, one: Finished, batch: Batch) -> None:
+        """Find out which of a batch's units is to blame: each one goes again by itself."""
+        if isinstance(one.error, DistmomError):  # knows its file
+            raise one.error
+        for unit in batch.units:
+            if one.fate == "killed":
+                self.queue.suspect(unit)
+            else:
+                self.queue.retry(unit, monotonic())
+
+    def keep(self, unit: Unit | Batch, outcome: UnitOutcome) -> None:
         """Merge an outcome and tell everybody about it."""
-        self.n_done += 1
-        self.merger.push(unit, outcome.state, skipped=bool(outcome.skipped))
+        if isinstance(unit, Batch):
+            self.n_done += len(unit.units)
+            self.merger.add(outcome.state)
+            self.largest = max(self.largest, *map(state_bytes, outcome.state.states), 0)
+        else:
+            self.n_done += 1
+            self.merger.push(unit, outcome.state, skipped=bool(outcome.skipped))
+            self.largest = max(self.largest, state_bytes(outcome.state))
         self.n_rows += outcome.n_rows
         self.n_bytes += outcome.n_bytes
         if outcome.skipped:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 
+from distmom.cluster.batch import Batch
 from distmom.cluster.machine import memory_bytes, usable_cpus
 from distmom.cluster.outcome import Finished, Work
 from distmom.cluster.plan import Unit
@@ -16,7 +18,7 @@ class FutureTasks:
     """Units under way as ``concurrent.futures`` futures of `Finished`: what all executors share."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Future[Finished], Unit] = {}
+        self._under_way: dict[Future[Finished], Unit | Batch] = {}
 
     def wait(self, timeout: float) -> list[Finished]:
         """Units that finished, in plan order; waits up to ``timeout`` seconds for the first."""
@@ -43,11 +45,11 @@ class ThreadTasks(FutureTasks):
         self._work = work
         self._stop = threading.Event()
 
-    def submit(self, unit: Unit, attempt: int) -> None:
+    def submit(self, unit: Unit | Batch, attempt: int) -> None:
         """Queue ``unit``."""
         self._under_way[self._pool.submit(self._run, unit)] = unit
 
-    def _run(self, unit: Unit) -> Finished:
+    def _run(self, unit: Unit | Batch) -> Finished:
         try:
             with stoppable(self._stop):
                 return Finished(unit, "done", self._work(unit))
@@ -75,11 +77,16 @@ class ThreadExecutor:
         Bytes; default: the machine's or the container's.
     """
 
+    far = False
+
     def __init__(self, threads: int | None = None, memory: int | None = None) -> None:
         self.threads = threads or usable_cpus()
         self.threads_per_process = self.threads
         self.memory = memory or memory_bytes()
         self._pool: ThreadPoolExecutor | None = None
+
+    def prepare(self, load: Callable[[], None]) -> None:
+        """Nothing: the first unit loads what it needs, once for all threads."""
 
     def begin(self, work: Work) -> ThreadTasks:
         """Start a run of ``work``."""

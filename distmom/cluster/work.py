@@ -79,7 +79,7 @@ class ReadAndReduce:
         for batch in self.reader.batches(file, start, stop):
             check_stopped()
             codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
-            accumulator.add(_rows(batch, codes), 1 if encoder is None else encoder.n_keys)
+            accumulator.add(rows_of(batch, codes), 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
 
@@ -90,5 +90,6 @@ class _Place:
     file = 0
 
 
-def _rows(batch: Batch, codes: Any) -> Rows:
+def rows_of(batch: Batch, codes: Any) -> Rows:
+    """A batch as the reductions take it, with the codes of its groups (None without groups)."""
     return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes)

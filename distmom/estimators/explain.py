@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
+from distmom.estimators.blocks import needs_passing_rows
+from distmom.estimators.keeper import open_keeper
 from distmom.estimators.mean import mean, open_data
-from distmom.estimators.mean_plan import plan_mean
+from distmom.estimators.mean_plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.numerics.random import resolve_seed
 
@@ -24,7 +26,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     """The plan of `distmom.mean` for the same arguments: files, bytes, units, memory, blocks.
 
     The listing is read, one footer for the columns' types, and the footers of all files where blocks or units
-    depend on the number of rows. No row is read, and no worker process is started.
+    depend on the number of rows. No row is read but the first ones of a column of times, and no worker
+    process is started.
 
     Parameters
     ----------
@@ -36,9 +39,11 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     dict
         ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
         ``n_units``, ``largest_unit_bytes``, ``scheme``, ``n_blocks``, ``block_size``, ``fine_blocks``,
-        ``rows_drawn``, ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``,
-        ``skipped`` (files whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence
-        where block sizes depend on how many rows pass, which only a run can tell.
+        ``repeats`` (where there are several partitions), ``contamination`` (rows or units that the interval
+        allows for), ``rows_drawn`` (by all samples together) and ``rows_drawn_per_row``,
+        ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``, ``skipped`` (files
+        whose footer is bad, under ``on_bad_file="skip"``), and ``filter``: a sentence where blocks depend on
+        how many rows pass, which only a run can tell; with a state also ``n_files_to_read``.
 
     Raises
     ------
@@ -73,18 +78,27 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         chosen.weights,
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
-    sampled_filter = chosen.scheme == "swor" and read.where is not None
-    counted = replace(read, where=None) if sampled_filter else read
+    keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
+    ledger = None
+    if keeper is not None:
+        seed, shown = keeper.seed(copy.deepcopy(wanted["rng"]))
+        ledger = keeper.begin(data, source, read, chosen, seed, shown)
+    filter_counts = needs_passing_rows(chosen) and read.where is not None
+    counted = replace(read, where=None) if filter_counts else read
     in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with _place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
-        plan = plan_mean(source, counted, chosen, seed, executor, None)
+        share = column_share(source, counted)
+        plan = plan_mean(source, counted, chosen, seed, executor, None, share, ledger)
         told = plan.describe(executor)
+    if keeper is not None:
+        keeper.check(plan.sums)
+        told["n_files_to_read"] = len(keeper.ledger.unread())
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]
     told["filter"] = (
         "the rows that pass the filter are counted when it runs; the numbers here are those without it"
-        if sampled_filter
+        if filter_counts
         else None
     )
     return told

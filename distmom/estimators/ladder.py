@@ -94,6 +94,14 @@ class Merger:
         return np.asarray(np.maximum(self._size.sum(axis=1), 1))
 
     @cached_property
+    def constant(self) -> Flags:
+        """Groups all of whose rows have one and the same finite value."""
+        low = np.min(np.where(self.filled, self.mean, np.inf), axis=1, initial=np.inf)
+        high = np.max(np.where(self.filled, self.mean, -np.inf), axis=1, initial=-np.inf)
+        still = (~self.filled | (self.blocks.m2 == 0.0)).all(axis=1)
+        return np.asarray(still & (low == high) & np.isfinite(low))
+
+    @cached_property
     def _middle(self) -> Counts:
         """Twice the rows before the middle of each fine block."""
         return np.asarray(2 * np.cumsum(self._size, axis=1) - self._size)
@@ -149,8 +157,7 @@ class Merger:
             mass, mean = self._sum.merged(places)
             squares = CentredSum(weight2, mean2, self.filled).moments(places, m2)
             return WeightedMoments(places.sums(self.count)[:, 0], mass[:, 0], mean[:, 0], *squares)
-        _, _, m2 = self.blocks
-        return Moments(*self._sum.moments(places, m2))
+        return Moments(*self._sum.moments(places, self.blocks.m2))
 
     def effective_at(self, n_blocks: int | Counts) -> Floats:
         """Effective rows of the blocks that `at` gives, in the same shape."""

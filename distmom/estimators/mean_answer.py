@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.contamination import counted_as
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
+from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule_repeated import answer_repeated
+from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
 from distmom.estimators.weight_notes import weight_counts, weight_notes
 from distmom.lake.keyvalues import decode_key
@@ -22,8 +26,12 @@ from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
-from distmom.report import MeanResult
+from distmom.report import MeanResult, Results
+from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
+
+if TYPE_CHECKING:
+    from distmom.lake import ReadOptions
 
 FEW_UNITS = 10
 """Whole files as blocks want at least this many files a block."""
@@ -46,13 +54,22 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reduction.columns):
         shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
-        if plan.options.scheme == "swor":
+        if plan.options.scheme in SAMPLING:
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
         raise NoAnswerError(_no_answer(results[0], plan))
-    return results
+    scales = plan.reader.scales
+    return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
+
+
+def together(
+    results: list[MeanResult], read: ReadOptions, data: dict[str, Any], run: dict[str, Any]
+) -> MeanResult | Results:
+    """Results with what is to be said of data and run: a single one where it can only be one."""
+    everything = Results([replace(r, data=data, run=run) for r in results], data, run)
+    return everything[0] if len(results) == 1 and not read.by else everything
 
 
 def _shared(
@@ -105,24 +122,26 @@ def _partition_results(
     layout = plan.blocks.layout
     n_row_blocks = layout.n_blocks
     moments = state.moments.at(c)
-    rows = moments.at((slice(None), slice(n_row_blocks)))
+    rows = moments.at((slice(None), slice(n_row_blocks // layout.repeats)))
     cells: BlockState | None = moments.at((slice(None), slice(n_row_blocks, None)))
     source = "stored" if isinstance(layout, StoredBlocks) else "rows"
     if isinstance(layout, NoRowBlocks):
         rows, cells, source = moments, None, "units"
-    elif plan.blocks.n_cells == 0:
+    elif plan.blocks.n_cells == 0 or not plan.blocks.hears_files:
         cells = None
     values = state.samples[c].values
-    answer = answer_rule(
-        rows,
-        values,
-        np.isfinite(state.samples[c].keys).sum(axis=1),
-        plan.options.confidence_level,
-        files=cells,
-        n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        block_source=source,  # type: ignore[arg-type]
-        intervals=("order", "exact"),
-    )
+    n_values = np.isfinite(state.samples[c].keys).sum(axis=1)
+    level = plan.options.confidence_level
+    shared_options: Any = {
+        "files": cells,
+        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+        "outlying": plan.blocks.outlying,
+    }
+    if layout.repeats > 1:
+        every = moments.each(lambda a: a[:, :n_row_blocks].reshape(len(shared), layout.repeats, -1))
+        answer = answer_repeated(every, values, n_values, level, **shared_options)
+    else:
+        answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)  # type: ignore[arg-type]
     suspects = _files_of_cells(plan, answer)
     filled = (rows.count > 0).sum(axis=1) if source == "units" else None
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
@@ -190,7 +209,9 @@ def _result(
     kind = _kind(plan, n_blocks)
     if kind == "paper":
         level = None
-        interval, reason = _paper_interval(plan, sigma2, estimate, n_blocks, shared["n_used"])
+        interval, reason = _paper_interval(
+            plan, sigma2, estimate, n_blocks, shared["n_used"], bool(answer.constant[g])
+        )
     else:
         interval, reason, level = _interval(answer.intervals, g, kind)
     good = np.isfinite(answer.path_estimate[g])
@@ -217,15 +238,22 @@ def _result(
         accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,
+        repeats=plan.blocks.layout.repeats,
         **shared,
     )
 
 
 def _kind(plan: MeanPlan, n_blocks: int) -> str:
-    """The interval to show: order statistics unless a given number of blocks is too small for them."""
+    """The interval to show: order statistics unless a given number of blocks is too small for them.
+
+    Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
+    median of a block mean may be far from the mean.
+    """
     wanted = plan.options.interval
     if wanted != "auto":
         return wanted
+    if plan.options.repeats > 1 or plan.options.contamination is not None:
+        return "exact"
     fixed = plan.blocks.n_blocks is not None
     return "exact" if fixed and n_blocks < least_order_blocks(plan.options.delta) else "order"
 
@@ -248,12 +276,12 @@ def _interval(
 
 
 def _paper_interval(
-    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int
+    plan: MeanPlan, sigma2: float | None, estimate: float, n_blocks: int, n_used: int, constant: bool
 ) -> tuple[tuple[float, float] | None, str | None]:
     """The closed form of the proposition, at the number of blocks it prescribes."""
     if sigma2 is None or not np.isfinite(sigma2) or not np.isfinite(estimate):
         return None, REASON_WORDS[NoInterval.NO_ANSWER]
-    if sigma2 == 0.0:
+    if sigma2 == 0.0 and not constant:
         return None, REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
     try:
         prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
@@ -266,8 +294,10 @@ def _paper_interval(
 
 
 def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
-    notes = []
+    notes = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
     wanted = plan.blocks.n_blocks
+    if plan.options.contamination is not None:
+        notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
     if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):

@@ -26,12 +26,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
 
+ON_CHANGE = ("error", "restart")
+"""What to do when files that a saved state holds have changed or are gone."""
+
 NOT_YET = (
     "block_by columns",
-    "scheme='monte_carlo'",
     "chunk_rows",
-    "repeats",
-    "contamination",
     "joint",
 )
 
@@ -58,6 +58,11 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "its blocks share rows, so their order statistics cover only the "
         "median given the data; use interval='exact'",
     ),
+    (
+        "scheme='monte_carlo'",
+        "interval='paper'",
+        "the paper has no bound for samples with replacement; use interval='exact'",
+    ),
     ("order='stored'", "block_by", "both say which rows form a block; drop one"),
     ("order='stored'", "chunk_rows", "stored blocks are contiguous already; drop chunk_rows"),
     ("order='stored'", "repeats", "there is only one way to cut rows as they are stored; drop repeats"),
@@ -65,7 +70,6 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("block_by", "repeats", "units are put into blocks once; drop repeats"),
     ("block_by", "fine", "units are put into a fixed number of cells; drop fine"),
     ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
-    ("repeats", "contamination", "the bound of repeated partitions has no outlying blocks; drop one"),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
     (
         "repeats",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from distmom.errors import ConfigError
+from distmom.estimators.contamination import outlying_number
 from distmom.estimators.options import SAMPLING, check_choice, check_count, check_fraction
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.theory import (
@@ -134,7 +135,9 @@ def plan(
     if not ways:
         raise ConfigError(refusals[0].partition(": ")[2])
     chosen, why = _recommend(ways, n, share_or_count, refusals)
-    return PlanResult(n, confidence_level, _count(share_or_count, n), width, tuple(ways), chosen, why)
+    return PlanResult(
+        n, confidence_level, outlying_number(share_or_count, n), width, tuple(ways), chosen, why
+    )
 
 
 def _makers(
@@ -148,11 +151,11 @@ def _makers(
     """How each way is made for a number of rows."""
     makers: dict[str, Callable[[int], Way]] = {}
     if contamination:
-        makers["contaminated"] = lambda n: contaminated_way(n, delta, _count(contamination, n))
+        makers["contaminated"] = lambda n: contaminated_way(n, delta, outlying_number(contamination, n))
     if n_blocks is not None:
-        makers["given"] = lambda n: given_way(n, delta, n_blocks, _count(contamination, n))
+        makers["given"] = lambda n: given_way(n, delta, n_blocks, outlying_number(contamination, n))
     makers["automatic"] = lambda n: unproved(automatic_way(n, delta))
-    makers["paper"] = lambda n: paper_way(n, delta, _count(contamination, n))
+    makers["paper"] = lambda n: paper_way(n, delta, outlying_number(contamination, n))
     makers["repeated"] = lambda n: unproved(repeated_way(n, delta, repeats))
     for scheme in SAMPLING:
         makers[scheme] = lambda n, scheme=scheme: unproved(sampled_way(n, delta, scheme, tau, kappa))  # type: ignore[misc]
@@ -169,7 +172,7 @@ def _recommend(
 ) -> tuple[PlannedWay, str]:
     first = ways[0]
     if contamination and first.options.get("contamination") is not None:
-        o = _count(contamination, n)
+        o = outlying_number(contamination, n)
         return first, (
             f"its interval holds with {o:,} arbitrary rows; more than {2 * o:,} blocks alone would only make "
             "the answer finite"
@@ -195,11 +198,6 @@ def _contamination(value: Any) -> int | float:
         return int(value)
     check_fraction("contamination", value, 0.5, "such as 0.01, or be a whole number of rows or units")
     return float(value)
-
-
-def _count(contamination: int | float, n: int) -> int:
-    """Outlying rows among n."""
-    return contamination if isinstance(contamination, int) else math.ceil(contamination * n)
 
 
 def _whole(name: str, value: Any) -> int:

@@ -40,6 +40,7 @@ def answer_rule(
     n_blocks: int | Literal["auto"] = "auto",
     block_source: BlockSource = "rows",
     intervals: Collection[str] = ("order", "exact"),
+    outlying: int = 0,
 ) -> RuleAnswer:
     """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
 
@@ -66,6 +67,9 @@ def answer_rule(
         interval takes the spread between block means where that is larger.
     intervals : collection of {"order", "exact"}
         Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
+    outlying : int
+        Of a given number of blocks, how many may be arbitrary beside being finite: the intervals allow for
+        them, or for the ruined ones if these are more.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def answer_rule(
 
     The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks. The breakdown point is a
     number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
-    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer.
+    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
+    rows are equal there is nothing to test: the answer and both intervals are that value.
 
     Each group's answer depends on its own numbers alone. Cost: a few dozen passes over the fine blocks.
 
@@ -107,7 +112,7 @@ def answer_rule(
         files = None
     widest = max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
     portion = max(1, CELLS_AT_ONCE // widest)
-    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals))
+    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals), outlying)
     parts = []
     for start in range(0, max(n_groups, 1), portion):
         part = slice(start, start + portion)
@@ -126,10 +131,12 @@ def _answer_groups(
     n_blocks: int | Literal["auto"],
     block_source: BlockSource,
     wanted: frozenset[str],
+    outlying: int,
 ) -> RuleAnswer:
     """Answer a portion of the groups."""
     fine = Merger(rows)
-    n_most = most_frequent(sample, n_sample)
+    # where all rows are equal no value is rare, so no block can have missed one
+    n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
     if n_blocks == "auto":
         levels = np.asarray(ladder_levels(rows.count.shape[1]), dtype=np.int64)
         usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
@@ -140,7 +147,7 @@ def _answer_groups(
         levels = np.asarray(ladder_levels(rows.count.shape[1], n_blocks), dtype=np.int64)
         own = given_rows(fine, levels, row_bound(levels, rows_at(fine, levels), n_sample, n_most))
     between = block_source != "rows"
-    result = _from_rows(own, files, delta, wanted, between)
+    result = _from_rows(own, files, delta, wanted, between, outlying)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
         found = file_set(files, ladders, n_sample, n_most)
@@ -151,7 +158,12 @@ def _answer_groups(
 
 
 def _from_rows(
-    own: RowSet, files: BlockState | None, delta: float, wanted: frozenset[str], between: bool
+    own: RowSet,
+    files: BlockState | None,
+    delta: float,
+    wanted: frozenset[str],
+    between: bool,
+    outlying: int,
 ) -> RuleAnswer:
     """Result of the row blocks alone."""
     n_groups = own.plain.size
@@ -176,6 +188,7 @@ def _from_rows(
         n_ruined=ruined,
         n_set_aside=np.where(set_aside, own.seen.n_far, 0),
         plain_estimate=own.fine.plain_mean(),
+        constant=own.fine.constant,
         levels=own.ladder.levels,
         path_estimate=own.ladder.median,
         path_halfwidth=own.ladder.halfwidth,
@@ -187,18 +200,15 @@ def _from_rows(
         file_estimate=np.full(n_groups, np.nan),
         files_first=np.zeros(n_groups, np.bool_),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
-        intervals=_row_intervals(own, set_aside, delta, wanted, between),
+        intervals=_row_intervals(own, set_aside, delta, wanted, between, outlying),
     )
 
 
-def _row_intervals(
-    own: RowSet, set_aside: Flags, delta: float, wanted: frozenset[str], between: bool
-) -> Intervals:
-    """Intervals of the row blocks' answer, or the reasons for having none."""
-    out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
+def no_interval(own: RowSet) -> Counts:
+    """Reasons why a group cannot have any interval; 0 where none is known yet."""
     se = own.finest.se
-    reason = np.select(
-        [~own.finite, own.plain, own.lowered, se == 0.0, ~np.isfinite(se)],
+    return np.select(
+        [~own.finite, own.plain, own.lowered, (se == 0.0) & ~own.fine.constant, ~np.isfinite(se)],
         [
             NoInterval.NO_ANSWER,
             NoInterval.PLAIN_MEAN,
@@ -208,17 +218,27 @@ def _row_intervals(
         ],
         NoInterval.GIVEN,
     )
+
+
+def _row_intervals(
+    own: RowSet, set_aside: Flags, delta: float, wanted: frozenset[str], between: bool, outlying: int
+) -> Intervals:
+    """Intervals of the row blocks' answer, or the reasons for having none."""
+    out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
+    reason = no_interval(own)
     good = reason == 0
+    ruined = own.answer.n_ruined
+    arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, outlying)
     if "order" in wanted:
         out.order_reason[:] = reason
-        order_interval(out, good, own.answer, delta, count_ruined=own.given is not None)
+        order_interval(out, good, own.answer, delta, arbitrary)
     if "exact" in wanted:
         out.exact_reason[:] = reason
         if own.given is None:
             blocks = (own.fine, own.answer, set_aside)
             exact_interval(out, good, *blocks, own.finest, own.ladder, delta, between)
         else:
-            exact_interval_given(out, good, own.answer, own.finest, delta, between)
+            exact_interval_given(out, good, own.answer, own.finest, delta, between, arbitrary)
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -91,6 +91,8 @@ class RuleAnswer:
         Wild blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
     plain_estimate : ndarray of float64, shape (n_groups,)
         Mean of all used rows, infinite or NaN if they are.
+    constant : ndarray of bool, shape (n_groups,)
+        All used rows have one and the same finite value.
     levels : ndarray of int64, shape (n_levels,)
         The ladder of the row blocks.
     path_estimate, path_halfwidth : ndarray of float64, shape (n_groups, n_levels)
@@ -123,6 +125,7 @@ class RuleAnswer:
     n_ruined: Counts
     n_set_aside: Counts
     plain_estimate: Floats
+    constant: Flags
     levels: Counts
     path_estimate: Floats
     path_halfwidth: Floats
@@ -140,6 +143,13 @@ class RuleAnswer:
     def n_groups(self) -> int:
         """Number of groups."""
         return int(self.estimate.size)
+
+    def subset(self, groups: NDArray[np.int64]) -> RuleAnswer:
+        """The same for some of the groups."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        mine = {name: value[groups] for name, value in values.items() if name not in ("levels", "intervals")}
+        inner = Intervals(*(getattr(self.intervals, field.name)[groups] for field in fields(Intervals)))
+        return replace(self, **mine, intervals=inner)
 
 
 Block = TypeVar("Block", np.int64, np.float64)

@@ -90,7 +90,7 @@ def _file_intervals(
     out = Intervals.missing(first.size, NoInterval.NOT_WANTED)
     everyone = np.ones(first.size, np.bool_)
     if "order" in wanted:
-        order_interval(out, everyone, given, delta, count_ruined=False)
+        order_interval(out, everyone, given, delta, np.zeros(first.size, np.int64))
     if "exact" in wanted:
         finest, ladder = found.finest.subset(first), found.ladder.subset(first)
         aside = found.contradicted[first]

@@ -17,7 +17,11 @@ MILDLY_UNEQUAL = 2.0
 """Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""
 
 
-def order_interval(out: Intervals, groups: Flags, answer: Answer, delta: float, count_ruined: bool) -> None:
+MOST_SOLVED = 2_000
+"""Up to so many blocks of unequal sizes their tail is solved."""
+
+
+def order_interval(out: Intervals, groups: Flags, answer: Answer, delta: float, outlying: Counts) -> None:
     """Fill in the order statistics of the answer's blocks, for some groups.
 
     Parameters
@@ -30,15 +34,14 @@ def order_interval(out: Intervals, groups: Flags, answer: Answer, delta: float, 
         Blocks of all groups.
     delta : float
         1 - confidence level.
-    count_ruined : bool
-        Ruined blocks count as blocks of arbitrary value. A NaN among them is taken at the far end of either
+    outlying : ndarray of int64, shape (n_groups,)
+        Blocks of arbitrary value, with the ruined ones. A NaN among them is taken at the far end of either
         side, where it can hide neither a small nor a large block.
     """
     n_blocks = np.count_nonzero(answer.count, axis=1)
-    outlying = answer.n_ruined if count_ruined else np.zeros_like(n_blocks)
     ordered = np.sort(answer.mean, axis=1)
     n_numbers = np.count_nonzero(~np.isnan(ordered), axis=1)
-    place, kinds = _kinds(n_blocks[groups], outlying[groups])
+    place, kinds = kinds_of(n_blocks[groups], outlying[groups])
     ranks = [order_rank(k, delta, o) if k > o else None for k, o in kinds]
     achieved = [
         np.nan if rank is None else order_level(k, rank, o) for rank, (k, o) in zip(ranks, kinds, strict=True)
@@ -102,13 +105,19 @@ def exact_interval(
             spread = np.maximum(spread, scaled_mad(mean))
         halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
     why = np.where(some, 0, NoInterval.TOO_FEW_BLOCKS)
-    _fill_exact(out, np.flatnonzero(groups), why, centre, halfwidth, n_blocks)
+    fill_exact(out, np.flatnonzero(groups), why, centre, halfwidth, n_blocks)
 
 
 def exact_interval_given(
-    out: Intervals, groups: Flags, answer: Answer, finest: Finest, delta: float, between: bool
+    out: Intervals,
+    groups: Flags,
+    answer: Answer,
+    finest: Finest,
+    delta: float,
+    between: bool,
+    outlying: Counts,
 ) -> None:
-    """As `exact_interval` at a given number of blocks: ruined ones are arbitrary, sizes may differ."""
+    """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         spread = finest.se * np.sqrt(n_blocks)  # of a block of average effective size
@@ -118,29 +127,30 @@ def exact_interval_given(
     halfwidth = np.full(n_blocks.shape, np.inf)
     usable = groups & np.isfinite(spread)
     chosen = np.flatnonzero(usable)
-    place, kinds = _kinds(n_blocks[chosen], answer.n_ruined[chosen])
+    place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
     for number, (k, ruined) in enumerate(kinds):
         same = chosen[place == number]
         halfwidth[same] = _sized_halfwidth(answer.effective[same], spread[same], k, ruined, delta)
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
-    _fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
+    fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
 
-def _kinds(n_blocks: Counts, n_ruined: Counts) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
-    """Distinct pairs (blocks, ruined blocks), and the place of each group's pair among them."""
+def kinds_of(n_blocks: Counts, outlying: Counts) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+    """Distinct pairs (blocks, arbitrary ones), and the place of each group's pair among them."""
     most = int(n_blocks.max(initial=0)) + 1
-    codes = n_blocks * most + n_ruined
+    codes = n_blocks * most + np.minimum(outlying, n_blocks)
     kinds = np.unique(codes)
     return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
 
 
 def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
-    """Half-widths of groups with equally many blocks and ruined blocks, whose sizes may differ.
+    """Half-widths of groups with equally many blocks and arbitrary blocks, whose sizes may differ.
 
     Nearly equal sizes: all as small as the smallest. Up to a ratio of 2, blocks are exchanged for equal ones
     of average variance, which only raises the tail if m - o >= (K - o) p* + 1 (Hoeffding 1956, theorem 4;
     p/(1+p) is concave) and costs at most 6 % of the width; the ruined ones are taken to be the largest. Else
-    the Poisson-binomial tail is solved, group by group.
+    the Poisson-binomial tail is solved, group by group; but thousands of blocks are exchanged whatever their
+    ratio, or else taken to be as small as the smallest, because solving takes K^2 steps.
     """
     factor = width_factor(n_blocks, delta, ruined)
     if not np.isfinite(factor):
@@ -156,13 +166,15 @@ def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, d
     exchange = cantelli_allowed(n_blocks, delta, ruined) and (
         needed >= good * binomial_p(n_blocks, delta, ruined) + 1
     )
+    if n_blocks > MOST_SOLVED:
+        return out if exchange else spread * np.sqrt(average / size[:, 0]) * factor
     solve = ~equal & ((size[:, -1] > MILDLY_UNEQUAL * size[:, 0]) | (not exchange))
     for group in np.flatnonzero(solve):
         out[group] = spread[group] * partition_halfwidth(1.0, n_blocks, delta, ruined, size[group])
     return out
 
 
-def _fill_exact(
+def fill_exact(
     out: Intervals,
     chosen: NDArray[np.int64],
     why: NDArray[np.int64],

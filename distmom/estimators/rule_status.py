@@ -66,11 +66,17 @@ REASON_WORDS: dict[NoInterval, str] = {
     NoInterval.FEWER_ROWS_THAN_BLOCKS: "fewer rows than blocks",
     NoInterval.CONSTANT_BLOCKS: "more than half of the blocks are constant",
     NoInterval.TOO_FEW_BLOCKS: "too few blocks for this confidence level",
-    NoInterval.VACUOUS: "the bound is vacuous: too many blocks are ruined for this confidence level",
+    NoInterval.VACUOUS: (
+        "the bound is vacuous: too many blocks are ruined or taken to be outlying for this confidence level"
+    ),
     NoInterval.RUINED_ENDS: "ruined blocks reach the ends of the interval",
     NoInterval.OVERFLOW: "the spread of the blocks exceeds the range of float64",
 }
 """The reason printed beside a missing interval."""
+
+
+ALL_EQUAL = "all values are equal; a rare other value may have gone unseen"
+"""The notice beside an answer without any spread, whose interval is the one value."""
 
 
 def status_list(status: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answers from blocks that are independent samples without replacement."""
+"""Answers from blocks that are independent samples of the rows, without or with replacement."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.estimators.rule_status import ALL_EQUAL
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult
-from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, swor_halfwidth
+from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, sampled_halfwidth
 
 if TYPE_CHECKING:
     from distmom.estimators.mean_plan import MeanPlan
@@ -21,8 +22,9 @@ def sampled_results(
 ) -> list[MeanResult]:
     """The lower median of the sample means of one column, for each group.
 
-    The intervals take the lower median of the blocks' variances as the variance of a row. The bound is that
-    for the smallest block and for all used rows as population.
+    The intervals take the lower median of the blocks' variances as the variance of a row. Where filters,
+    nulls or groups make the blocks differ in size, the smallest one gives the variance of a block mean, and
+    the largest one the chance that a block uses a given row; the population is that of all used rows.
     """
     n_blocks = plan.blocks.layout.n_blocks
     results = []
@@ -35,8 +37,9 @@ def sampled_results(
         finite = k > 0 and ruined <= (k + 1) // 2 - 1
         estimate = float(lower_median(mean)) if finite else float("nan")
         kind = "exact" if plan.options.interval == "auto" else plan.options.interval
-        interval, reason = _interval(plan, kind, estimate, count, m2, ruined, fields["n_used"])
-        whole = float(state.moments.mean[c, g, n_blocks])
+        whole, spread = float(state.moments.mean[c, g, n_blocks]), float(state.moments.m2[c, g, n_blocks])
+        constant = bool(np.isfinite(whole)) and spread == 0.0 and fields["n_used"] > 1
+        interval, reason = _interval(plan, kind, estimate, count, m2, ruined, fields["n_used"], constant)
         results.append(
             MeanResult(
                 estimate=estimate,
@@ -49,7 +52,7 @@ def sampled_results(
                 n_ruined_blocks=ruined,
                 plain_estimate=whole if fields["n_used"] else float("nan"),
                 block_estimates=mean.copy(),
-                notes=_notes(n_blocks, k),
+                notes=(*([ALL_EQUAL] if constant else []), *_notes(n_blocks, k)),
                 **fields,
             )
         )
@@ -63,7 +66,14 @@ def _notes(asked: int, filled: int) -> tuple[str, ...]:
 
 
 def _interval(
-    plan: MeanPlan, kind: str, estimate: float, count: Any, m2: Any, ruined: int, n_used: int
+    plan: MeanPlan,
+    kind: str,
+    estimate: float,
+    count: Any,
+    m2: Any,
+    ruined: int,
+    n_used: int,
+    constant: bool,
 ) -> tuple[tuple[float, float] | None, str | None]:
     if kind == "none":
         return None, "not asked for"
@@ -75,7 +85,7 @@ def _interval(
     if not some.any():
         return None, "samples of one row show no spread"
     sigma2 = float(lower_median(m2[some] / (count[some] - 1)))
-    if sigma2 == 0.0:
+    if sigma2 == 0.0 and not constant:
         return None, "more than half of the blocks are constant"
     k, size, delta = int(count.size), int(count.min()), plan.options.delta
     if kind == "paper":
@@ -88,7 +98,15 @@ def _interval(
             return None, f"the proposition holds for {prescribed} blocks at tau={tau:g}, not {k}"
         half = paper_halfwidth_morm(mean_variance(sigma2, size), tau)
     else:
-        half = swor_halfwidth(sigma2, max(n_used, size), k, size, delta)
+        half = sampled_halfwidth(
+            sigma2,
+            n_used,
+            k,
+            size,
+            delta,
+            largest_block=int(count.max()),
+            replacement=plan.options.scheme == "monte_carlo",
+        )
     if not np.isfinite(half):
         return None, "the bound is vacuous for this confidence level; use more or smaller blocks"
     return (estimate - half, estimate + half), None

@@ -19,6 +19,7 @@ from distmom.lake.source import Batch, PartitionType, ReadOptions
 
 if TYPE_CHECKING:
     from distmom.lake.filters import Filter
+    from distmom.lake.times import TimeScale
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,16 @@ class Assembler:
     types : mapping of str to pyarrow.DataType
         Types of the stored columns.
     options : ReadOptions
+    scales : mapping of str to TimeScale
+        Of the columns of times.
     """
 
     def __init__(
-        self, columns: Sequence[Column], types: Mapping[str, pa.DataType], options: ReadOptions
+        self,
+        columns: Sequence[Column],
+        types: Mapping[str, pa.DataType],
+        options: ReadOptions,
+        scales: Mapping[str, TimeScale],
     ) -> None:
         stored = [column for column in columns if column.position is not None]
         self.positions = [column.position for column in stored if column.position is not None]
@@ -77,15 +84,15 @@ class Assembler:
         self._order = {column.name: i for i, column in enumerate(stored)}
         self._disputed = [(column, i) for i, column in enumerate(stored) if column.constant is not None]
         self._options = options
-        self._values = [self._value_source(name, types) for name in options.columns]
+        self._values = [self._value_source(name, types, scales.get(name)) for name in options.columns]
 
     def _value_source(
-        self, name: str, types: Mapping[str, pa.DataType]
+        self, name: str, types: Mapping[str, pa.DataType], scale: TimeScale | None
     ) -> Callable[[Sequence[pa.Array], int], tuple[Values, Valid]]:
         """How the values of a column are had from the stored arrays and the number of rows."""
         column = self._columns[name]
         if column.position is not None and column.constant is None:
-            position, convert = self._order[name], converter(types[name])
+            position, convert = self._order[name], converter(types[name], scale)
             return lambda arrays, n_rows: convert(arrays[position])
         if column.constant is None or column.constant.null_count:
             return lambda arrays, n_rows: (np.zeros(n_rows), np.zeros(n_rows, np.bool_))

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
+
+if TYPE_CHECKING:
+    from distmom.lake.times import TimeScale
 
 Values = NDArray[np.float64]
 Valid = NDArray[np.bool_] | None
@@ -64,8 +68,14 @@ def to_float64(array: pa.Array) -> tuple[Values, Valid]:
     return converter(array.type)(array)
 
 
-def converter(type_: pa.DataType) -> Converter:
+def converter(type_: pa.DataType, scale: TimeScale | None = None) -> Converter:
     """The function that turns arrays of one type into values: chosen once a file, called for each batch.
+
+    Parameters
+    ----------
+    type_ : pyarrow.DataType
+    scale : TimeScale, optional
+        For a type of dates, timestamps or durations.
 
     Raises
     ------
@@ -74,15 +84,17 @@ def converter(type_: pa.DataType) -> Converter:
     """
     if type_ in _NUMPY_TYPES:
         return partial(_plain_values, _NUMPY_TYPES[type_])
+    if patypes.is_dictionary(type_):
+        inner = converter(type_.value_type, scale)  # a dictionary of texts is refused here, not in a batch
+        return partial(_dictionary_values, inner)
+    if scale is not None and not patypes.is_null(type_):
+        return lambda array: (scale.offsets(array), valid_rows(array))
     if patypes.is_boolean(type_):
         return lambda array: (bit_values(array).astype(np.float64), valid_rows(array))
     if patypes.is_null(type_):
         return lambda array: (np.zeros(len(array)), valid_rows(array))
     if patypes.is_decimal(type_):
         return lambda array: (_decimal_values(array), valid_rows(array))
-    if patypes.is_dictionary(type_):
-        converter(type_.value_type)  # a dictionary of texts is refused here, not in a batch
-        return _dictionary_values
     raise TypeError(f"{type_} holds no numbers")
 
 
@@ -134,9 +146,9 @@ def _bits(array: pa.Array, buffer: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, count=skip + len(array), bitorder="little")[skip:].view(np.bool_)
 
 
-def _dictionary_values(array: pa.DictionaryArray) -> tuple[Values, Valid]:
+def _dictionary_values(inner: Converter, array: pa.DictionaryArray) -> tuple[Values, Valid]:
     valid = valid_rows(array)
-    values, value_valid = to_float64(array.dictionary)
+    values, value_valid = inner(array.dictionary)
     indices: NDArray[np.integer] = native_values(array.indices)  # type: ignore[assignment]
     if valid is not None:
         indices = np.where(valid, indices, 0)  # an index may be anything where it is null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,6 +31,16 @@ class Filter(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it reads."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """How it is shown."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Equal for conditions that are written differently, but mean the same in a way that is plain."""
         ...
 
     def check(self, kinds: Mapping[str, str]) -> None:
@@ -61,6 +72,11 @@ class TextFilter:
     text: str
     node: Node = field(repr=False)
     columns: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """What was understood, whatever blanks and parentheses it was written with."""
+        return repr(self.node)
 
     def check(self, kinds: Mapping[str, str]) -> None:
         """Check each comparison against the kinds of the columns (see `distmom.lake.schema.kind_of`).
@@ -107,6 +123,17 @@ class ExpressionFilter:
     def columns(self) -> tuple[str, ...]:
         """Columns that the expression reads."""
         return tuple(self.schema.names)
+
+    @property
+    def text(self) -> str:
+        """Arrow's text, which leaves out the middle of long lists."""
+        return " ".join(str(self.expression).split())
+
+    @property
+    def identity(self) -> str:
+        """A hash of what Arrow would send to another process."""
+        _, (sent, *_) = self.expression.__reduce__()
+        return f"arrow {hashlib.blake2b(sent, digest_size=16).hexdigest()}"
 
     def check(self, kinds: Mapping[str, str]) -> None:
         """Nothing is left to check: Arrow has bound the expression to the columns' types."""

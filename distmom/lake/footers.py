@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -17,6 +18,7 @@ from distmom.lake.source import FileRef
 BUFFER_BYTES, LOCAL_BUFFER_BYTES = 262_144, 16_384
 """A buffered stream is what bounds memory: without it a whole column chunk is loaded. What is longer than the
 buffer, as most pages are, is read past it: one copy less on a local disk, more requests on a remote one."""
+FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 
 
 def location(root: str, file: FileRef) -> str:
@@ -93,6 +95,28 @@ def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
     sizes: list[int] = [group.column(i).total_compressed_size for i in range(group.num_columns)]
     asked: int = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
     return max(asked / max(sum(sizes), 1), 1e-3)
+
+
+def first_values(filesystem: pafs.FileSystem, root: str, file: FileRef, name: str) -> pa.Array | None:
+    """The first rows of a column in which it is not null; None if there are none among the first million.
+
+    Raises
+    ------
+    DataError
+        As `open_parquet`.
+    """
+    with open_parquet(filesystem, root, file) as parquet:
+        position = column_positions(parquet).get(name, -1)
+        groups = list(range(parquet.metadata.num_row_groups))
+        if position < 0 or not groups:
+            return None
+        batches = parquet.reader.iter_batches(
+            FIRST_ROWS, row_groups=groups, column_indices=[position], use_threads=False
+        )
+        for batch in islice(batches, FIRST_BATCHES):
+            if batch.column(0).null_count < batch.num_rows:
+                return batch.column(0)
+    return None
 
 
 def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:

@@ -24,6 +24,8 @@ class KeyEncoder:
     ----------
     n_columns : int
         Number of ``by`` columns; with none, all rows are in one group, whose key is ``()``.
+    known : sequence of key, optional
+        Keys that have the first codes already.
 
     Notes
     -----
@@ -39,9 +41,14 @@ class KeyEncoder:
     [('b',), (None,), ('a',)]
     """
 
-    def __init__(self, n_columns: int) -> None:
+    def __init__(self, n_columns: int, known: Sequence[Key] = ()) -> None:
         self._columns = [ColumnCodes() for _ in range(n_columns)]
         self._pairs = [_PairCodes() for _ in range(n_columns - 1)]
+        for key in known:
+            codes = [column.seen.code(value) for column, value in zip(self._columns, key, strict=True)]
+            code = codes[0]
+            for pair, right in zip(self._pairs, codes[1:], strict=True):
+                code = pair.seen.code((code, right))
 
     def encode(self, keys: Sequence[pa.Array], keep: Mask, n_rows: int | None = None) -> Codes:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops.

@@ -19,6 +19,7 @@ from pyarrow import types as patypes
 from distmom.errors import DataError
 from distmom.lake.convert import bit_values, native_values, valid_rows
 from distmom.lake.schema import kind_of
+from distmom.lake.times import NANOSECONDS, duration_text
 
 Component = tuple[Any, ...]
 Key = tuple[Component, ...]
@@ -26,7 +27,6 @@ Key = tuple[Component, ...]
 NULL: Component = (0,)
 NAN: Component = (2,)
 
-_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _MS_OF_DAY = 86_400_000
 
 
@@ -69,7 +69,7 @@ def _valid_components(array: pa.Array, type_: pa.DataType) -> list[Component]:
         return [(6, (kind, n if patypes.is_date32(type_) else n // _MS_OF_DAY)) for n in days]
     if kind in ("timestamp", "zoned", "time", "duration"):
         counts = native_values(array.view(pa.int32() if type_.bit_width == 32 else pa.int64())).tolist()
-        return [(6, (kind, n * _NANOSECONDS[type_.unit])) for n in counts]
+        return [(6, (kind, n * NANOSECONDS[type_.unit])) for n in counts]
     raise DataError(f"values of type {type_} cannot be keys of groups; choose another column")
 
 
@@ -122,7 +122,7 @@ def _decode_clock(kind: str, count: int) -> Any:
 
 def _iso_text(kind: str, count: int) -> str:
     if kind == "duration":
-        return f"PT{count // 10**9}.{count % 10**9:09d}S"
+        return duration_text(count, 10**9)
     if kind == "date":
         return str(np.datetime64(count, "D"))
     seconds, rest = divmod(count, 10**9)

@@ -10,12 +10,17 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from numpy.typing import NDArray
 
-from distmom.errors import DataError
+from distmom.errors import DataError, ResourceError
 from distmom.lake import footers
+from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
 from distmom.lake.references import check_role, find_references
-from distmom.lake.schema import Role, partition_arrow_type
+from distmom.lake.schema import Reference, Role, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
+from distmom.lake.times import TimeScale
+
+SEARCHED_FILES = 100
+"""How many files may lack values before times are counted from 1970."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class Lake:
     def reader(self, options: ReadOptions) -> Reader:
         """A reader of these columns: frozen, picklable, without the list of files.
 
-        One footer is read, more only where a column is null throughout in the first files.
+        One footer is read, more only where a column is null throughout in the first files; of columns of
+        times also their first rows.
 
         Raises
         ------
@@ -110,7 +116,25 @@ class Lake:
             options=options,
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
+            scales={n: self._scale(r) for n, r in references.items() if n in options.columns and r.scale},
         )
+
+    def _scale(self, reference: Reference) -> TimeScale:
+        """The scale of a column of times, counted from near its first values."""
+        scale = reference.scale
+        assert scale is not None
+        paths = [file.path for file in self.files]
+        first = paths.index(reference.file)
+        for file in self.files[first : first + SEARCHED_FILES]:
+            try:
+                values = footers.first_values(self.filesystem, self.root, file, reference.column)
+            except DataError:  # is told, or passed over, when the file is read for its rows
+                continue
+            except OSError as error:  # going on would count from another day than the next run
+                raise ResourceError(f"{first_line(error)}; check the store and run again") from error
+            if values is not None and TimeScale.of(values.type) is not None:
+                return scale.near(values)
+        return scale
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         """Schemas of the readable files, in order; if none is, the first file's error."""

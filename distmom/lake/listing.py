@@ -93,6 +93,18 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
     return open_memory(data) if streamed is None else streamed
 
 
+def would_list(data: Any, path: str | os.PathLike[str]) -> bool:
+    """Whether a file of this path would be read as data: it lies in a folder that ``data`` names."""
+    names = [item for name in _path_list(data) or () for item in _read_list_file(name)]
+    target = _local_path(os.fspath(path))
+    for folder in map(_local_path, names):
+        inside = target.startswith(f"{folder.rstrip('/')}/") and os.path.isdir(folder)  # noqa: PTH112
+        parts = target[len(folder) :].strip("/").split("/")
+        if inside and not any(part[:1] in ("_", ".") for part in parts):
+            return True
+    return False
+
+
 def _path_list(data: Any) -> list[str] | None:
     """The paths that ``data`` names; None where it is no path at all."""
     if isinstance(data, (str, os.PathLike)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.assemble import Assembler, Column
+from distmom.lake.footers import FIRST_ROWS
 from distmom.lake.references import check_role, find_references
 from distmom.lake.schema import Role
 from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.times import TimeScale
 
 
 class MemoryColumn(Protocol):
@@ -81,7 +83,14 @@ class MemoryLake:
             check_role(name, role, references.get(name), self._schemas)
         if options.where is not None:
             options.where.check({name: reference.kind for name, reference in references.items()})
-        return MemoryReader(options, self.n_rows, self.n_bytes, {name: self.columns[name] for name in names})
+        first = min(self.n_rows, FIRST_ROWS)
+        scales = {
+            name: reference.scale.near(self.columns[name].slice(0, first))
+            for name, reference in references.items()
+            if name in options.columns and reference.scale
+        }
+        columns = {name: self.columns[name] for name in names}
+        return MemoryReader(options, self.n_rows, self.n_bytes, columns, scales)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         yield self.files[0], self.schema()
@@ -95,6 +104,7 @@ class MemoryReader:
     n_rows: int
     n_bytes: int
     columns: Mapping[str, MemoryColumn]
+    scales: Mapping[str, TimeScale] = field(default_factory=dict)
 
     def excludes(self, file: FileRef) -> bool:
         """False: there are no partition values."""
@@ -104,7 +114,7 @@ class MemoryReader:
         """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter."""
         columns = [Column(name, position=i) for i, name in enumerate(self.columns)]
         types = {name: column.type for name, column in self.columns.items()}
-        assembler = Assembler(columns, types, self.options)
+        assembler = Assembler(columns, types, self.options, self.scales)
         end = self.n_rows if stop is None else min(stop, self.n_rows)
         for low in range(start, end, self.options.batch_rows):
             high = min(low + self.options.batch_rows, end)

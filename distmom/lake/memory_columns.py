@@ -15,6 +15,7 @@ from distmom.lake.memory import MemoryColumn, refuse
 from distmom.lake.messages import first_line
 
 _TIME_UNITS = ("s", "ms", "us", "ns")
+_COARSE = (("D", 1), ("h", 1), ("m", 1))
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,8 @@ def _numpy_columns(array: NDArray[Any]) -> list[tuple[str, MemoryColumn]]:
 def _numpy_column(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> MemoryColumn:
     if array.ndim != 1:
         raise DataError(f"data: a column must have one dimension, not {array.ndim}")
+    if array.dtype.kind in "mM" and np.datetime_data(array.dtype) in _COARSE:
+        return _coarse_times(array, missing)
     type_ = _arrow_type(array.dtype)
     if type_ is not None:
         return NumpyColumn(array, type_, missing)
@@ -177,6 +180,19 @@ def _numpy_column(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> Mem
         except (pa.ArrowException, TypeError) as error:
             raise DataError(f"data: an array of {array.dtype}: {first_line(error)}") from error
     raise DataError(f"data: an array of {array.dtype} holds neither numbers, texts nor times")
+
+
+def _coarse_times(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> MemoryColumn:
+    """Days as dates, other units that Arrow does not have as seconds."""
+    nat = np.isnat(array)
+    missing = nat if missing is None else missing | nat
+    dates = array.dtype.str[1:] == "M8[D]"
+    limit = np.iinfo(np.int32).max if dates else np.iinfo(np.int64).max // 86_400
+    if (np.abs(array.astype(np.int64)[~nat]) > limit).any():
+        raise DataError(f"data: an array of {array.dtype} holds times beyond the range of Arrow's; drop them")
+    if dates:
+        return NumpyColumn(array.astype(np.int64).astype(np.int32), pa.date32(), missing)
+    return _numpy_column(array.astype(f"{array.dtype.kind}8[s]"), missing)
 
 
 def _through_arrow(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> pa.Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
 from distmom.lake.schema import Reference, Role, check_type
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
+from distmom.lake.times import TimeScale
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Reader:
         Columns that come from the folders' names.
     references : tuple of Reference
         Types that the asked columns have elsewhere in the lake.
+    scales : mapping of str to TimeScale
+        Of the columns of times.
     """
 
     root: str
@@ -39,6 +42,7 @@ class Reader:
     options: ReadOptions
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
+    scales: Mapping[str, TimeScale] = field(default_factory=dict)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
@@ -103,7 +107,7 @@ class Reader:
                     f"column {name!r} is not in {file.path}"
                     f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
                 )
-        return Assembler(list(columns.values()), types, self.options)
+        return Assembler(list(columns.values()), types, self.options, self.scales)
 
 
 def _roles(options: ReadOptions) -> list[tuple[str, Role]]:

@@ -15,6 +15,7 @@ from distmom.errors import ConfigError, DataError
 from distmom.lake.messages import suggestion
 from distmom.lake.schema import Reference, Role, check_type, fits, kind_of, type_name
 from distmom.lake.source import FileRef
+from distmom.lake.times import TimeScale
 
 Schemas = Callable[[], Iterator[tuple[FileRef, pa.Schema]]]
 
@@ -93,7 +94,7 @@ def _look(
     type_ = schema.field(positions[0]).type
     if kind_of(type_) != "null":
         where = "the folders' names" if is_partition else file
-        found[name] = Reference(name, where, type_name(type_), kind_of(type_))
+        found[name] = Reference(name, where, type_name(type_), kind_of(type_), TimeScale.of(type_))
 
 
 def check_role(name: str, role: Role, reference: Reference | None, schemas: Schemas) -> None:

@@ -9,6 +9,7 @@ from pyarrow import types as patypes
 
 from distmom.errors import BadFileError
 from distmom.lake.source import PartitionType
+from distmom.lake.times import TimeScale
 
 Kind = Literal[
     "number",
@@ -28,7 +29,7 @@ Kind = Literal[
 Role = Literal["value", "key", "condition"]
 
 _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
-    "value": frozenset({"number", "bool", "null"}),
+    "value": frozenset({"number", "bool", "date", "timestamp", "zoned", "duration", "null"}),
     "key": frozenset(
         {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
     ),
@@ -53,9 +54,6 @@ _WORDS = {
 
 _REMEDIES = {
     "text": "cast it to a number when writing, or choose another column",
-    "date": "store it as a number of a stated unit, such as days since a date",
-    "timestamp": "store it as a number of a stated unit, such as seconds since a date",
-    "zoned": "store it as a number of a stated unit, such as seconds since a date",
     "time": "store it as a number of a stated unit, such as seconds of the day",
     "duration": "store it as a number of a stated unit, such as seconds",
     "struct": "store the field wanted as a column of its own",
@@ -63,19 +61,23 @@ _REMEDIES = {
 }
 
 _ACTIONS: dict[Role, str] = {
-    "value": "only numbers can be averaged",
+    "value": "only numbers, dates, timestamps and durations can be averaged",
     "key": "it cannot be a key of groups",
     "condition": "it cannot stand in a condition",
 }
 
 
 class Reference(NamedTuple):
-    """Type of a column in the first file of the listing where it is not null throughout."""
+    """Type of a column in the first file of the listing where it is not null throughout.
+
+    ``scale`` tells what the numbers mean that dates, timestamps and durations are read as.
+    """
 
     column: str
     file: str
     type: str
     kind: Kind
+    scale: TimeScale | None = None
 
 
 def kind_of(type_: pa.DataType) -> Kind:
@@ -129,7 +131,8 @@ def partition_arrow_type(kind: PartitionType) -> pa.DataType:
 def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference: Reference | None) -> None:
     """Check that a column of a file can be read in its role, beside the same column of other files.
 
-    Numbers of any width mix, also with booleans when they are values; null goes with anything.
+    Numbers of any width mix, also with booleans when they are values, and so do times of one kind in any
+    unit; null goes with anything.
 
     Raises
     ------
@@ -138,7 +141,8 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     """
     kind = kind_of(type_)
     fits_role = kind in _KINDS_OF_ROLE[role]
-    if kind == "null" or (fits_role and (role == "value" or reference is None)):
+    mix = reference is None or (role == "value" and {kind, reference.kind} <= {"number", "bool"})
+    if kind == "null" or (fits_role and mix):
         return
     if reference is not None and reference.kind != kind:
         raise BadFileError(

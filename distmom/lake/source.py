@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from distmom.lake.filters import Filter
+    from distmom.lake.times import TimeScale
 
 BATCH_ROWS = 131_072
 
@@ -55,7 +56,7 @@ class ReadOptions:
     Parameters
     ----------
     columns : tuple of str
-        Columns whose values are wanted, as float64.
+        Columns whose values are wanted, as float64; times as numbers on a scale that the reader tells.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
     where : Filter, optional
@@ -111,6 +112,11 @@ class BatchReader(Protocol):
     @property
     def options(self) -> ReadOptions:
         """What is read."""
+        ...
+
+    @property
+    def scales(self) -> Mapping[str, TimeScale]:
+        """Of those asked columns that hold dates, timestamps or durations: what their numbers mean."""
         ...
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from distmom.lake.memory import MemoryLake, MemoryReader
 from distmom.lake.memory_columns import ArrowColumn
 from distmom.lake.messages import first_line
 from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.times import TimeScale
 
 Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
 """Starts the batches of some columns, of at most so many rows where that can be chosen."""
@@ -72,7 +74,10 @@ class StreamLake:
             name: ArrowColumn(pa.chunked_array([], self.stored.field(name).type)) for name in self._names()
         }
         pattern = MemoryLake(empty, 0, 0, self.files).reader(options)
-        return StreamReader(options, pattern, self)
+        reader = StreamReader(options, pattern, self)
+        if pattern.scales:  # times are counted from near the first ones
+            reader.look_ahead()
+        return reader
 
     def _names(self) -> list[str]:
         names = self.stored.names
@@ -90,6 +95,27 @@ class StreamReader:
     pattern: MemoryReader
     lake: StreamLake
     _started: bool = field(default=False, init=False)
+    _ahead: list[pa.RecordBatch] = field(default_factory=list, init=False)
+    _rest: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()), init=False)
+
+    @property
+    def scales(self) -> Mapping[str, TimeScale]:
+        """What the numbers of columns of times mean."""
+        return self.pattern.scales
+
+    def look_ahead(self) -> None:
+        """Read the first batch, and count times from the day of its middle."""
+        self._rest = self.lake.start(list(self.pattern.columns), self.options.batch_rows)
+        self._ahead = list(islice(self._rest, 1))
+        for record in self._ahead:
+            near = {name: scale.near(record.column(name)) for name, scale in self.scales.items()}
+            self.pattern = replace(self.pattern, scales=near)
+
+    def _records(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if self._ahead:
+            ahead, self._ahead = self._ahead, []
+            return chain(ahead, self._rest)
+        return self.lake.start(names, self.options.batch_rows)
 
     def excludes(self, file: FileRef) -> bool:
         """False: there are no partition values."""
@@ -103,7 +129,7 @@ class StreamReader:
         row = 0
         names = list(self.pattern.columns)
         try:
-            for record in self.lake.start(names, self.options.batch_rows):
+            for record in self._records(names):
                 yield from self._slices(record, names, row)
                 row += record.num_rows
         except (pa.ArrowException, OSError) as error:

@@ -8,12 +8,12 @@ from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
-from distmom.numerics.moments import merge
+from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample import LeafSampler
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import swor_leaf_moments
 from distmom.numerics.weighted import plain_rows
 from distmom.numerics.weighted_cells import WeightedCells
 from distmom.numerics.weighted_leaf import weighted_leaf_moments
@@ -49,11 +49,15 @@ def compile_kernels() -> None:
             weighted_cells.grow(3)
             weighted_cells.add(x, mask, codes, w)
             draws = stream_key(0, "swor")
-            counts = SworTree([n, n]).window(0, 1).counts(draws, 5, 100, compiled=True)
+            window = SampleTree([n, n]).window(0, 1)
+            counts = window.counts(draws, 5, 100, compiled=True)
+            window.counts(draws, 5, 100, replace=True, compiled=True)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
-                swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
-    merge(blocks, blocks, compiled=True)
+                sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+    many = Moments.empty(MANY_CELLS)
+    for moments in (blocks, many):
+        merge(moments, moments, compiled=True)
     rows = sample.result()
     rows.merge(rows, compiled=True)
     with_total(stored, compiled=True)

@@ -22,16 +22,28 @@ def njit(function: F) -> F:
     Numba raises at decoration time when neither the package's folder nor the user's home is writable
     (a read-only install); compiling anew in each process is then the only way.
     """
+    return _compiled(function, nogil=True)
+
+
+def brief(function: F) -> F:
+    """Compile a kernel that keeps the interpreter lock: for work of a few microseconds.
+
+    Giving the lock up for so short only invites another thread to take it, and then to be waited for.
+    """
+    return _compiled(function, nogil=False)
+
+
+def _compiled(function: F, *, nogil: bool) -> F:
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=nogil, cache=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:
         warnings.warn(
             "numba can write its cache nowhere: kernels are compiled anew in each process; "
             "set NUMBA_CACHE_DIR to a writable folder",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=nogil)(function)  # type: ignore[no-any-return]
 
 
 inline = numba.njit(inline="always")

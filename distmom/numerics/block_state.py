@@ -33,6 +33,11 @@ class BlockState(Protocol):
         ...
 
     @property
+    def m2(self) -> Floats:
+        """Centred second moment, with weights that of the masses w^2; NaN where the mean is not finite."""
+        ...
+
+    @property
     def mass(self) -> NDArray[Any]:
         """Share of the block in any mean that it is merged into, up to a common factor; 0 without rows."""
         ...

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from distmom.numerics.random import permutation, stream_key
 
 PERMUTATIONS = 16  # a power of two; the whole table of 945 blocks then takes 60 kB
+SHORT = 1 << 16  # tables of so many blocks have 16-bit places
+COMPILE = 1 << 15  # shuffling more than these in Python takes longer than loading the compiled twin
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -27,6 +29,16 @@ def file_key(seed: int, path: str) -> np.uint64:
     secret = seed.to_bytes(16, "little")
     digest = hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8, key=secret).digest()
     return np.uint64(int.from_bytes(digest, "little"))
+
+
+def repeat_seed(seed: int, number: int) -> int:
+    """The seed of the labels of one of several partitions of the same rows; number 0 is the one without."""
+    if number == 0:
+        return seed
+    purpose = f"repeat/{number}".encode()
+    secret = seed.to_bytes(16, "little")
+    digest = hashlib.blake2b(purpose, digest_size=16, key=secret, person=b"distmom").digest()
+    return int.from_bytes(digest, "little")
 
 
 def file_cell(key: np.uint64, n_cells: int) -> int:
@@ -63,9 +75,32 @@ class LabelTable:
 @lru_cache(maxsize=16)
 def label_table(seed: int, n_blocks: int) -> LabelTable:
     """The table of permutations for this seed and number of blocks (cached in each process)."""
-    dtype = np.uint16 if n_blocks <= 1 << 16 else np.uint32
+    return _new_table(seed, n_blocks)
+
+
+@lru_cache(maxsize=4)
+def repeat_tables(seed: int, n_blocks: int, repeats: int) -> tuple[LabelTable, ...]:
+    """The tables of several partitions, each under its `repeat_seed` (cached together)."""
+    return tuple(_new_table(repeat_seed(seed, number), n_blocks) for number in range(repeats))
+
+
+def repeat_key(key: np.uint64, seed: int, number: int) -> np.uint64:
+    """The key of a file's runs in one of several partitions, from its `file_key` in the first one."""
+    return key if number == 0 else file_key(repeat_seed(seed, number), str(int(key)))
+
+
+def table_bytes(n_blocks: int) -> int:
+    """Bytes of one table."""
+    return 3 * PERMUTATIONS * n_blocks * (2 if n_blocks <= SHORT else 4)
+
+
+def _new_table(seed: int, n_blocks: int) -> LabelTable:
+    dtype = np.uint16 if n_blocks <= SHORT else np.uint32
     key = stream_key(seed, f"labels/{n_blocks}")
-    inverse = np.stack([permutation(key, t, n_blocks) for t in range(PERMUTATIONS)]).astype(dtype)
+    compiled = n_blocks > COMPILE
+    inverse = np.empty((PERMUTATIONS, n_blocks), dtype)
+    for t in range(PERMUTATIONS):
+        inverse[t] = permutation(key, t, n_blocks, compiled=compiled)
     forward = np.empty_like(inverse)
     np.put_along_axis(forward, inverse.astype(np.int64), np.arange(n_blocks, dtype=dtype)[None, :], axis=1)
     return LabelTable(n_blocks, np.concatenate([inverse, inverse], axis=1), forward)

@@ -154,9 +154,13 @@ def _shifted(
 State = TypeVar("State", bound=BlockState)
 
 
-def with_total(blocks: State, *, compiled: bool = False) -> State:
-    """The blocks along the last axis, and one more: all rows together."""
-    return blocks.joined(blocks.total(compiled=compiled).at((..., None)))
+def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = False) -> State:
+    """The blocks along the last axis, and one more: all rows together.
+
+    Every row is once in the first `n_once` blocks; in all of them, by default.
+    """
+    whole = blocks.at((..., slice(n_once))).total(compiled=compiled)
+    return blocks.joined(whole.at((..., None)))
 
 
 def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float | Floats) -> Moments:

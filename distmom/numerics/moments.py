@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+MANY_CELLS = 1 << 14  # merging them takes some ten microseconds
 Floats = NDArray[np.float64]
 
 
@@ -109,7 +110,8 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
         out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-        _kernels().merge_flat(*(a.reshape(-1) for a in (*left, *right, *out)))
+        merge_all = _kernels().merge_few if out.count.size < MANY_CELLS else _kernels().merge_flat
+        merge_all(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     one = (left.count.astype(np.float64), left.mean, left.m2)
     other = (right.count.astype(np.float64), right.mean, right.m2)

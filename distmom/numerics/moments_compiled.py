@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import brief, inline, njit
 
 
 @inline
@@ -31,6 +31,13 @@ def merge_cell(na, ma, qa, nb, mb, qb):
 @njit
 def merge_flat(na, ma, qa, nb, mb, qb, n, mean, m2):
     """Merge flat arrays of moments cell by cell into (n, mean, m2)."""
+    for i in range(n.size):
+        n[i], mean[i], m2[i] = merge_cell(na[i], ma[i], qa[i], nb[i], mb[i], qb[i])
+
+
+@brief
+def merge_few(na, ma, qa, nb, mb, qb, n, mean, m2):
+    """`merge_flat` for few cells."""
     for i in range(n.size):
         n[i], mean[i], m2[i] = merge_cell(na[i], ma[i], qa[i], nb[i], mb[i], qb[i])
 

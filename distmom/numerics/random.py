@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError
 
 DRAW_VERSION = 1
-"""Raised whenever any draw changes for the same seed; it stands in every result and every saved state."""
+"""Raised whenever any draw changes for the same seed; it stands in every result and every saved state.
+
+A new kind of draw has a purpose, so streams, of its own: it changes no other draw and leaves the number."""
 
 Key: TypeAlias = int | np.uint64
 Words: TypeAlias = NDArray[np.uint64]

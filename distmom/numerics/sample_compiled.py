@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import brief, inline, njit
 from distmom.numerics.labels_compiled import mix
 from distmom.numerics.random_counts_compiled import log
 
@@ -113,7 +113,7 @@ def insert_rows(key, stream, x, gone, keys, values):
         values[i] = x[row]
 
 
-@njit
+@brief
 def offer_leaf(key, leaf, x, gone, keys, values):
     """Merge the sample of one leaf into `keys` and `values`; `gone` of size 0 means that all rows count."""
     n_used = x.size

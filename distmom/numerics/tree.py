@@ -8,16 +8,39 @@ aligned ranges.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 S = TypeVar("S")
+Node = tuple[int, int]
+"""Level and index: the leaves ``index << level`` to ``((index + 1) << level) - 1``."""
 
 
 def _join(merge: Callable[[S, S], S], left: S | None, right: S | None) -> S | None:
     if left is None:
         return right
     return left if right is None else merge(left, right)
+
+
+def fold(nodes: Mapping[Node, S | None], merge: Callable[[S, S], S]) -> S | None:
+    """The root over nodes that stand side by side, largest first as a tree of whole nodes leaves them.
+
+    The ragged right edge is folded from the right, which is the same as taking a missing right child for
+    nothing.
+    """
+    carry: S | None = None
+    for level, index in sorted(nodes, key=lambda node: node[1] << node[0], reverse=True):
+        carry = _join(merge, nodes[level, index], carry)
+    return carry
+
+
+def covered(n: int, nodes: Iterable[Node]) -> bytearray:
+    """For each of ``n`` leaves, 1 if a node stands for it, else 0."""
+    found = bytearray(n)
+    for level, index in nodes:
+        start, stop = index << level, min((index + 1) << level, n)
+        found[start:stop] = b"\1" * (stop - start)
+    return found
 
 
 class DyadicTree(Generic[S]):
@@ -32,11 +55,18 @@ class DyadicTree(Generic[S]):
     n : int
         Number of leaves, at least 1.
     merge : callable
-        ``merge(left, right) -> state``; called with the left node first, and only on siblings.
+        ``merge(left, right) -> state``; called with the left node first, and only on siblings until the root
+        is asked for.
+
+    Attributes
+    ----------
+    n : int
 
     Notes
     -----
     A node is merged as soon as its sibling is there, so pushes that are nearly in order hold O(log n) states.
+    Nodes that are cut by ``n`` wait until the root is asked for: those held at the end are the start of every
+    larger tree.
 
     Examples
     --------
@@ -45,48 +75,57 @@ class DyadicTree(Generic[S]):
     ...     tree.push(0, number, "abc"[number])
     >>> tree.root
     '((ab)c)'
+    >>> larger = DyadicTree(4, lambda left, right: f"({left}{right})")
+    >>> for node, state in tree.waiting.items():
+    ...     larger.push(*node, state)
+    >>> larger.push(0, 3, "d")
+    >>> larger.root
+    '((ab)(cd))'
     """
 
     def __init__(self, n: int, merge: Callable[[S, S], S]) -> None:
         if n < 1:
             raise ValueError(f"a tree needs at least one leaf, not {n}")
-        self._n = n
+        self.n = n
         self._merge = merge
         self._top = (n - 1).bit_length()
-        self._waiting: dict[tuple[int, int], S | None] = {}
+        self._waiting: dict[Node, S | None] = {}
+        self._covered = 0
+
+    @property
+    def waiting(self) -> dict[Node, S | None]:
+        """The nodes held: those whose sibling has not come yet."""
+        return dict(self._waiting)
 
     @property
     def n_waiting(self) -> int:
-        """Number of states held: nodes whose sibling has not come yet (the finished root counts as one)."""
+        """Number of nodes held."""
         return len(self._waiting)
 
     @property
     def complete(self) -> bool:
         """Whether every leaf has come."""
-        return (self._top, 0) in self._waiting
+        return self._covered == self.n
 
     @property
     def root(self) -> S | None:
         """The merge of all leaves; ``None`` if all were ``None``. ValueError while leaves are missing."""
         if not self.complete:
-            raise ValueError(f"not all of the {self._n} leaves have been pushed")
-        return self._waiting[self._top, 0]
+            raise ValueError(f"not all of the {self.n} leaves have been pushed")
+        return fold(self._waiting, self._merge)
 
     def push(self, level: int, index: int, state: S | None) -> None:
         """Add node ``(level, index)``; ValueError if it lies outside the tree or repeats a waiting node."""
-        if index < 0 or level < 0 or index << level >= self._n:
-            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self._n} leaves")
+        if index < 0 or level < 0 or index << level >= self.n:
+            raise ValueError(f"node ({level}, {index}) lies outside a tree of {self.n} leaves")
         level, index = min(level, self._top), index if level <= self._top else 0
-        while level < self._top:
-            sibling = (level, index ^ 1)
-            if index & 1 or (index + 1) << level < self._n:
-                if sibling not in self._waiting:
-                    break
-                other = self._waiting.pop(sibling)
-                state = _join(self._merge, other, state) if index & 1 else _join(self._merge, state, other)
-            level, index = level + 1, index >> 1
         if (level, index) in self._waiting:
             raise ValueError(f"node ({level}, {index}) was pushed twice")
+        self._covered += min((index + 1) << level, self.n) - (index << level)
+        while (level, index ^ 1) in self._waiting:
+            other = self._waiting.pop((level, index ^ 1))
+            state = _join(self._merge, other, state) if index & 1 else _join(self._merge, state, other)
+            level, index = level + 1, index >> 1
         self._waiting[level, index] = state
 
 

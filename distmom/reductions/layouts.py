@@ -19,9 +19,9 @@ from distmom.numerics.labels import label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
+from distmom.numerics.sample_tree import SampleWindow
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
-from distmom.numerics.swor import SworWindow
-from distmom.numerics.swor_leaf import swor_leaf_moments
 from distmom.numerics.weighted_cells import new_cells
 from distmom.numerics.weighted_leaf import weighted_leaf_moments
 from distmom.numerics.weighted_stored import weighted_stored_moments
@@ -60,6 +60,11 @@ class Layout(Protocol):
         ...
 
     @property
+    def repeats(self) -> int:
+        """Partitions: the row blocks are so many sets, of equal size, that each hold every row once."""
+        ...
+
+    @property
     def by_leaf(self) -> bool:
         """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
         ...
@@ -79,7 +84,10 @@ class Layout(Protocol):
     def row_cells(
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block."""
+        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block.
+
+        With several partitions an array of cells for each, shape (repeats, rows).
+        """
         ...
 
 
@@ -94,6 +102,7 @@ class RandomBlocks:
     seed: int
     n_fine: int
     width: int = 1
+    repeats = 1
     by_leaf = False
 
     @property
@@ -127,6 +136,7 @@ class StoredBlocks:
 
     total_rows: int
     n_blocks: int
+    repeats = 1
     by_leaf = False
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
@@ -150,6 +160,7 @@ class NoRowBlocks:
     """No row blocks: the cells that hold whole files are all there is."""
 
     n_blocks: int = 0
+    repeats = 1
     by_leaf = False
     cells_per_group = 1
 
@@ -163,34 +174,44 @@ class NoRowBlocks:
 
 
 @dataclass(frozen=True)
-class SworBlocks:
-    """Independent samples of `block_size` rows of the lake, each without replacement.
+class SampledBlocks:
+    """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
-    The window of a unit is a `SworWindow` and, for each of its files, the number in the lake of its first
+    The window of a unit is a `SampleWindow` and, for each of its files, the number in the lake of its first
     leaf.
     """
 
     seed: int
     n_blocks: int
     block_size: int
+    replace: bool = False
+    repeats = 1
     by_leaf = True
     cells_per_group = 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         tree, first_leaves = window
-        key = stream_key(self.seed, "swor")
+        key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
-        moments = swor_leaf_moments(
-            rows.x, rows.gone, rows.codes, rows.n_groups, key, leaf, counts, compiled=compiled
+        moments = sampled_leaf_moments(
+            rows.x,
+            rows.gone,
+            rows.codes,
+            rows.n_groups,
+            key,
+            leaf,
+            counts,
+            compiled,
+            replace=self.replace,
         )
         whole = whole_moments(rows, compiled=compiled)
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
         return Moments(*both)
 
-    def _counts(self, key: np.uint64, tree: SworWindow, compiled: bool) -> NDArray[np.int64]:
+    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> NDArray[np.int64]:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
-        return _window_counts(tree, int(key), self.n_blocks, self.block_size, compiled)
+        return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
     def row_cells(  # noqa: D102
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
@@ -200,9 +221,9 @@ class SworBlocks:
 
 @lru_cache(maxsize=8)
 def _window_counts(
-    tree: SworWindow, key: int, n_blocks: int, block_size: int, compiled: bool
+    tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> NDArray[np.int64]:
-    return tree.counts(np.uint64(key), n_blocks, block_size, compiled)
+    return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:

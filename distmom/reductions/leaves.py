@@ -38,6 +38,28 @@ class Rows:
         )
 
 
+def join(pieces: list[Rows]) -> Rows:
+    """Consecutive pieces as one; the piece itself where there is only one, so nothing is copied then."""
+    if len(pieces) == 1:
+        return pieces[0]
+    values = tuple(np.concatenate(arrays) for arrays in zip(*(p.values for p in pieces), strict=True))
+    return replace(_joined(pieces), values=values)
+
+
+def _joined(pieces: list[Rows]) -> Rows:
+    """All of consecutive pieces but their values."""
+    first = pieces[0]
+    codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
+    return Rows(
+        first.first_row,
+        sum(p.n_rows for p in pieces),
+        (),
+        tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in range(len(first.valid))),
+        _join_masks([p.keep for p in pieces], pieces),
+        codes,
+    )
+
+
 def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
     if all(m is None for m in masks):
         return None
@@ -90,17 +112,9 @@ class LeafCutter:
         """Yield the last, incomplete leaf of the file, if there is one."""
         if not self._pieces:
             return
-        pieces, n_rows = self._pieces, self._held
+        leaf = _joined(self._pieces)
         self._pieces, self._held = [], 0
-        codes = [p.codes for p in pieces if p.codes is not None]
-        yield Rows(
-            pieces[0].first_row,
-            n_rows,
-            tuple(buffer[:n_rows] for buffer in self._buffers),
-            tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in range(len(pieces[0].valid))),
-            _join_masks([p.keep for p in pieces], pieces),
-            np.concatenate(codes) if codes else None,
-        )
+        yield replace(leaf, values=tuple(buffer[: leaf.n_rows] for buffer in self._buffers))
 
 
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:

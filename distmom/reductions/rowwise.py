@@ -37,6 +37,7 @@ class RowwiseMeans:
         self._spec = spec
         self._window = window
         self._blocks = spec.layout.cells_per_group
+        self._n_once = spec.layout.n_blocks // spec.layout.repeats
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
         weighted = spec.weights is not None
@@ -87,7 +88,8 @@ class RowwiseMeans:
             gone = self._census.missing(rows, c)
             if not all_finite(x, compiled=spec.compiled):
                 gone = self._census.strange(rows, c, gone, self._path)
-            self._cells[c].add(x, gone, cells, weights)
+            for partition in np.atleast_2d(cells):
+                self._cells[c].add(x, gone, partition, weights)
             if self._samplers:
                 self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
@@ -99,8 +101,8 @@ class RowwiseMeans:
         size = self._n_groups * self._blocks
         first, *others = (cells.moments(size) for cells in self._cells)
         blocks = first.stacked(*others).each(lambda a: a.reshape(shape))
-        if self._spec.layout.n_blocks:
-            blocks = with_total(blocks, compiled=self._spec.compiled)
+        if self._n_once:
+            blocks = with_total(blocks, n_once=self._n_once, compiled=self._spec.compiled)
         else:  # the one cell of a group is all its rows; copied, as the cells are used anew
             blocks = blocks.each(np.copy)
         self._tree.push_leaf(blocks)
@@ -122,8 +124,7 @@ class RowwiseMeans:
 
     def _n_rows(self, moments: BlockState) -> NDArray[np.int64]:
         """Rows of each group that passed the filter: they entered the first column, or are missing there."""
-        n_blocks = self._spec.layout.n_blocks
-        used = moments.count[0, :, :n_blocks] if n_blocks else moments.count[0]
+        used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
         counts = self._census.counts
         weightless = counts[-1].sum(axis=-1) if self._spec.weights is not None else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Interval = tuple[float, float]
+    from distmom.lake.times import TimeScale
+
+Value = Any
+"""A float; for columns of times a datetime or timedelta, or None where there is none."""
+
+Interval = tuple[Value, Value]
 
 _SHOWN = (
     "column",
@@ -45,8 +51,8 @@ class MeanResult:
     column : str
     group : dict or None
         The values of the `by` columns; None where there are no groups.
-    estimate : float
-        Lower median of the block means; NaN where there is no finite answer.
+    estimate : float, datetime or timedelta
+        Lower median of the block means; where there is no finite answer NaN, or None for times.
     interval : (float, float) or None
         Confidence interval, None with a `interval_reason` where there is none.
     interval_kind : {"order", "exact", "paper", "none"}
@@ -61,18 +67,21 @@ class MeanResult:
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
     n_blocks : int
+        Blocks of the answer; of one partition, where there are several.
+    repeats : int
+        Partitions.
     block_size : (int, int)
         Used rows of the smallest and of the largest block.
     n_ruined_blocks : int
-        Blocks whose mean is not finite.
+        Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
-        ``partition`` or ``swor``.
-    block_estimates : ndarray of float64
-        The block means whose lower median is the estimate.
+        ``partition``, ``swor`` or ``monte_carlo``.
+    block_estimates : ndarray of float64, datetime64 (in UTC) or timedelta64
+        The block means whose lower median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
         Estimate at every number of blocks tried.
     accused_files : tuple of str
@@ -89,11 +98,21 @@ class MeanResult:
         Notices, such as a lowered number of blocks.
     data, run : dict
         What was read and how, as in `Results`: skipped files, and the seed that repeats the run.
+    scale : TimeScale or None
+        Of a column of times: which kind, the time zone, the resolution.
+    offsets : MeanResult or None
+        Of a column of times: the same result in nanoseconds on that scale.
+
+    Notes
+    -----
+    A column of dates or timestamps gives datetimes, with the column's time zone; a date counts as its
+    midnight. Durations give timedeltas. These have microseconds; JSON, Arrow and `block_estimates` have
+    nanoseconds where the column has.
     """
 
     column: str
     group: dict[str, Any] | None
-    estimate: float
+    estimate: Value
     interval: Interval | None
     interval_kind: str
     confidence_level: float
@@ -106,15 +125,16 @@ class MeanResult:
     n_blocks: int
     block_size: tuple[int, int]
     n_ruined_blocks: int
-    plain_estimate: float
+    plain_estimate: Value
     scheme: str
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
-    block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
-    path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
+    block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
+    path: tuple[tuple[int, Value, Value], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
-    other_estimate: float | None = None
+    repeats: int = 1
+    other_estimate: Value = None
     weights: str | None = None
     n_unweighted: int = 0
     n_zero_weight: int = 0
@@ -122,6 +142,22 @@ class MeanResult:
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
+    scale: TimeScale | None = field(default=None, repr=False)
+    offsets: MeanResult | None = field(default=None, repr=False)
+
+    @property
+    def numbers(self) -> MeanResult:
+        """The result in numbers: itself, or in nanoseconds for times."""
+        return self.offsets or self
+
+    @property
+    def type(self) -> str:
+        """Arrow's name of the values' type: ``double``, ``timestamp[us, tz=UTC]``, ``duration[ns]``."""
+        if self.scale is None:
+            return "double"
+        from distmom.report.times import arrow_type
+
+        return str(arrow_type(self.scale))
 
     def __str__(self) -> str:
         from distmom.report.results import Results
@@ -129,16 +165,28 @@ class MeanResult:
         return str(Results.of(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, as in the JSON output: numbers that are not finite become None."""
+        """Plain Python values, as in the JSON output: numbers that are not finite become None.
+
+        Times are ISO 8601 texts, durations seconds such as ``PT3723.5S``.
+        """
         shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
         shown["status"] = list(self.status)
-        for name in ("interval_reason", "achieved_level", "n_set_aside", "other_estimate"):
+        for name in ("interval_reason", "achieved_level", "repeats", "n_set_aside", "other_estimate"):
             shown[name] = getattr(self, name)
         if self.weights is not None:
             for name in ("weights", "n_unweighted", "n_zero_weight", "n_effective"):
                 shown[name] = getattr(self, name)
+        if self.scale is not None:
+            from distmom.report.times import text
+
+            numbers = self.numbers
+            for name in ("estimate", "plain_estimate", "other_estimate"):
+                shown[name] = text(self.scale, getattr(numbers, name))
+            if self.interval is not None:
+                shown["interval"] = [text(self.scale, end) for end in numbers.interval or ()]
         shown["accused_files"] = list(self.accused_files)
         shown["notes"] = list(self.notes)
+        shown["type"] = self.type
         return {name: plain(value) for name, value in shown.items()}
 
     def to_arrow(self) -> pa.Table:
@@ -178,8 +226,11 @@ class MeanResult:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         # the sign of a NaN depends on how it arose, and means nothing
-        a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
+        if a.dtype.kind == b.dtype.kind == "f":
+            a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
         return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
+    if isinstance(a, MeanResult):
+        return isinstance(b, MeanResult) and a.same_bits(b)
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, Mapping):
@@ -201,6 +252,10 @@ def plain(value: Any) -> Any:
         return plain(value.item())
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, timedelta):
+        from distmom.lake.times import duration_text
+
+        return duration_text(value // timedelta(microseconds=1), 10**6)
     if value is None or isinstance(value, (bool, int, str)):
         return value
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -82,7 +82,13 @@ class Results(Sequence[MeanResult]):
         }
 
     def to_arrow(self) -> pa.Table:
-        """One row per result: group columns first; intervals and sizes take two columns each."""
+        """One row per result: group columns first; intervals and sizes take two columns each.
+
+        Estimates are floats, timestamps or durations. Where a run has several of these, those of numbers are
+        called ``estimate``, ``interval_low``, ``interval_high``, ``plain_estimate``, and the others end in
+        ``_time`` (timestamps without a zone, and dates), ``_zoned`` (in UTC if the zones differ) or
+        ``_duration``; each is null in the rows of other kinds.
+        """
         from distmom.report.table import as_arrow
 
         return as_arrow(self)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from distmom.lake.times import TimeScale, Unit
     from distmom.report.results import Results
 
-_FLOATS = (
-    "estimate",
-    "interval_low",
-    "interval_high",
-    "confidence_level",
-    "achieved_level",
-    "plain_estimate",
-    "n_effective",
-)
+_VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate")
+_FLOATS = ("confidence_level", "achieved_level", "n_effective")
 _WHOLE = (
     "n_rows",
     "n_used",
@@ -25,6 +20,7 @@ _WHOLE = (
     "n_nan",
     "n_inf",
     "n_blocks",
+    "repeats",
     "block_size_min",
     "block_size_max",
     "n_ruined_blocks",
@@ -32,10 +28,12 @@ _WHOLE = (
     "n_unweighted",
     "n_zero_weight",
 )
+_SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
+"""Of the columns of values where a run has results of several kinds."""
 
 
 def as_arrow(results: Results) -> pa.Table:
-    """One row per result; a group column keeps its type where all its values share one, else it is text."""
+    """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
     import pyarrow as pa
 
     rows = [_flat(r) for r in results]
@@ -44,10 +42,63 @@ def as_arrow(results: Results) -> pa.Table:
     for name in names:
         columns[name] = _keys([(r.group or {}).get(name) for r in results])
     for name in rows[0] if rows else ():
-        kind = pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
-        key = name if name not in columns else f"{name}_"
-        columns[key] = pa.array([row[name] for row in rows], kind)
+        if name in _VALUES:
+            found = _values(name, results, [row[name] for row in rows])
+        else:
+            kind = pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
+            found = {name: pa.array([row[name] for row in rows], kind)}
+        for key, array in found.items():
+            columns[key if key not in columns else f"{key}_"] = array
     return pa.table(columns)
+
+
+def _values(name: str, results: Results, numbers: list[float | None]) -> dict[str, pa.Array]:
+    """The columns of one kind of value: one for each kind of result."""
+    import pyarrow as pa
+
+    kinds = ["number" if r.scale is None else r.scale.kind for r in results]
+    present = [kind for kind in _SUFFIXES if kind in kinds]
+    out: dict[str, pa.Array] = {}
+    for kind in present:
+        key = name if len(present) == 1 else name + _SUFFIXES[kind]
+        scales = [r.scale if k == kind else None for r, k in zip(results, kinds, strict=True)]
+        if kind == "number":
+            mine = [n if k == kind else None for n, k in zip(numbers, kinds, strict=True)]
+            out[key] = pa.array(mine, pa.float64())
+        else:
+            out[key] = _times(scales, numbers)
+    return out
+
+
+def _times(scales: list[TimeScale | None], numbers: list[float | None]) -> pa.Array:
+    """Times of one kind in the finest unit that all have, and in UTC if their zones differ."""
+    import pyarrow as pa
+
+    from distmom.report.times import arrow_type, stored
+
+    given = [scale for scale in scales if scale is not None]
+    unit: Unit = "ns" if all(scale.unit == "ns" for scale in given) else "us"
+    zones = {scale.zone for scale in given}
+    common = replace(given[0], unit=unit, zone=given[0].zone if len(zones) == 1 else "UTC")
+    counts = [
+        None if s is None else stored(replace(s, unit=unit), n) for s, n in zip(scales, numbers, strict=True)
+    ]
+    return pa.array(counts, arrow_type(common))
+
+
+def durations_as_text(table: pa.Table) -> pa.Table:
+    """The table with ISO 8601 texts for durations, which CSV would hold as numbers without a unit."""
+    import pyarrow as pa
+
+    from distmom.lake.times import NANOSECONDS, duration_text
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_duration(field.type):
+            per_second = 10**9 // NANOSECONDS[field.type.unit]
+            counts = table.column(place).cast(pa.int64()).to_pylist()
+            texts = [None if n is None else duration_text(n, per_second) for n in counts]
+            table = table.set_column(place, field.name, pa.array(texts, pa.string()))
+    return table
 
 
 def _keys(values: list[Any]) -> pa.Array:
@@ -63,10 +114,11 @@ def _keys(values: list[Any]) -> pa.Array:
 
 
 def _flat(r: Any) -> dict[str, Any]:
-    low, high = r.interval or (None, None)
+    numbers = r.numbers
+    low, high = (None, None) if r.interval is None else numbers.interval
     return {
         "column": r.column,
-        "estimate": r.estimate,
+        "estimate": numbers.estimate,
         "interval_low": low,
         "interval_high": high,
         "interval_kind": r.interval_kind,
@@ -80,11 +132,12 @@ def _flat(r: Any) -> dict[str, Any]:
         "n_nan": r.n_nan,
         "n_inf": r.n_inf,
         "n_blocks": r.n_blocks,
+        "repeats": r.repeats,
         "block_size_min": r.block_size[0],
         "block_size_max": r.block_size[1],
         "n_ruined_blocks": r.n_ruined_blocks,
         "n_set_aside": r.n_set_aside,
-        "plain_estimate": r.plain_estimate,
+        "plain_estimate": numbers.plain_estimate,
         "scheme": r.scheme,
         **_weights(r),
     }

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.measure import Measurement
     from rich.table import Table
 
+    from distmom.report.mean_result import MeanResult
     from distmom.report.results import Results
 
+
+DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
+"""Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""
+
+UNLIMITED = 100_000
+"""Columns of a table that is not for a terminal: no line is wrapped."""
 
 NAMED, LINES = 5, 12
 """Names in a remark, and remarks of a kind: a run of many groups should not bury its table."""
@@ -39,13 +48,13 @@ def as_table(results: Results) -> Table:
     table.add_column("status", overflow="fold")
     for r in results:
         group = [_cell((r.group or {})[name]) for name in names]
-        interval = f"{number(r.interval[0])} … {number(r.interval[1])}" if r.interval else "-"
+        estimate, interval, plain = _values(r)
         table.add_row(
             *([_cell(r.column)] if many else []),
             *group,
-            number(r.estimate),
+            estimate,
             interval,
-            number(r.plain_estimate),
+            plain,
             f"{r.n_used:,}",
             str(r.n_blocks),
             "; ".join(r.status),
@@ -55,6 +64,23 @@ def as_table(results: Results) -> Table:
         if column.no_wrap:  # a number that is cut is another number
             column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
+
+
+def _values(r: MeanResult) -> tuple[str, str, str]:
+    """Estimate, interval and plain mean: numbers, or times with digits to fit the width of the interval."""
+    numbers = r.numbers
+    low, high = (None, None) if r.interval is None or numbers.interval is None else numbers.interval
+    shown: Callable[[float | None], str] = number
+    if r.scale is not None:
+        from distmom.report.times import readable
+
+        digits = 3 if low is None else next((n for n, least in DIGITS.items() if high - low >= least), 9)
+        shown = partial(readable, r.scale, digits=digits)
+    begin, end = shown(low), shown(high)
+    if r.scale is not None and r.scale.kind != "duration" and begin[:11] == end[:11]:  # of one day
+        begin, end = begin.removesuffix(end[19:].lstrip(".0123456789")), end[11:]
+    interval = "-" if low is None else f"{begin} … {end}"
+    return shown(numbers.estimate), interval, shown(numbers.plain_estimate)
 
 
 def _cell(value: Any) -> str:
@@ -90,7 +116,18 @@ def remarks(results: Results) -> list[str]:
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
-    return lines + _shortened(skipped, "files skipped")
+    return lines + _state(results) + _shortened(skipped, "files skipped")
+
+
+def _state(results: Results) -> list[str]:
+    """What a saved state spared."""
+    state = results.data.get("state")
+    if state is None:
+        return []
+    text = f"{state['n_files_read']:,} files read, {state['n_files_before']:,} known before"
+    if state["restarted"]:
+        text += f"; everything was read again: {printable(state['restarted'])}"
+    return [f"state {printable(state['file'])}: {text}"]
 
 
 def _left_out(results: Results) -> list[str]:
@@ -125,6 +162,15 @@ def _shortened(lines: list[str], what: str) -> list[str]:
     return [*lines[: LINES - 1], f"… and {len(lines) - LINES + 1:,} more {what}"]
 
 
+def widths(table: Table) -> Measurement:
+    """How wide a table is without line breaks, and at least if no number is cut."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console(width=UNLIMITED)
+    return Measurement.get(console, console.options, table)
+
+
 def as_text(results: Results, width: int = 110) -> str:
     """The table and the remarks as plain text."""
     return "\n".join([table_text(results, width), *remarks(results)])
@@ -136,12 +182,14 @@ def table_text(results: Results, width: int) -> str:
 
 
 def rendered(table: Table, width: int) -> str:
-    """A table as plain text."""
+    """A table as plain text, as wide as it wants to be where `width` would cut a number."""
     import io
 
     from rich.console import Console
 
     out = io.StringIO()
+    needed = widths(table)
+    width = width if needed.minimum <= width else needed.maximum
     console = Console(file=out, width=width, color_system=None, highlight=False, emoji=False, markup=False)
     console.print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

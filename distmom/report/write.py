@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,29 +54,16 @@ def write_results(results: Results | MeanResult, path: str | os.PathLike[str]) -
         ".csv": _write_csv,
         ".html": _write_html,
     }
+    from distmom.lake.atomic import atomic_file
+
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
-        try:
+        with atomic_file(target) as temporary:
             writers[target.suffix.lower()](together, temporary)
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
         raise ResourceError(
             f"output {str(path)!r} could not be written: {reason}; no file was left"
         ) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_json(results: Results, path: Path) -> None:
@@ -95,7 +81,9 @@ def _write_parquet(results: Results, path: Path) -> None:
 def _write_csv(results: Results, path: Path) -> None:
     from pyarrow import csv
 
-    csv.write_csv(results.to_arrow(), path)
+    from distmom.report.table import durations_as_text
+
+    csv.write_csv(durations_as_text(results.to_arrow()), path)
 
 
 _PAGE = """<!doctype html>

@@ -25,7 +25,7 @@ from distmom.theory.bounds import (
     width_factor,
     width_factors,
 )
-from distmom.theory.extensions import repeated_halfwidth, repeated_p, vector_factor
+from distmom.theory.extensions import vector_factor
 from distmom.theory.inclusion import pair_inverse_inclusion, row_inverse_inclusion
 from distmom.theory.intervals import least_order_blocks, order_level, order_rank
 from distmom.theory.ladder import fine_blocks, ladder_levels
@@ -39,7 +39,8 @@ from distmom.theory.paper import (
 )
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 from distmom.theory.planning import best_blocks, rows_for_halfwidth
-from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, swor_halfwidth
+from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
+from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
 from distmom.theory.variances import (
     incomplete_variance,
     mean_variance,
@@ -96,6 +97,7 @@ __all__ = [
     "printed_halfwidth_morm",
     "printed_halfwidth_moru",
     "printed_halfwidth_mou",
+    "repeated_factors",
     "repeated_halfwidth",
     "repeated_p",
     "repeated_way",
@@ -106,8 +108,8 @@ __all__ = [
     "rows_for_halfwidth",
     "rows_for_way",
     "safe_ustatistic_variance",
+    "sampled_halfwidth",
     "sampled_way",
-    "swor_halfwidth",
     "two_sample_variance",
     "ustatistic_variance",
     "vector_factor",

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 from distmom.errors import ConfigError
 from distmom.theory._checks import check_count, check_delta
 from distmom.theory.bounds import width_factors
+from distmom.theory.repeated import repeated_factors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    Factors = Callable[[NDArray[Any], float, int], NDArray[Any]]
 
 _WINDOW = 4096
 
 
 @lru_cache(maxsize=1024)
-def best_blocks(n_rows: int, delta: float, outlying: int = 0) -> int:
+def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool = False) -> int:
     """Odd number of blocks of least exact half-width, with ``outlying`` arbitrary blocks.
 
     Parameters
@@ -28,6 +33,8 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0) -> int:
         Allowed failure probability, in (0, 1).
     outlying : int
         Number o of rows or units that may be arbitrary; each ruins at most one block.
+    repeated : bool
+        For repeated partitions, by the factor 1/sqrt(`repeated_p`).
 
     Returns
     -------
@@ -63,9 +70,10 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0) -> int:
     # among the K of one block size the largest is best, so small sizes are tried exhaustively
     small_sizes = np.arange(1, min(n_rows, _WINDOW) + 1)
     largest = (n_rows // small_sizes - 1) // 2 * 2 + 1
-    candidates = np.union1d(_candidates(n_rows, delta, outlying), largest[largest >= least])
+    factors: Factors = repeated_factors if repeated else width_factors
+    candidates = np.union1d(_candidates(n_rows, delta, outlying, factors), largest[largest >= least])
     sizes = n_rows // candidates
-    return int(candidates[(width_factors(candidates, delta, outlying) / sizes**0.5).argmin()])
+    return int(candidates[(factors(candidates, delta, outlying) / sizes**0.5).argmin()])
 
 
 @lru_cache(maxsize=1024)
@@ -95,14 +103,14 @@ def rows_for_halfwidth(halfwidth: float, delta: float, outlying: int = 0) -> tup
         raise ValueError(f"halfwidth must be positive and finite, got {halfwidth!r}")
     import numpy as np
 
-    candidates = _candidates(2**62, delta, outlying)
+    candidates = _candidates(2**62, delta, outlying, width_factors)
     sizes = np.maximum(1.0, np.ceil((width_factors(candidates, delta, outlying) / halfwidth) ** 2))
     best = int((candidates * sizes).argmin())
     return int(candidates[best]) * int(sizes[best]), int(candidates[best])
 
 
-def _candidates(n_rows: int, delta: float, outlying: int) -> NDArray[Any]:
-    """Odd numbers of blocks around the minimum of K * width_factor(K)^2, as int64.
+def _candidates(n_rows: int, delta: float, outlying: int, factors: Factors) -> NDArray[Any]:
+    """Odd numbers of blocks around the minimum of K * factor(K)^2, as int64.
 
     The curve is smooth and has one minimum, between 2o and about 13o + 10 log(1/delta); the floor in the
     block size moves the best K by a few of its neighbours, which a window of thousands contains.
@@ -113,7 +121,7 @@ def _candidates(n_rows: int, delta: float, outlying: int) -> NDArray[Any]:
     most = min(n_rows, 16 * outlying + 64 + math.ceil(16.0 * math.log(1.0 / delta)))
     if most - least > 2 * _WINDOW:
         coarse = np.unique(np.geomspace(least, most, 2048).astype(np.int64) // 2 * 2 + 1)
-        scores = width_factors(coarse, delta, outlying) * np.sqrt(coarse)
+        scores = factors(coarse, delta, outlying) * np.sqrt(coarse)
         centre = int(coarse[scores.argmin()])
         least, most = max(least, centre - _WINDOW + 1), min(most, centre + _WINDOW)
     least |= 1

@@ -10,14 +10,13 @@ from typing import Any
 from distmom.errors import ConfigError
 from distmom.theory.blocks import mom_blocks, morm_blocks
 from distmom.theory.bounds import binomial_p, exact_level
-from distmom.theory.extensions import repeated_halfwidth
-from distmom.theory.inclusion import row_inverse_inclusion
 from distmom.theory.intervals import order_rank
-from distmom.theory.ladder import LEAST_LEVEL, ladder_levels
+from distmom.theory.ladder import ladder_levels
 from distmom.theory.paper import paper_halfwidth_mom, paper_halfwidth_morm
 from distmom.theory.partition import partition_halfwidth
 from distmom.theory.planning import best_blocks
-from distmom.theory.swor_bound import resampled_halfwidth, swor_halfwidth
+from distmom.theory.repeated import repeated_halfwidth
+from distmom.theory.swor_bound import sampled_halfwidth
 from distmom.theory.variances import mean_variance
 
 ROWS_OF_FINE_BLOCK = 8
@@ -62,11 +61,7 @@ class Way:
 
 def automatic_way(n_rows: int, delta: float, n_fine: int = 945) -> Way:
     """The default of `distmom.mean`: fine blocks, an answer at a level of their ladder."""
-    levels = [k for k in ladder_levels(n_fine) if n_rows >= ROWS_OF_FINE_BLOCK * k]
-    if not levels:
-        raise ConfigError(
-            f"n_rows: the automatic rule needs {5 * ROWS_OF_FINE_BLOCK} rows, not {n_rows}; give n_blocks"
-        )
+    levels = _automatic_levels(n_rows, n_fine)
     least = min(63.0, max(9.0, math.sqrt(n_rows) / 4.0))
     k = next((level for level in levels if level >= least), levels[-1])
     k_exact = exact_level(levels, delta)
@@ -81,6 +76,16 @@ def automatic_way(n_rows: int, delta: float, n_fine: int = 945) -> Way:
         (levels[-1] - 1) // 2,
         n_rows,
     )
+
+
+def _automatic_levels(n_rows: int, n_fine: int) -> list[int]:
+    """Levels of the ladder with enough rows a block."""
+    levels = [k for k in ladder_levels(n_fine) if n_rows >= ROWS_OF_FINE_BLOCK * k]
+    if not levels:
+        raise ConfigError(
+            f"n_rows: the automatic rule needs {5 * ROWS_OF_FINE_BLOCK} rows, not {n_rows}; give n_blocks"
+        )
+    return levels
 
 
 def given_way(n_rows: int, delta: float, n_blocks: int, outlying: int = 0) -> Way:
@@ -127,22 +132,16 @@ def paper_way(n_rows: int, delta: float, outlying: int = 0) -> Way:
     return replace(way, name="partition, paper", options={"n_blocks": "paper"}, paper=paper)
 
 
-def repeated_way(n_rows: int, delta: float, repeats: int) -> Way:
-    """Repeated random partitions, each into the number of blocks of least half-width."""
-    if n_rows < LEAST_LEVEL:
-        raise ConfigError(f"n_rows: repeated partitions need {LEAST_LEVEL} rows, not {n_rows}")
-    candidates = range(LEAST_LEVEL, min(n_rows, 1023) + 1, 2)
-    k = min(candidates, key=lambda k: repeated_halfwidth(k / n_rows, k, delta))
-    return Way(
-        f"{repeats} random partitions",
-        {"repeats": repeats},
-        k,
-        n_rows // k,
-        repeated_halfwidth(1.0 / (n_rows // k), k, delta),
-        None,
-        None,
-        (k - 1) // 2,
-        repeats * n_rows,
+def repeated_way(n_rows: int, delta: float, repeats: int, n_fine: int = 945) -> Way:
+    """Repeated random partitions, each as in the default; the interval at the level where it is least."""
+    exact = min(repeated_halfwidth(k / n_rows, k, delta) for k in _automatic_levels(n_rows, n_fine))
+    return replace(
+        automatic_way(n_rows, delta, n_fine),
+        name=f"{repeats} random partitions",
+        options={"repeats": repeats},
+        exact=exact,
+        order=None,
+        rows_drawn=repeats * n_rows,
     )
 
 
@@ -152,14 +151,10 @@ def sampled_way(n_rows: int, delta: float, scheme: str, tau: float, kappa: float
     ``kappa`` is the share of delta that is left to the sampling error of the data.
     """
     k, size = morm_blocks(1.0 - delta, tau, n_rows, kappa=kappa)
-    if scheme == "swor":
-        exact = swor_halfwidth(1.0, n_rows, k, size, delta)
-        paper = paper_halfwidth_morm(mean_variance(1.0, size), tau)
-        options: dict[str, Any] = {"scheme": scheme, "tau": tau}
-    else:
-        spread = mean_variance(1.0, size, n_rows=n_rows)
-        exact = resampled_halfwidth(spread, k, row_inverse_inclusion(n_rows, size, replacement=True), delta)
-        paper, options = None, {"scheme": scheme, "tau": tau}
+    replacement = scheme == "monte_carlo"
+    exact = sampled_halfwidth(1.0, n_rows, k, size, delta, replacement=replacement)
+    paper = None if replacement else paper_halfwidth_morm(mean_variance(1.0, size), tau)
+    options: dict[str, Any] = {"scheme": scheme, "tau": tau}
     if kappa != 0.5:
         options = {"scheme": scheme, "n_blocks": k, "block_size": size}
     name = f"samples {'without' if scheme == 'swor' else 'with'} replacement, tau={tau:g}"

@@ -43,10 +43,12 @@ RESULT_KEYS = [
 MORE_KEYS = [
     "interval_reason",
     "achieved_level",
+    "repeats",
     "n_set_aside",
     "other_estimate",
     "accused_files",
     "notes",
+    "type",
 ]
 
 
@@ -139,6 +141,13 @@ def test_long_names_are_aliases(
 OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "where": (("--where", "day > 0"), {"where": "day > 0"}),
     "swor": (("--scheme", "swor", "--tau", "0.4"), {"scheme": "swor", "tau": 0.4}),
+    "monte_carlo": (
+        ("--scheme", "monte_carlo", "--blocks", "9", "--block-size", "50"),
+        {"scheme": "monte_carlo", "n_blocks": 9, "block_size": 50},
+    ),
+    "repeats": (("--repeats", "3"), {"repeats": 3}),
+    "contamination": (("--contamination", "4"), {"contamination": 4}),
+    "contamination, share": (("--contamination", "0.01"), {"contamination": 0.01}),
     "paper": (("--blocks", "paper", "--interval", "paper"), {"n_blocks": "paper", "interval": "paper"}),
     "block_size": (("--block-size", "40"), {"block_size": 40}),
     "stored": (("--order", "stored"), {"order": "stored"}),
@@ -270,6 +279,9 @@ def no_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--order", "stored"),
         ("--scheme", "swor"),
         ("--scheme", "swor", "--where", "y > 0"),
+        ("--scheme", "monte_carlo"),
+        ("--repeats", "5"),
+        ("--contamination", "3", "--where", "y > 0"),
         ("--workers", "3"),
     ],
 )
@@ -281,7 +293,8 @@ def test_dry_run_reads_no_rows(distmom: Run, lake: Path, no_rows_are_read: None,
     assert list(document) == ["schema_version", "results", "data", "run", "plan"]
     assert document["results"] == []
     assert document["data"]["n_files"] == 4
-    assert (document["plan"]["filter"] is not None) == ("swor" in words and "--where" in words)
+    counted = "--where" in words and ("swor" in words or "--contamination" in words)
+    assert (document["plan"]["filter"] is not None) == counted
     if "--workers" in words:
         assert document["plan"]["threads"] == 3
 

@@ -12,10 +12,12 @@ from fake_work import (
     Endless,
     Flaky,
     Spell,
+    SpellLarge,
     calls,
     expected,
     listing,
     record,
+    record_large,
 )
 
 from distmom.cluster import Executor, ThreadExecutor, Unit, plan_units, run_units
@@ -39,6 +41,18 @@ def test_same_bits_whatever_the_units_and_the_window(
     result = run_units(Spell(tuple(ROWS), skipped), units, record, executor, window=window)
     assert result.state == expected(ROWS, skipped)
     assert result.skipped == ("t/2.parquet", "t/8.parquet")
+    assert result.n_retries == 0
+
+
+@pytest.mark.parametrize("unit_bytes", [1, 2000])
+def test_same_bits_where_large_states_are_merged_on_the_way(executor: Executor, unit_bytes: int) -> None:
+    rows, skipped = ROWS * 4, frozenset({2, 8, 30})
+    units = plan_units(
+        listing([8 * n for n in rows]), rows, unit_bytes=unit_bytes, max_files=1, leaf_rows=LEAF_ROWS
+    )
+    result = run_units(SpellLarge(tuple(rows), skipped), units, record_large, executor, grows=True)
+    assert result.state == expected(rows, skipped)
+    assert result.skipped == tuple(f"t/{number}.parquet" for number in sorted(skipped))
     assert result.n_retries == 0
 
 

@@ -7,7 +7,7 @@ from fake_work import LEAF_ROWS, listing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.cluster import Unit, plan_units
+from distmom.cluster import Done, Unit, plan_units
 from distmom.lake.source import FileRef
 
 SIZES = st.lists(st.integers(0, 1000), max_size=60)
@@ -50,8 +50,62 @@ def test_large_files_of_known_length_are_cut_at_aligned_leaves(rows: list[int], 
             assert part.rows is not None
             assert part.rows[0] == part.leaf_index * (LEAF_ROWS << part.leaf_level)
             assert part.n_leaves == -(-n_rows // LEAF_ROWS)
-            assert part.leaf_level == 0 or part.n_bytes <= unit_bytes
+            assert part.rows[1] - part.rows[0] <= LEAF_ROWS or part.n_bytes <= unit_bytes
     assert [unit.number for unit in units] == list(range(len(units)))
+
+
+def random_nodes(n: int, chance: st.DataObject) -> list[tuple[int, int]]:
+    """Some whole nodes of a tree of n leaves, none above another."""
+
+    def draw(level: int, index: int) -> list[tuple[int, int]]:
+        if index << level >= n:
+            return []
+        choice = chance.draw(st.sampled_from(["take", "leave", "split"]))
+        if choice == "take" and (index + 1) << level <= n:
+            return [(level, index)]
+        if choice == "leave" or level == 0:
+            return []
+        return draw(level - 1, 2 * index) + draw(level - 1, 2 * index + 1)
+
+    return draw((n - 1).bit_length(), 0)
+
+
+def leaves_of(nodes: list[tuple[int, int]], n: int) -> list[int]:
+    return [i for level, index in nodes for i in range(index << level, min((index + 1) << level, n))]
+
+
+@given(st.lists(st.integers(1, 900), min_size=1, max_size=24), st.integers(300, 9000), st.data())
+def test_only_what_is_not_done_is_cut_and_no_node_is_cut_short(
+    rows: list[int], unit_bytes: int, data: st.DataObject
+) -> None:
+    files = listing([8 * n for n in rows])
+    nodes = random_nodes(len(files), data)
+    free = sorted(set(range(len(files))) - set(leaves_of(nodes, len(files))))
+    begun = data.draw(st.sets(st.sampled_from(free), max_size=2)) if free else set()
+    parts = {n: random_nodes(-(-rows[n] // LEAF_ROWS), data) for n in begun}
+    parts = {n: p for n, p in parts.items() if p and p != [((-(-rows[n] // LEAF_ROWS) - 1).bit_length(), 0)]}
+    done = Done(nodes, parts)
+    units = plan_units(files, rows, unit_bytes=unit_bytes, leaf_rows=LEAF_ROWS, done=done)
+    assert [u.number for u in units] == list(range(len(units)))
+    read: dict[int, list[int]] = {}
+    for unit in units:
+        assert (unit.index + 1) << unit.level <= len(files)
+        assert unit.files == files[unit.first_file : (unit.index + 1) << unit.level]
+        for number in range(unit.first_file, unit.first_file + len(unit.files)):
+            n_leaves = -(-rows[number] // LEAF_ROWS)
+            if unit.rows is None:
+                assert number not in parts
+                read.setdefault(number, []).extend(range(n_leaves))
+            else:
+                assert unit.n_leaves == n_leaves
+                mine = leaves_of([(unit.leaf_level, unit.leaf_index)], n_leaves)
+                assert unit.rows == (mine[0] * LEAF_ROWS, min((mine[-1] + 1) * LEAF_ROWS, rows[number]))
+                read.setdefault(number, []).extend(mine)
+    for number in free:
+        n_leaves = -(-rows[number] // LEAF_ROWS)
+        known = leaves_of(parts.get(number, []), n_leaves)
+        assert sorted(read.get(number, []) + known) == list(range(n_leaves))
+    assert set(read) <= set(free)
 
 
 def test_small_lakes_give_every_thread_something_to_do() -> None:

@@ -26,6 +26,7 @@ class Scripted:
     threads = 2
     threads_per_process = 1
     memory = 10**9
+    far = False
 
     def __init__(self, happens: Happens = lambda unit, attempt: None, order: Any = None) -> None:
         self.happens, self.order = happens, order

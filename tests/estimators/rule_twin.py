@@ -257,6 +257,9 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     out["plain"] = merge(rows, 1)[0][1]
     between = source != "rows"
     out["between"] = between
+    constant = len({b[1] for b in rows if b[0]}) == 1 and not any(b[2] for b in rows if b[0])
+    constant = out["constant"] = constant and math.isfinite(out["plain"])
+    whole_sample, sample = sample, [] if constant else sample
     if k_given is None:
         ladder = divisors(len(rows), 5)
         levels = [k for k in ladder if enough_rows(n, k, sample) and (source != "units" or k <= filled)]
@@ -267,7 +270,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
                 out["status"].add("no finite answer")
             out["k"] = 1
             out["why"] = ("plain",) * 2 if math.isfinite(out["plain"]) else ("no answer",) * 2
-            _few(out, sample)
+            _few(out, whole_sample)
             return out
         found = row_set(rows, levels, ladder, n, levels[-1])
         finite = found["finite"] and found["answerable"]
@@ -300,7 +303,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
         out["why"] = ("no answer",) * 2
     elif k_given is not None and n < k_given:
         out["why"] = ("fewer rows",) * 2
-    elif shown is found and se == 0:
+    elif shown is found and se == 0 and not constant:
         out["why"] = ("constant",) * 2
     else:
         o = ruined(shown["blocks"]) if k_given is not None else 0
@@ -311,7 +314,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
             out["exact"], why_exact = exact_given(shown, delta, between)
         out["why"] = (why_order, why_exact)
     out["shown"] = shown
-    _few(out, sample)
+    _few(out, whole_sample)
     return out
 
 

@@ -22,7 +22,7 @@ from distmom.theory import (
     morm_blocks,
     paper_halfwidth_mom,
     paper_halfwidth_morm,
-    swor_halfwidth,
+    sampled_halfwidth,
 )
 
 G = np.random.default_rng(0)
@@ -96,7 +96,7 @@ def test_the_exact_interval_of_samples() -> None:
     found = dm.mean(X, scheme="swor", n_blocks=201, block_size=400, rng=0)
     low, high = interval(found)
     assert found.interval_kind == "exact"
-    assert (high - low) / 2 == pytest.approx(swor_halfwidth(X.var(), X.size, 201, 400, 0.01), rel=0.3)
+    assert (high - low) / 2 == pytest.approx(sampled_halfwidth(X.var(), X.size, 201, 400, 0.01), rel=0.3)
     none = dm.mean(X, scheme="swor", n_blocks=9, block_size=1, rng=0)
     assert none.interval is None and none.interval_reason == "samples of one row show no spread"
     x = X.copy()

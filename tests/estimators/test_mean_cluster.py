@@ -13,8 +13,12 @@ import pytest
 from mean_lakes import FatalFile, KillWorkers, SomeWorkers, cut_work, dirty_lake, same, write
 
 import distmom as dm
-from distmom.cluster.client import ClientTasks
+from distmom.cluster import Finished
+from distmom.cluster.client import ClientExecutor, ClientTasks
+from distmom.cluster.merge import Merged
 from distmom.estimators import mean as mean_module
+from distmom.estimators import mean_plan
+from distmom.reductions.block_means import load_kernels
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
@@ -46,6 +50,23 @@ def test_one_two_and_four_workers(
     cut_work(monkeypatch, max_files=1)
     for n_workers in (1, 2, 4):
         assert same(right, run(lake, options, client=client_of(n_workers))), n_workers
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scheme": "monte_carlo", "n_blocks": 7, "block_size": 90},
+        {"repeats": 3, "by": "key"},
+        {"contamination": 0.01, "where": "u > 0.3"},
+    ],
+    ids=["with replacement", "repeated, grouped", "contamination of the rows that pass"],
+)
+def test_two_workers(
+    lake: Path, options: dict[str, Any], client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run(lake, options, threads=1)
+    cut_work(monkeypatch, max_files=2)
+    assert same(right, run(lake, options, client=client_of(2)))
 
 
 @EACH
@@ -80,6 +101,46 @@ def test_half_of_the_workers_vanish_and_others_come(
     finally:
         client.unregister_worker_plugin("kill-workers")
     assert len(list(deaths.glob("_death-*"))) == 2
+
+
+@pytest.fixture(scope="module")
+def many_groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """96 files, each with all of 200 groups: the state of one is 1.2 MB."""
+    folder, g = tmp_path_factory.mktemp("groups"), np.random.default_rng(3)
+    for i in range(96):
+        key = g.permutation(400) % 200
+        write(folder / f"{i:02}.parquet", {"x": g.standard_t(3, 400), "key": key})
+    return folder
+
+
+@pytest.mark.parametrize("deaths", [0, 1, 2])
+def test_large_states_are_merged_before_they_come(
+    many_groups: Path, deaths: int, client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run(many_groups, {"by": "key"}, threads=1)
+    cut_work(monkeypatch, max_files=1)
+    received: list[int] = []
+    wait = ClientTasks.wait
+
+    def counted(self: ClientTasks, timeout: float) -> list[Finished]:
+        finished = wait(self, timeout)
+        for one in finished:
+            if one.outcome is not None:
+                state = one.outcome.state
+                received.extend(s.nbytes for s in (state.states if isinstance(state, Merged) else [state]))
+        return finished
+
+    monkeypatch.setattr(ClientTasks, "wait", counted)
+    client = client_of(4)
+    client.register_plugin(KillWorkers(tmp_path, nth=3, deaths=deaths))
+    try:
+        assert same(right, run(many_groups, {"by": "key"}, client=client))
+    finally:
+        client.unregister_worker_plugin("kill-workers")
+    assert len(list(tmp_path.glob("_death-*"))) == deaths
+    assert min(received) > 1_000_000
+    # of 96: one a thread, then sixteen units in one or two, fewer near the end
+    assert len(received) <= 30, len(received)
 
 
 @pytest.fixture
@@ -161,6 +222,23 @@ def test_twenty_thousand_files(tmp_path: Path) -> None:
     found = dm.mean(tmp_path / "t", rng=0)
     assert (found.plain_estimate, found.n_rows) == (2.0, 40_000)
     assert found.run["seconds"] < 60  # about 6 s on two quiet cores
+
+
+@pytest.mark.parametrize(("small_bytes", "times"), [(-1, 1), (10**9, 0)], ids=["compiled", "NumPy"])
+def test_kernels_are_loaded_beforehand_where_the_plan_wants_them(
+    lake: Path, small_bytes: int, times: int, client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+    prepare = ClientExecutor.prepare
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", small_bytes)
+    monkeypatch.setattr(
+        ClientExecutor, "prepare", lambda self, load: (loaded.append(load), prepare(self, load))
+    )
+    client = client_of(2)
+    assert dm.explain_mean(lake, "x", client=client)["engine"] == ("compiled" if times else "numpy")
+    assert not loaded, "looking starts nothing"
+    assert same(run(lake, {}, threads=1), run(lake, {}, client=client))
+    assert loaded == [load_kernels] * times
 
 
 def test_a_damaged_file_leaves_the_workers_alive(client_of: Clients, tmp_path: Path) -> None:

@@ -103,6 +103,20 @@ def test_a_stream_that_breaks_is_one_line() -> None:
         dm.mean(stream, "x", rng=0)
 
 
+def test_times_of_a_stream_and_of_a_dask_frame_are_counted_from_one_day() -> None:
+    import dask.dataframe as dd
+
+    start = np.datetime64("2031-05-06T07:08:09.123456789", "ns")
+    times = start + np.arange(10_000) * np.timedelta64(3, "ns")
+    table = pa.table({"t": times})
+    want = dm.mean(table, "t", rng=0)
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(999))
+    assert dm.mean(stream, "t", rng=0).same_bits(want)
+    parts = dd.from_pandas(pd.DataFrame({"t": times}), npartitions=3)
+    away = dm.mean(parts, "t", rng=0).plain_estimate - want.plain_estimate
+    assert abs(away.total_seconds()) < 2e-6
+
+
 def test_empty_streams_and_names() -> None:
     with pytest.raises(dm.NoAnswerError, match="no rows"):
         dm.mean(pa.RecordBatchReader.from_batches(TABLE.schema, []), "x", rng=0)

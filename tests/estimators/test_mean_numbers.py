@@ -61,7 +61,7 @@ def test_a_large_common_offset_costs_no_digits(tmp_path: Path) -> None:
     write(tmp_path / "off" / "a.parquet", {"x": np.array([1e9, 1e9 + 1, 1e9 + 2])})
     assert plain(tmp_path / "const") == 22642751.0
     constant = dm.mean(tmp_path / "const", n_blocks=3, rng=0)
-    assert constant.interval is None and "constant" in str(constant.interval_reason)
+    assert constant.interval == (22642751.0, 22642751.0) and constant.status == ("ok",)
     assert plain(tmp_path / "off") == 1e9 + 1
     # 1,000 rows at offset 1e9 or none: the same width
     g = np.random.default_rng(0).integers(0, 3, 1000).astype(float)
@@ -134,8 +134,7 @@ def test_decimals(tmp_path: Path) -> None:
         (pa.array([{"a": 1}]), "struct"),
         (pa.array([[1.0, 2.0], [3.0]]), "list"),
         (pa.array([[0, 0], [1, 2], None], pa.list_(pa.float64(), 2)), "list"),
-        (pa.array([0], pa.timestamp("us")), "timestamp"),
-        (pa.array([0], pa.date32()), "date"),
+        (pa.array([0], pa.time64("us")), "time"),
     ],
     ids=lambda v: str(getattr(v, "type", v)),
 )
@@ -187,14 +186,32 @@ def test_nothing_but_infinities(options: dict[str, Any]) -> None:
         dm.mean(np.full(5_000, np.inf), rng=0, **options)
 
 
+CONSTANT: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "exact": {"interval": "exact"},
+    "many": {"fine": "many"},
+    "given": {"n_blocks": 9},
+    "paper": {"n_blocks": "paper", "interval": "paper"},
+    "stored": {"order": "stored"},
+    "samples": {"scheme": "swor", "n_blocks": 9, "block_size": 100},
+    "paper's samples": {"scheme": "swor", "interval": "paper"},
+}
+
+
 def test_constants_and_two_rows() -> None:
     """Intervals of constant data fail elsewhere with an index error, or print p = 0 beside NaN."""
-    constant = dm.mean(np.full(10, 1.0), rng=0)
-    assert constant.estimate == 1.0 and constant.interval is None and constant.interval_reason
-    for options in ({}, {"n_blocks": 9}, {"scheme": "swor", "n_blocks": 9, "block_size": 100}):
+    few = dm.mean(np.full(10, 1.0), rng=0)
+    assert few.estimate == 1.0 and few.interval is None and few.interval_reason
+    assert few.status == ("plain mean, no guarantee",) and "all values are equal" in few.notes[0]
+    for options in CONSTANT.values():
         many = dm.mean(np.full(5_000, 1.0), rng=0, **options)
-        assert many.estimate == 1.0 and many.interval is None and many.interval_reason
-        assert not options or "constant" in many.interval_reason
+        assert (many.estimate, many.interval, many.status) == (1.0, (1.0, 1.0), ("ok",)), options
+        assert many.notes == ("all values are equal; a rare other value may have gone unseen",)
+        assert "all values are equal" in str(many)
+        other = np.full(5_000, 1.0)
+        other[17] = 2.0  # the negative control: one row tells that there is a spread, but not how large
+        found = dm.mean(other, rng=0, **options)
+        assert found.interval != (1.0, 1.0) and not found.notes, options
     two = dm.mean(np.array([0.0, 1.0]), rng=0)
     assert two.estimate == 0.5 and two.interval is None
 

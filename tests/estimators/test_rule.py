@@ -53,6 +53,7 @@ def compare(found, g, want, confidence):
         assert np.isnan(found.estimate[g]) and found.n_blocks[g] == 0
         return
     assert close(found.plain_estimate[g], want["plain"], scale)
+    assert bool(found.constant[g]) == want["constant"]
     assert close(found.estimate[g], want["estimate"], scale)
     assert found.n_blocks[g] == want["k"]
     assert bool(found.files_first[g]) == want["files_first"]

@@ -65,18 +65,35 @@ def test_no_groups_and_no_rows():
         assert (found.intervals.order_reason == NoInterval.NO_ANSWER).all()
 
 
-def test_a_constant_column_is_a_plain_mean():
-    found = answer_rule(blocks_of(np.full((945, 20), 0.1)), np.full((1, 1024), 0.1), np.array([1024]), 0.99)
-    assert found.estimate[0] == 0.1 and found.plain_estimate[0] == 0.1
-    assert status_list(found.status[0]) == ["plain mean, no guarantee"]
-    given = answer_rule(
-        blocks_of(np.full((945, 20), 0.1)), np.full((1, 1024), 0.1), np.array([1024]), 0.99, n_blocks=7
-    )
-    assert given.estimate[0] == 0.1 and status_list(given.status[0]) == ["ok"]
-    assert (
-        REASON_WORDS[NoInterval(given.intervals.exact_reason[0])]
-        == "more than half of the blocks are constant"
-    )
+@pytest.mark.parametrize("k", ["auto", 9])
+def test_where_all_rows_are_equal_both_intervals_are_that_value(k):
+    sample, n_sample = np.full((1, 1024), 0.1), np.array([1024])
+    x = np.full((945, 20), 0.1)
+    found = answer_rule(blocks_of(x), sample, n_sample, 0.99, files=blocks_of(x), n_blocks=k)
+    assert found.constant[0] and status_list(found.status[0]) == ["ok"]
+    inner = found.intervals
+    for value in (inner.order_low, inner.order_high, inner.exact_low, inner.exact_high):
+        assert value[0] == found.estimate[0] == found.plain_estimate[0] == 0.1
+    assert 0.99 <= inner.order_level[0] <= 1
+
+
+@pytest.mark.parametrize("k", ["auto", 7])
+def test_one_other_row_is_enough_to_say_nothing_of_the_spread(k):
+    """The negative control: constant but for a row that the sample missed."""
+    sample, n_sample = np.full((1, 1024), 0.1), np.array([1024])
+    x = np.full((945, 20), 0.1)
+    x[44, 0] = 1e9
+    found = answer_rule(blocks_of(x), sample, n_sample, 0.99, n_blocks=k)
+    assert not found.constant[0]
+    words = "too few rows, or too few" if k == "auto" else "more than half of the blocks are constant"
+    assert REASON_WORDS[NoInterval(found.intervals.exact_reason[0])].startswith(words)
+    assert np.isnan(found.intervals.exact_low[0]) and np.isnan(found.intervals.order_low[0])
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_ruined_values_are_no_constant(value):
+    found = answer_rule(blocks_of(np.full((105, 20), value)), None, None, 0.99)
+    assert not found.constant[0] and status_list(found.status[0]) == ["no finite answer"]
 
 
 def test_fewer_rows_than_blocks_lowers_the_number():

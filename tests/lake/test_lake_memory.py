@@ -193,7 +193,7 @@ def test_filters_and_names_are_checked_as_for_files():
     assert batch.keep.tolist() == [False, True, False, True, True]
     with pytest.raises(ConfigError, match=r"no column 'y' in the data; there is 'x', 's'"):
         source.reader(ReadOptions(("y",)))
-    with pytest.raises(DataError, match="column 's' is string in the data: only numbers can be averaged"):
+    with pytest.raises(DataError, match="column 's' is string in the data: only numbers, dates, time"):
         source.reader(ReadOptions(("s",)))
     with pytest.raises(ConfigError, match="column 's' is text, not a number"):
         source.reader(ReadOptions(("x",), where=as_filter("s = 1", source)))

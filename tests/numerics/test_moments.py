@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.moments import Moments, merge, total
+from distmom.numerics.moments import MANY_CELLS, Moments, merge, total
 
 finite = st.floats(-1e6, 1e6, allow_nan=False).map(float)
 wild = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])
@@ -45,6 +45,15 @@ def test_merging_gives_the_moments_of_the_union(left, right):
 def test_compiled_merge_gives_the_same_bits(values, cut):
     values = [v for v in values if abs(v) < 1e300 or not np.isfinite(v)]
     a, b = moments_of(values[:cut]), moments_of(values[cut:])
+    assert same_bits(merge(a, b), merge(a, b, compiled=True))
+
+
+def test_the_kernel_for_many_cells_gives_the_same_bits():
+    rng = np.random.default_rng(0)
+    a, b = (
+        Moments(rng.integers(0, 3, MANY_CELLS), rng.normal(size=MANY_CELLS), rng.random(MANY_CELLS))
+        for _ in range(2)
+    )
     assert same_bits(merge(a, b), merge(a, b, compiled=True))
 
 

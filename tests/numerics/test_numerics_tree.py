@@ -45,7 +45,7 @@ def test_both_trees_agree_with_the_recursive_definition(n: int) -> None:
             assert not tree.complete
             tree.push(0, leaf, str(leaf))
         assert tree.root == root(n)
-        assert tree.n_waiting == 1
+        assert tree.n_waiting == n.bit_count()
 
 
 @pytest.mark.parametrize("n", range(1, 71))
@@ -78,6 +78,21 @@ def test_empty_leaves_leave_their_sibling_alone(n: int) -> None:
             tree.push(0, leaf, state)
             streaming.push(state)
         assert tree.root == streaming.close() == root(n, skipped)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 12, 31])
+def test_a_larger_tree_starts_from_the_nodes_of_a_smaller_one(n: int) -> None:
+    smaller = DyadicTree(n, record)
+    for leaf in range(n):
+        smaller.push(0, leaf, str(leaf))
+    for larger_n in (n, n + 1, n + 2, 2 * n + 5):
+        larger = DyadicTree(larger_n, record)
+        for node, state in smaller.waiting.items():
+            larger.push(*node, state)
+        for leaf in range(n, larger_n):
+            larger.push(0, leaf, str(leaf))
+        assert larger.root == root(larger_n)
+    assert smaller.root == root(n), "and is left as it was"
 
 
 def test_pushes_in_order_hold_a_logarithmic_number_of_states() -> None:

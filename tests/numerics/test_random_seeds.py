@@ -107,8 +107,8 @@ def test_global_random_state_is_neither_read_nor_changed():
 
 def test_the_twins_need_neither_numba_nor_scipy():
     code = (
-        "import sys, distmom.numerics.random, distmom.numerics.random_counts, distmom.numerics.swor, "
-        "distmom.numerics.swor_leaf as s; s.leaf_sample(1, 0, 0, 10, 3); "
+        "import sys, distmom.numerics.random, distmom.numerics.random_counts, distmom.numerics.sample_tree, "
+        "distmom.numerics.sampled_leaf as s; s.leaf_sample(1, 0, 0, 10, 3); "
         "print([m for m in ('numba', 'scipy', 'pyarrow', 'dask') if m in sys.modules])"
     )
     done = subprocess.run(

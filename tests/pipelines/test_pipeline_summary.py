@@ -134,13 +134,11 @@ def test_no_answer_and_no_memory(run: Run, folder: Path) -> None:
 def test_whatever_happens_is_one_line(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, text: str
 ) -> None:
-    import pipelines.summary as room
-
     def mean(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.delenv("DISTMOM_DEBUG", raising=False)
-    monkeypatch.setattr(room, "mean", mean)
+    monkeypatch.setattr(dm, "mean", mean)
     ended = run(folder / "job.toml", quiet=True)
     assert ended.code == code
     assert ended.err.startswith(text)
@@ -268,17 +266,56 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int, word: st
     assert not (tmp_path / "out.json").exists()
 
 
+SIGNAL_WHILE_LOADING = """
+import signal, sys
+
+class Finder:
+    met = False
+
+    def find_spec(self, name, *_):
+        if name == "distmom.estimators.mean" and not Finder.met:
+            Finder.met = True
+            # from a string, as in the making of a dataclass
+            exec("signal.raise_signal(signal.{signal})")
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("words", [["distmom", "run"], ["pipelines.summary"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")]
+)
+def test_a_signal_while_modules_load_ends_it_with_its_code(
+    folder: Path, words: list[str], number: str, code: int, word: str
+) -> None:
+    """Python itself would die of SIGINT: it takes interrupts of such code for unhandled, caught or not."""
+    hook = folder / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(SIGNAL_WHILE_LOADING.format(signal=number))
+    path = os.pathsep.join([str(hook), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", *words, folder / "job.toml", "--quiet"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.decode()) == (code, f"distmom: {word}\n")
+    assert not (folder / "out.json").exists()
+
+
 def test_a_request_to_end_that_was_swallowed_is_heard_at_the_next_progress(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pipelines.summary as room
+    mean_itself = dm.mean
 
     def mean(*words: Any, **options: Any) -> Any:
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
-        return dm.mean(*words, **options)
+        return mean_itself(*words, **options)
 
-    monkeypatch.setattr(room, "mean", mean)
+    monkeypatch.setattr(dm, "mean", mean)
     ended = run(folder / "job.toml")
     assert ended.code == 143
     assert ended.err.splitlines()[-1] == "distmom: terminated"
@@ -318,3 +355,29 @@ def test_the_shipped_configuration_shows_every_key_and_its_default() -> None:
             if default is not None and re.search(rf"^# {word} = ", text, re.MULTILINE):
                 value = {**every["mean"], **every["run"]}[word]
                 assert value == default, word
+
+
+def test_a_state_makes_a_nightly_job_incremental(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\n')
+    last = folder / "f2.parquet"
+    (folder / "lake" / "f2.parquet").rename(last)
+    assert run(folder / "job.toml").code == 0
+    assert (folder / "night.state").exists()
+    last.rename(folder / "lake" / "f2.parquet")
+    ended = run(folder / "job.toml", log_json=True)
+    [said] = [line for line in ended.lines() if line["event"] == "state"]
+    assert (said["n_files_before"], said["n_files_read"], said["restarted"]) == (2, 1, None)
+    expected = dm.mean(folder / "lake", "x", by="kind", rng=0)
+    assert isinstance(expected, dm.Results)
+    assert json.loads((folder / "out.json").read_text())["results"] == expected.to_dict()["results"]
+    os.utime(folder / "lake" / "f0.parquet", ns=(0, 0))
+    refused = run(folder / "job.toml")
+    assert refused.code == 3 and "f0.parquet (rewritten, same size)" in refused.err
+    (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\non_change = "restart"\n')
+    assert run(folder / "job.toml").code == 0
+    (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\nseed = 5\n')
+    ended = run(folder / "job.toml")
+    assert ended.code == 2 and "job.toml, line 13: state" in ended.err and "rng=0, now rng=5" in ended.err

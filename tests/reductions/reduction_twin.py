@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from small_leaves import LEAF
 
-from distmom.numerics.labels import file_cell, file_key, label_table, labels, stored_labels
+from distmom.numerics.labels import file_cell, file_key, label_table, labels, repeat_seed, stored_labels
 from distmom.numerics.random import stream_key
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import leaf_sample
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.leaves import Rows
+from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.state import MeanState
 
 
@@ -118,19 +119,42 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
             return [[b] for b in blocks.tolist()]
 
         return random
+    if isinstance(layout, RepeatedBlocks):
+        return _repeated_places(layout, spec.seed)
     if isinstance(layout, StoredBlocks):
         total = sum(f.n_rows for f in files)
         return lambda number, file, first: [
             [b] for b in stored_labels(first, file.n_rows, total, layout.n_blocks).tolist()
         ]
-    assert isinstance(layout, SworBlocks)
+    assert isinstance(layout, SampledBlocks)
     return _sampled_places(layout, files)
 
 
-def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
-    key = stream_key(layout.seed, "swor")
+def _repeated_places(layout: RepeatedBlocks, seed: int) -> Callable[[int, File, int], list[list[int]]]:
+    """Each partition has a seed, which keys its permutations and, with the file's own key, its runs."""
+    n_kept = layout.n_fine // layout.width
+
+    def repeated(number: int, file: File, first: int) -> list[list[int]]:
+        own = file_key(seed, file.path)
+        sets = []
+        for r in range(layout.repeats):
+            seed_r = repeat_seed(layout.seed, r)
+            key = own if r == 0 else file_key(seed_r, str(int(own)))
+            blocks = labels(0, file.n_rows, key, label_table(seed_r, layout.n_fine)) // layout.width
+            sets.append(blocks + r * n_kept)
+        return np.transpose(sets).tolist()
+
+    return repeated
+
+
+def _sampled_places(
+    layout: SampledBlocks, files: Sequence[File]
+) -> Callable[[int, File, int], list[list[int]]]:
+    replace = layout.replace
+    key = stream_key(layout.seed, "monte_carlo" if replace else "swor")
     leaf_rows = leaf_rows_of(files)
-    counts = SworTree(leaf_rows).window(0, len(leaf_rows)).counts(key, layout.n_blocks, layout.block_size)
+    window = SampleTree(leaf_rows).window(0, len(leaf_rows))
+    counts = window.counts(key, layout.n_blocks, layout.block_size, replace=replace)
     first_leaves = np.concatenate([[0], np.cumsum([-(-f.n_rows // LEAF) for f in files])])
 
     def sampled(number: int, file: File, first: int) -> list[list[int]]:
@@ -138,7 +162,10 @@ def _sampled_places(layout: SworBlocks, files: Sequence[File]) -> Callable[[int,
         for leaf in range(int(first_leaves[number]), int(first_leaves[number + 1])):
             start = (leaf - int(first_leaves[number])) * LEAF
             for block in range(layout.n_blocks):
-                for row in leaf_sample(key, block, leaf, leaf_rows[leaf], int(counts[block, leaf])).tolist():
+                drawn = leaf_sample(
+                    key, block, leaf, leaf_rows[leaf], int(counts[block, leaf]), replace=replace
+                )
+                for row in drawn.tolist():
                     places[start + row].append(block)
         return places
 
@@ -245,14 +272,14 @@ def window_of(spec: BlockMeans, files: Sequence[File], first: int, stop: int, ro
     """What a unit of files first … stop - 1 has to know of the lake."""
     if isinstance(spec.layout, StoredBlocks):
         return np.concatenate([[0], np.cumsum([f.n_rows for f in files])])[first:stop]
-    if not isinstance(spec.layout, SworBlocks):
+    if not isinstance(spec.layout, SampledBlocks):
         return None
     leaves = [-(-f.n_rows // LEAF) for f in files]
     starts = np.concatenate([[0], np.cumsum(leaves)])
     low, high = int(starts[first]), int(starts[stop])
     if rows is not None:
         low, high = low + rows[0] // LEAF, low - (-rows[1] // LEAF)
-    tree = SworTree(leaf_rows_of(files))
+    tree = SampleTree(leaf_rows_of(files))
     return (tree.window(low, high) if low < high else None), starts[first:stop]
 
 

@@ -23,8 +23,10 @@ from reduction_twin import (
 from small_leaves import LEAF, patch_leaves
 
 from distmom.errors import DataError
+from distmom.numerics.labels import file_key, label_table, labels, repeat_key, repeat_seed
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, SworBlocks
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
+from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
 SEED = 12345
@@ -37,7 +39,10 @@ LAYOUTS: dict[str, Layout] = {
     "random, more blocks than rows of a leaf": RandomBlocks(SEED, 105),
     "stored": StoredBlocks(TOTAL, 15),
     "files only": NoRowBlocks(),
-    "without replacement": SworBlocks(SEED, 5, 300),
+    "without replacement": SampledBlocks(SEED, 5, 300),
+    "with replacement": SampledBlocks(SEED, 5, 300, replace=True),
+    "repeated": RepeatedBlocks(SEED, 15, 3),
+    "repeated, neighbours kept together": RepeatedBlocks(SEED, 15, 3, 5),
 }
 
 
@@ -48,14 +53,14 @@ def leaves_of_64_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spec_of(layout: Layout, **changes: object) -> BlockMeans:
     spec = BlockMeans(("x", "y"), layout, 9, SEED, 40)
-    if isinstance(layout, SworBlocks):
+    if isinstance(layout, SampledBlocks):
         spec = replace(spec, n_cells=1, sample_size=0)
     return replace(spec, **changes)  # type: ignore[arg-type]
 
 
 def ungrouped_only(layout: Layout) -> bool:
     """With groups, neighbouring fine blocks are kept together; without, the width is always 1."""
-    return isinstance(layout, RandomBlocks) and layout.width > 1
+    return isinstance(layout, (RandomBlocks, RepeatedBlocks)) and layout.width > 1
 
 
 CASES = [
@@ -213,3 +218,45 @@ def test_state_bytes_are_those_of_the_state() -> None:
 def test_a_reduction_is_small_when_it_travels() -> None:
     for layout in LAYOUTS.values():
         assert len(pickle.dumps(spec_of(layout))) < 1000
+
+
+@pytest.mark.parametrize("groups", [0, 3])
+def test_the_first_of_several_partitions_is_the_one_without(groups: int) -> None:
+    """Cells and counts of the rows too; and the other partitions are others."""
+    files = make_files(SIZES, columns=2, groups=groups)
+    one = reduce_all(spec_of(RandomBlocks(SEED, 15), grouped=bool(groups)), files)
+    three = reduce_all(spec_of(RepeatedBlocks(SEED, 15, 3), grouped=bool(groups)), files)
+    first = np.r_[0:15, 45 : 45 + 9]
+    assert same_state(one, replace(three, moments=three.moments.at((..., first))))
+    parts = three.moments.mean[..., :45].reshape(2, -1, 3, 15)
+    assert len({parts[0, 0, r].tobytes() for r in range(3)}) == 3
+    more = reduce_all(spec_of(RepeatedBlocks(SEED, 15, 5), grouped=bool(groups)), files)
+    assert np.array_equal(more.moments.mean[..., :45], three.moments.mean[..., :45], equal_nan=True), (
+        "more partitions keep the first ones"
+    )
+
+
+def test_labels_of_further_partitions_are_frozen() -> None:
+    assert repeat_seed(SEED, 0) == SEED
+    assert f"{repeat_seed(SEED, 1):032x}" == "14290bf6d4b842378546f8de5f3b8a16"
+    assert [int(repeat_key(np.uint64(7), SEED, r)) for r in range(3)] == FROZEN_KEYS
+
+
+def test_partitions_are_independent() -> None:
+    """Two rows lie in one block of 1 in 15 in one partition, and given that in 1 in 15 of another.
+
+    2,000 seeds, and the pair of the rows 3 and 20 of one file: in neither, one, or both.
+    """
+    together = np.empty((2_000, 2), bool)
+    for seed in range(2_000):
+        blocks = [
+            labels(0, 30, repeat_key(file_key(seed, "a"), seed, r), label_table(repeat_seed(seed, r), 15))
+            for r in (0, 1)
+        ]
+        together[seed] = [b[3] == b[20] for b in blocks]
+    both = np.count_nonzero(together.all(axis=1))
+    # Binomial(2000, 1/225): mean 8.9, above 28 with probability 2e-7; and each alone 133, sd 11
+    assert both <= 28 and np.abs(together.sum(axis=0) - 2_000 / 15).max() < 60
+
+
+FROZEN_KEYS = [7, 5518527601575923898, 10087187095386278142]

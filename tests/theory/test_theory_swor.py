@@ -22,7 +22,7 @@ from distmom.theory import (
     resampled_halfwidth,
     resampled_p,
     row_inverse_inclusion,
-    swor_halfwidth,
+    sampled_halfwidth,
     width_factor,
 )
 
@@ -187,7 +187,7 @@ def test_simulated_misses_stay_within_delta() -> None:
         values = (rows.sum() - rows[left_out].sum(axis=1)) / block
         medians[i] = np.sort(values)[median_rank(n_blocks) - 1]
     limit = stats.binom.isf(1e-9, replications, delta)
-    assert (np.abs(medians) > swor_halfwidth(1.0, n, n_blocks, block, delta)).sum() <= limit
+    assert (np.abs(medians) > sampled_halfwidth(1.0, n, n_blocks, block, delta)).sum() <= limit
     independent = width_factor(n_blocks, delta) * math.sqrt(1.0 / block)
     assert (np.abs(medians) > independent).sum() > limit
 
@@ -198,12 +198,12 @@ def test_limits() -> None:
     assert resampled_p(7, 1e12, 0.01) == pytest.approx(binomial_p(7, 0.01), rel=1e-4)
     assert resampled_failure(7, 3.0, 0.0) == 0.0
     assert resampled_failure(7, 3.0, 1.0) == 1.0
-    assert swor_halfwidth(math.inf, 100, 7, 10, 0.01) == math.inf
-    assert swor_halfwidth(0.0, 100, 7, 10, 0.01) == 0.0
+    assert sampled_halfwidth(math.inf, 100, 7, 10, 0.01) == math.inf
+    assert sampled_halfwidth(0.0, 100, 7, 10, 0.01) == 0.0
     with_replacement = resampled_halfwidth(
         mean_variance(1.0, 10, n_rows=100), 7, row_inverse_inclusion(100, 10, replacement=True), 0.01
     )
-    assert with_replacement == pytest.approx(swor_halfwidth(1.0, 100, 7, 10, 0.01), rel=0.05)
+    assert with_replacement == pytest.approx(sampled_halfwidth(1.0, 100, 7, 10, 0.01), rel=0.05)
 
 
 def test_wrong_arguments() -> None:
@@ -216,6 +216,6 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="delta"):
         resampled_p(7, 3.0, 0.0)
     with pytest.raises(ValueError, match="block_size=11 exceeds n_rows=10"):
-        swor_halfwidth(1.0, 10, 7, 11, 0.01)
+        sampled_halfwidth(1.0, 10, 7, 11, 0.01)
     with pytest.raises(ValueError, match="variance"):
         resampled_halfwidth(-1.0, 7, 3.0, 0.01)

@@ -70,11 +70,13 @@ def test_the_order_halfwidth_is_that_of_normal_block_means() -> None:
     assert order_halfwidth(63, 5, 0.01) is None
 
 
-def test_the_repeated_way_has_the_best_number_of_blocks() -> None:
-    way = repeated_way(10**6, 0.01, 5)
-    others = [10**6 // k for k in (way.n_blocks - 2, way.n_blocks + 2)]
-    assert way.exact is not None and way.exact > norm.ppf(0.995) * 1e-3 and all(others)
-    assert way.rows_drawn == 5 * 10**6
+def test_the_repeated_way_is_the_automatic_one_with_the_width_of_its_best_level() -> None:
+    way, once = repeated_way(10**6, 0.01, 5), automatic_way(10**6, 0.01)
+    assert (way.n_blocks, way.survives, way.rows_drawn) == (once.n_blocks, once.survives, 5 * 10**6)
+    # 9 blocks; the best number of all, 11, is no level and gives 9.44
+    assert way.exact is not None and once.exact is not None
+    assert way.exact * 1e3 == pytest.approx(9.50, abs=0.01) and way.exact > once.exact
+    assert once.exact * 1e3 > norm.ppf(0.995)
 
 
 @pytest.mark.parametrize("width", [0.5, 0.01])

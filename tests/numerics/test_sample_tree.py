@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from distmom.numerics.random_counts import hypergeometric
-from distmom.numerics.swor import LEVEL_SHIFT, SworTree
+from distmom.numerics.sample_tree import LEVEL_SHIFT, SampleTree
 
 KEY = 0x5EED5EED5EED5EED
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
@@ -37,7 +37,7 @@ def slow_counts(rows, block, size, level=None, index=0):
 @properties
 @given(lakes, st.floats(0, 1), st.data())
 def test_any_cut_into_windows_gives_the_counts_of_the_whole(rows, share, data):
-    tree = SworTree(rows)
+    tree = SampleTree(rows)
     size = int(share * tree.n_rows)
     cuts = data.draw(st.sets(st.integers(1, len(rows) - 1))) if len(rows) > 1 else set()
     edges = [0, *sorted(cuts), len(rows)]
@@ -55,7 +55,7 @@ def test_any_cut_into_windows_gives_the_counts_of_the_whole(rows, share, data):
 @properties
 @given(lakes, st.floats(0, 1))
 def test_counts_sum_to_the_block_and_fit_their_leaves(rows, share):
-    tree = SworTree(rows)
+    tree = SampleTree(rows)
     size = int(share * tree.n_rows)
     counts = tree.window(0, len(rows)).counts(KEY, 20, size, compiled=True)
     assert (counts.sum(axis=1) == size).all()
@@ -64,19 +64,19 @@ def test_counts_sum_to_the_block_and_fit_their_leaves(rows, share):
 
 
 def test_counts_are_frozen():
-    counts = SworTree([3, 3, 0, 131_072, 1, 70_000]).window(1, 6).counts(KEY, 3, 50_000)
+    counts = SampleTree([3, 3, 0, 131_072, 1, 70_000]).window(1, 6).counts(KEY, 3, 50_000)
     assert counts.tolist() == FROZEN_COUNTS
 
 
 def test_more_blocks_keep_the_first_ones():
-    window = SworTree([50, 7, 90, 1]).window(1, 4)
+    window = SampleTree([50, 7, 90, 1]).window(1, 4)
     assert np.array_equal(window.counts(KEY, 5, 60), window.counts(KEY, 12, 60)[:5])
 
 
 @pytest.mark.parametrize("rows", [[100, 300, 50, 550], [2] * 64, [10**11, 3 * 10**11, 6 * 10**11]])
 def test_each_leaf_has_a_hypergeometric_count(rows):
     """Also for 10**12 rows, by chi-square over the counts with at least 10 expected draws."""
-    tree = SworTree(rows)
+    tree = SampleTree(rows)
     size = min(tree.n_rows * 34 // 1000, 10_000)
     counts = tree.window(0, len(rows)).counts(KEY, 20_000, size, compiled=True)
     for leaf in {0, 1, len(rows) - 1}:
@@ -95,7 +95,7 @@ def test_each_leaf_has_a_hypergeometric_count(rows):
 
 def test_all_allocations_of_a_tiny_lake_have_their_probability():
     """Eight of ten rows: the allocation (a, b, c, d) has probability of a multivariate hypergeometric."""
-    counts = SworTree([3, 3, 3, 1]).window(0, 4).counts(KEY, 40_000, 8, compiled=True)
+    counts = SampleTree([3, 3, 3, 1]).window(0, 4).counts(KEY, 40_000, 8, compiled=True)
     law = stats.multivariate_hypergeom([3, 3, 3, 1], 8)
     seen, times = np.unique(counts, axis=0, return_counts=True)
     expected = law.pmf(seen) * len(counts)
@@ -104,14 +104,14 @@ def test_all_allocations_of_a_tiny_lake_have_their_probability():
 
 
 def test_a_window_is_small_when_pickled():
-    tree = SworTree(np.full(2**20, 131_072))
+    tree = SampleTree(np.full(2**20, 131_072))
     window = tree.window(777_777, 777_780)
     assert len(pickle.dumps(window)) < 1_000
     assert window.n_rows == 2**37
 
 
 def test_what_cannot_be_drawn_is_refused():
-    tree = SworTree([3, 3])
+    tree = SampleTree([3, 3])
     with pytest.raises(ValueError, match=r"block_size must be in \[0, 6\], got 7"):
         tree.window(0, 1).counts(KEY, 2, 7)
     with pytest.raises(ValueError, match="block_size"):
@@ -121,7 +121,7 @@ def test_what_cannot_be_drawn_is_refused():
             tree.window(start, stop)
     for rows in ([], [3, -1], [[1, 2]], [2**53, 1], [2**62, 2**62]):
         with pytest.raises(ValueError, match="leaf_rows"):
-            SworTree(rows)
+            SampleTree(rows)
 
 
 FROZEN_COUNTS = [[0, 0, 32607, 1, 17391], [1, 0, 32779, 0, 17220], [1, 0, 32608, 1, 17389]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from distmom.numerics.random import bounded32, integers, words
-from distmom.numerics.swor_leaf import leaf_sample, swor_leaf_moments
+from distmom.numerics.sampled_leaf import leaf_sample, sampled_leaf_moments
 
 KEY = 0xABCDEF0123456789
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
@@ -75,7 +75,7 @@ def test_rejected_words_are_skipped():
         assert leaf_sample(KEY, block, 0, n, b, compiled=compiled).tolist() == slow
     x = np.arange(float(n))
     twins = [
-        swor_leaf_moments(x, None, None, 1, KEY, 0, np.full(block + 1, b), compiled)
+        sampled_leaf_moments(x, None, None, 1, KEY, 0, np.full(block + 1, b), compiled)
         for compiled in (False, True)
     ]
     assert all(np.array_equal(a, c) for a, c in zip(*twins, strict=True))
@@ -114,7 +114,7 @@ def naive_moments(x, gone, codes, n_groups, leaf, counts):
 def both(x, gone, codes, n_groups, leaf, counts):
     """The twin's result, after the compiled one was found to have the same bits."""
     counts = np.asarray(counts)
-    twin, fast = (swor_leaf_moments(x, gone, codes, n_groups, KEY, leaf, counts, c) for c in (False, True))
+    twin, fast = (sampled_leaf_moments(x, gone, codes, n_groups, KEY, leaf, counts, c) for c in (False, True))
     for a, b, dtype in zip(twin, fast, (np.int64, np.float64, np.float64), strict=True):
         assert a.shape == b.shape == (n_groups, counts.size)
         assert a.dtype == b.dtype == dtype
@@ -229,24 +229,24 @@ def test_many_blocks_of_a_full_leaf_have_the_same_bits_compiled():
 def test_what_cannot_be_drawn_is_refused():
     x, few = np.zeros(5), np.array([3, 6])
     with pytest.raises(ValueError, match=r"a leaf of 5 rows .* cannot give 6 rows"):
-        swor_leaf_moments(x, None, None, 1, KEY, 0, few)
+        sampled_leaf_moments(x, None, None, 1, KEY, 0, few)
     with pytest.raises(ValueError, match="cannot give"):
         leaf_sample(KEY, 0, 0, 2**31, 1)
     with pytest.raises(ValueError, match="cannot give"):
         leaf_sample(KEY, 0, 0, 5, -1)
     for codes in (np.array([0, 0, 2, 0, 0]), np.array([0, -1, 0, 0, 0])):
         with pytest.raises(ValueError, match="codes must be"):
-            swor_leaf_moments(x, None, codes, 2, KEY, 0, np.array([3]), True)
+            sampled_leaf_moments(x, None, codes, 2, KEY, 0, np.array([3]), True)
         gone = (codes < 0) | (codes > 1)  # rows that do not count need no code
-        assert swor_leaf_moments(x, gone, codes, 2, KEY, 0, np.array([5]), True)[0].sum() == 4
+        assert sampled_leaf_moments(x, gone, codes, 2, KEY, 0, np.array([5]), True)[0].sum() == 4
     with pytest.raises(ValueError, match="one group"):
-        swor_leaf_moments(x, None, None, 2, KEY, 0, np.array([3]))
+        sampled_leaf_moments(x, None, None, 2, KEY, 0, np.array([3]))
 
 
 def test_counts_of_used_rows_are_hypergeometric():
     """Rows that do not count are dropped after the draw, so a block's used rows vary by chance alone."""
     gone = np.arange(100) % 4 == 0
-    count, _, _ = swor_leaf_moments(np.zeros(100), gone, None, 1, KEY, 3, np.full(20_000, 40), True)
+    count, _, _ = sampled_leaf_moments(np.zeros(100), gone, None, 1, KEY, 3, np.full(20_000, 40), True)
     law = stats.hypergeom(100, 75, 40)
     error = law.std() / math.sqrt(count.size)
     assert abs(count.mean() - law.mean()) < stats.norm.isf(FAILURE / 2) * error

@@ -1,10 +1,11 @@
-"""Exact simple random sampling without replacement of B of n rows, spread over the leaves of many files.
+"""Exact random samples of B of n rows, without or with replacement, spread over the leaves of many files.
 
 A sample of rows is drawn in two steps. A binary tree over the leaves says how many rows each leaf gives: at
-every node the share of its left half is hypergeometric. Then each leaf draws its rows (``swor_leaf.py``).
-Every set of B rows is equally likely, also when files are tiny. The draw at a node is addressed by (key,
-block, node), so any window of leaves is computed on its own, from the totals beside its path to the root,
-and gives what the whole tree would give; blocks are independent, and more blocks keep the first ones.
+every node the share of its left half is hypergeometric, with replacement binomial. Then each leaf draws its
+rows (``sampled_leaf.py``). Every set of B rows is equally likely (with replacement every sequence of B rows),
+also when files are tiny. The draw at a node is addressed by (key, block, node), so any window of leaves is
+computed on its own, from the totals beside its path to the root, and gives what the whole tree would give;
+blocks are independent, and more blocks keep the first ones.
 
 The tree is the aligned one: node i of level l covers leaves ``i * 2**l`` to ``(i + 1) * 2**l - 1``.
 """
@@ -18,14 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from distmom.numerics.random import Key
-from distmom.numerics.random_counts import MAX_TOTAL, hypergeometric
+from distmom.numerics.random_counts import MAX_TOTAL, binomial, hypergeometric
 
 Ints: TypeAlias = NDArray[np.int64]
 
 LEVEL_SHIFT = 40  # a node's address is (level << 40) + index; level 0 is a leaf's own sample
 
 
-class SworTree:
+class SampleTree:
     """The rows of all leaves, on the client.
 
     Parameters
@@ -40,7 +41,7 @@ class SworTree:
 
     Examples
     --------
-    >>> SworTree([3, 3, 3, 1]).window(0, 4).counts(key=1, n_blocks=2, block_size=8).sum(axis=1).tolist()
+    >>> SampleTree([3, 3, 3, 1]).window(0, 4).counts(key=1, n_blocks=2, block_size=8).sum(axis=1).tolist()
     [8, 8]
     """
 
@@ -54,7 +55,7 @@ class SworTree:
         self.n_leaves = rows.size
         self.n_rows = int(self._before[-1])
 
-    def window(self, first_leaf: int, stop_leaf: int) -> SworWindow:
+    def window(self, first_leaf: int, stop_leaf: int) -> SampleWindow:
         """What a worker needs for the leaves ``first_leaf`` to ``stop_leaf - 1``.
 
         Raises
@@ -71,7 +72,7 @@ class SworTree:
             right = self._total(level, high + 1) if high % 2 == 0 else 0
             beside.append((left, right))
             low, high = low // 2, high // 2
-        return SworWindow(first_leaf, self._rows[first_leaf:stop_leaf].copy(), tuple(beside))
+        return SampleWindow(first_leaf, self._rows[first_leaf:stop_leaf].copy(), tuple(beside))
 
     def _total(self, level: int, index: int) -> int:
         start, stop = (min(i << level, self.n_leaves) for i in (index, index + 1))
@@ -79,7 +80,7 @@ class SworTree:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SworWindow:
+class SampleWindow:
     """A contiguous range of leaves with what its samples depend on; small and picklable.
 
     Attributes
@@ -100,15 +101,19 @@ class SworWindow:
         """Rows of the whole lake."""
         return int(self.rows.sum()) + sum(left + right for left, right in self.beside)
 
-    def counts(self, key: Key, n_blocks: int, block_size: int, compiled: bool = False) -> Ints:
+    def counts(
+        self, key: Key, n_blocks: int, block_size: int, *, replace: bool = False, compiled: bool = False
+    ) -> Ints:
         """How many rows each block takes from each leaf of the window.
 
         Parameters
         ----------
         key : int
-            From `random.stream_key`; the same for all windows and for `swor_leaf_moments`.
+            From `random.stream_key`; the same for all windows and for `sampled_leaf_moments`.
         n_blocks, block_size : int
             K blocks of B rows each.
+        replace : bool
+            Draw with replacement: the counts are multinomial, the chance of each half rounded to a float64.
         compiled : bool
             Use Numba: about 0.3 instead of 2 microseconds a draw; a leaf and block cost at most one draw,
             and each window about log2(L) more for each block.
@@ -121,19 +126,17 @@ class SworWindow:
         Raises
         ------
         ValueError
-            If block_size is negative or exceeds the rows of the lake.
+            If block_size is negative or exceeds the rows of the lake (with replacement: 2**53, or no rows).
         """
-        if not 0 <= block_size <= self.n_rows:
-            raise ValueError(f"block_size must be in [0, {self.n_rows}], got {block_size}")
+        most = self.n_rows if not replace else MAX_TOTAL if self.n_rows else 0
+        if not 0 <= block_size <= most:
+            raise ValueError(f"block_size must be in [0, {most}], got {block_size}")
         shares = np.full((n_blocks, 1), block_size, dtype=np.int64)
         for level, (first, totals) in reversed(list(enumerate(self._levels()))):
             left, right = totals[0::2], totals[1::2]
             nodes = (level + 1 << LEVEL_SHIFT) + (first >> 1) + np.arange(left.size)
-            to_left = np.minimum(shares, left)  # right already where nothing is left to chance
-            block, at = np.nonzero((shares > 0) & (shares < left + right) & (left > 0) & (right > 0))
-            to_left[block, at] = hypergeometric(
-                key, block, nodes[at], left[at], right[at], shares[block, at], compiled=compiled
-            )
+            halves = (key, nodes, left, right, shares)
+            to_left = _split_with(*halves, compiled) if replace else _split_without(*halves, compiled)
             children = np.stack([to_left, shares - to_left], axis=2).reshape(n_blocks, totals.size)
             inside = (self.first_leaf >> level) - first
             stop = ((self.first_leaf + self.rows.size - 1) >> level) + 1 - first
@@ -152,3 +155,22 @@ class SworWindow:
             levels.append((first, totals))
             first, totals = first >> 1, totals[0::2] + totals[1::2]
         return levels
+
+
+def _split_without(key: Key, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool) -> Ints:
+    """Rows of the left half of each node, for each block: hypergeometric."""
+    to_left = np.minimum(shares, left)  # right already where nothing is left to chance
+    block, at = np.nonzero((shares > 0) & (shares < left + right) & (left > 0) & (right > 0))
+    to_left[block, at] = hypergeometric(
+        key, block, nodes[at], left[at], right[at], shares[block, at], compiled=compiled
+    )
+    return to_left
+
+
+def _split_with(key: Key, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool) -> Ints:
+    """The same with replacement: binomial."""
+    to_left = np.where(right == 0, shares, 0)
+    block, at = np.nonzero((shares > 0) & (left > 0) & (right > 0))
+    chance = left[at] / (left[at] + right[at])
+    to_left[block, at] = binomial(key, block, nodes[at], shares[block, at], chance, compiled=compiled)
+    return to_left

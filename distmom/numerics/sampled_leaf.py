@@ -1,11 +1,12 @@
-"""Rows drawn without replacement from one leaf, and the moments of their values for all blocks.
+"""Rows drawn from one leaf, without or with replacement, and the moments of their values for all blocks.
 
-Floyd's method: for ``j = n - b ... n - 1`` take a number t uniform on 0 ... j, or j where t was taken before.
-All sets of b rows are equally likely; their order is not random. Of more than half the rows, the ones left
-out are drawn. The words come from the stream (key, block, leaf), 32 bits for each number. The NumPy twin sees
-all numbers at once and finds out afterwards which of them were taken before.
+With replacement every number is uniform on 0 ... n - 1. Without, Floyd's method: for ``j = n - b ... n - 1``
+take a number t uniform on 0 ... j, or j where t was taken before. All sets of b rows are equally likely;
+their order is not random. Of more than half the rows, the ones left out are drawn. The words come from the
+stream (key, block, leaf), 32 bits for each number. The NumPy twin sees all numbers at once and finds out
+afterwards which of them were taken before.
 
-``compiled=True`` gives the same rows in the same order, and the same bits, from ``swor_leaf_compiled.py``.
+``compiled=True`` gives the same rows in the same order, and the same bits, from ``sampled_leaf_compiled.py``.
 
 References
 ----------
@@ -31,8 +32,10 @@ _CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once
 _CHUNK_CELLS = 1 << 22  # and places of its table of first occurrences
 
 
-def leaf_sample(key: Key, block: int, leaf: int, n: int, b: int, *, compiled: bool = False) -> Ints:
-    """`b` distinct rows of a leaf of `n` rows: every set of rows is equally likely.
+def leaf_sample(
+    key: Key, block: int, leaf: int, n: int, b: int, *, replace: bool = False, compiled: bool = False
+) -> Ints:
+    """`b` rows of a leaf of `n` rows: every set of distinct rows, or with replacement every sequence, alike.
 
     Parameters
     ----------
@@ -41,14 +44,17 @@ def leaf_sample(key: Key, block: int, leaf: int, n: int, b: int, *, compiled: bo
     block, leaf : int
         The address: the block's number, and the leaf's number among all leaves of the lake.
     n, b : int
-        ``0 <= b <= n < 2**31``.
+        ``0 <= b <= n < 2**31``; with replacement b may exceed n, if n > 0.
+    replace : bool
+        Draw with replacement: rows may be drawn several times.
     compiled : bool
         Use Numba: 3 nanoseconds a row instead of some 80.
 
     Returns
     -------
     ndarray of int64, shape (b,)
-        Positions in 0 ... n - 1, in the order of the draw (ascending if more than half are drawn).
+        Positions in 0 ... n - 1, in the order of the draw (ascending if more than half are drawn without
+        replacement).
 
     Raises
     ------
@@ -61,16 +67,18 @@ def leaf_sample(key: Key, block: int, leaf: int, n: int, b: int, *, compiled: bo
     [0, 1, 2]
     """
     sizes = np.array([b], dtype=np.int64)
-    _check(n, sizes)
+    _check(n, sizes, replace)
     if compiled:
-        from distmom.numerics import swor_leaf_compiled
+        from distmom.numerics import sampled_leaf_compiled
 
-        rows: Ints = swor_leaf_compiled.draw(np.uint64(key), np.uint64(block), np.uint64(leaf), n, b)
+        rows: Ints = sampled_leaf_compiled.draw(
+            np.uint64(key), np.uint64(block), np.uint64(leaf), n, b, replace
+        )
         return rows
-    return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes)[1]
+    return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
 
 
-def swor_leaf_moments(
+def sampled_leaf_moments(
     x: Floats,
     gone: Bools | None,
     codes: Ints | None,
@@ -79,6 +87,8 @@ def swor_leaf_moments(
     leaf: int,
     counts: Ints,
     compiled: bool = False,
+    *,
+    replace: bool = False,
 ) -> tuple[Ints, Floats, Floats]:
     """Count, mean and sum of squared deviations of each block's sample of one leaf, by group.
 
@@ -95,10 +105,12 @@ def swor_leaf_moments(
     key, leaf
         The address, as in `leaf_sample`.
     counts : ndarray of int64, shape (K,)
-        Rows that blocks 0 ... K - 1 draw from this leaf: a column of `SworWindow.counts`.
+        Rows that blocks 0 ... K - 1 draw from this leaf: a column of `SampleWindow.counts`.
     compiled : bool
         Use Numba: 5 to 9 nanoseconds a drawn row instead of 100 to 200, and 20 microseconds instead of 0.3 ms
         to start with each leaf.
+    replace : bool
+        Draw with replacement: a row drawn m times counts m times.
 
     Returns
     -------
@@ -109,7 +121,7 @@ def swor_leaf_moments(
     Raises
     ------
     ValueError
-        If a count exceeds the leaf's rows, or a code the number of groups.
+        If a count exceeds the leaf's rows (with replacement: 2**31 - 1), or a code the number of groups.
 
     Notes
     -----
@@ -119,7 +131,7 @@ def swor_leaf_moments(
     """
     sizes = np.ascontiguousarray(counts, dtype=np.int64)
     n = x.size
-    _check(n, sizes)
+    _check(n, sizes, replace)
     if codes is not None:
         real = codes if gone is None else codes[~gone]
         if real.size and not 0 <= real.min() <= real.max() < n_groups:
@@ -130,17 +142,17 @@ def swor_leaf_moments(
         shape = (n_groups, sizes.size)
         return np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     if not compiled:
-        return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes)
-    from distmom.numerics import swor_leaf_compiled
+        return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes, replace)
+    from distmom.numerics import sampled_leaf_compiled
 
     shape = (sizes.size, n_groups)
     count, mean, m2 = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     mask = np.empty(0, dtype=np.bool_) if gone is None else gone
-    arguments = _frozen(x), _frozen(mask), np.uint64(key), np.uint64(leaf), _frozen(sizes)
+    arguments = _frozen(x), _frozen(mask), np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
     if codes is None:
-        swor_leaf_compiled.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
+        sampled_leaf_compiled.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
     else:
-        swor_leaf_compiled.group_moments(_frozen(codes), *arguments, count, mean, m2)
+        sampled_leaf_compiled.group_moments(_frozen(codes), *arguments, count, mean, m2)
     return _by_group(count, mean, m2)
 
 
@@ -155,13 +167,21 @@ def _frozen(a: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _check(n: int, sizes: Ints) -> None:
-    if n > MAX_ROWS or (sizes.size and not 0 <= sizes.min() <= sizes.max() <= n):
+def _check(n: int, sizes: Ints, replace: bool) -> None:
+    most = MAX_ROWS if replace and n else n
+    if n > MAX_ROWS or (sizes.size and not 0 <= sizes.min() <= sizes.max() <= most):
         raise ValueError(f"a leaf of {n} rows (at most 2**31 - 1) cannot give {sizes.max(initial=0)} rows")
 
 
 def _twin_moments(
-    x: Floats, gone: Bools | None, codes: Ints | None, n_groups: int, key: Key, leaf: int, sizes: Ints
+    x: Floats,
+    gone: Bools | None,
+    codes: Ints | None,
+    n_groups: int,
+    key: Key,
+    leaf: int,
+    sizes: Ints,
+    replace: bool,
 ) -> tuple[Ints, Floats, Floats]:
     n = x.size
     blocks = np.flatnonzero(sizes)
@@ -170,7 +190,7 @@ def _twin_moments(
     step = max(1, min(_CHUNK_CELLS // max(n, 1), _CHUNK_ROWS // max(1, sizes.max(initial=0))))
     for start in range(0, blocks.size, step):
         part = blocks[start : start + step]
-        lane, row = _draw(key, leaf, n, part.astype(np.uint64), sizes[part])
+        lane, row = _draw(key, leaf, n, part.astype(np.uint64), sizes[part], replace)
         if gone is not None:
             used = ~gone[row]
             lane, row = lane[used], row[used]
@@ -200,8 +220,11 @@ def _cell_moments(values: Floats, cell: Ints, n_cells: int) -> tuple[Ints, Float
     return count, mean, np.where(np.isfinite(shift), m2, np.nan)
 
 
-def _draw(key: Key, leaf: int, n: int, blocks: Words, sizes: Ints) -> tuple[Ints, Ints]:
+def _draw(key: Key, leaf: int, n: int, blocks: Words, sizes: Ints, replace: bool) -> tuple[Ints, Ints]:
     """The rows of several blocks, as (place in `blocks`, row); the rows of one block keep their order."""
+    if replace:
+        lane = np.repeat(np.arange(blocks.size), sizes)
+        return lane, _bounded_rows(key, leaf, blocks, sizes, np.full(lane.size, n))
     few = np.minimum(sizes, n - sizes)
     lane = np.repeat(np.arange(blocks.size), few)
     start = np.cumsum(few) - few

@@ -1,4 +1,4 @@
-"""Compiled samples of a leaf and their moments; twins and explanations are in ``swor_leaf.py``."""
+"""Compiled samples of a leaf and their moments; twins and explanations are in ``sampled_leaf.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
 
@@ -29,8 +29,8 @@ def fill_halves(key, index, block, node, count, c0, c1, c2, c3):
 
 
 @njit
-def bounded_rows(key, block, leaf, n, size, halves, out):
-    """Number i of `out` uniform on 0 ... n - size + i (Lemire with rejection), from 32-bit words in order."""
+def bounded_rows(key, block, leaf, bound, growth, size, halves, out):
+    """Number i of `out` uniform below ``bound + i * growth`` (Lemire with rejection), from words in order."""
     index = U(0)
     step = 0
     while step < size:
@@ -39,7 +39,6 @@ def bounded_rows(key, block, leaf, n, size, halves, out):
         index += U(count)
         for i in range(count):
             for lane in range(4):
-                bound = U(n - size + step + 1)
                 product = U(halves[lane, i]) * bound
                 lower = product & _LOW
                 if lower < bound and lower < (_RANGE - bound) % bound:
@@ -47,12 +46,13 @@ def bounded_rows(key, block, leaf, n, size, halves, out):
                 if step < size:
                     out[step] = np.int32(product >> _HALF)
                     step += 1
+                    bound += growth
 
 
 @njit
 def floyd(key, block, leaf, n, size, bitmap, halves, out):
     """`size` distinct rows of 0 ... n - 1 into `out`, marked in `bitmap` (all zero before)."""
-    bounded_rows(key, block, leaf, n, size, halves, out)
+    bounded_rows(key, block, leaf, U(n - size + 1), _ONE, size, halves, out)
     for step in range(size):
         row = U(out[step])
         if (bitmap[row >> _SIX] >> (row & _BIT)) & _ONE:
@@ -62,8 +62,11 @@ def floyd(key, block, leaf, n, size, bitmap, halves, out):
 
 
 @njit
-def sample_rows(key, block, leaf, n, size, bitmap, halves, out):
-    """Twin of `swor_leaf.leaf_sample`; leaves `bitmap` all zero again."""
+def sample_rows(key, block, leaf, n, size, replace, bitmap, halves, out):
+    """Twin of `sampled_leaf.leaf_sample`; leaves `bitmap` all zero again."""
+    if replace:
+        bounded_rows(key, block, leaf, U(n), U(0), size, halves, out)
+        return
     few = min(size, n - size)
     floyd(key, block, leaf, n, few, bitmap, halves, out)
     if few < size:
@@ -81,10 +84,10 @@ def sample_rows(key, block, leaf, n, size, bitmap, halves, out):
 
 
 @njit
-def draw(key, block, leaf, n, size) -> Any:
+def draw(key, block, leaf, n, size, replace) -> Any:
     """The rows of one block."""
     out = np.empty(size, dtype=np.int32)
-    sample_rows(key, block, leaf, n, size, np.zeros(n // 64 + 1, dtype=np.uint64), _words(), out)
+    sample_rows(key, block, leaf, n, size, replace, np.zeros(n // 64 + 1, dtype=np.uint64), _words(), out)
     return out.astype(np.int64)
 
 
@@ -122,15 +125,15 @@ def gather(x, gone, rows, size, values):
 
 
 @njit
-def block_moments(x, gone, key, leaf, sizes, count, mean, m2) -> None:
-    """Twin of `swor_leaf.swor_leaf_moments` with one group: block k into place k."""
+def block_moments(x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
+    """Twin of `sampled_leaf.sampled_leaf_moments` with one group: block k into place k."""
     n = x.size
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
     rows = np.empty(sizes.max(), dtype=np.int32)
     values = np.empty(rows.size)
     for k in range(sizes.size):
-        sample_rows(key, U(k), leaf, n, sizes[k], bitmap, halves, rows)
+        sample_rows(key, U(k), leaf, n, sizes[k], replace, bitmap, halves, rows)
         used, total = gather(x, gone, rows, sizes[k], values)
         if used == 0:
             continue
@@ -163,8 +166,8 @@ def gather_groups(x, gone, codes, rows, size, values, groups):
 
 
 @njit
-def group_moments(codes, x, gone, key, leaf, sizes, count, mean, m2) -> None:
-    """Twin of `swor_leaf.swor_leaf_moments` with groups; the results have shape (K, n_groups)."""
+def group_moments(codes, x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
+    """Twin of `sampled_leaf.sampled_leaf_moments` with groups; the results have shape (K, n_groups)."""
     n, n_groups = x.size, count.shape[1]
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
@@ -175,7 +178,7 @@ def group_moments(codes, x, gone, key, leaf, sizes, count, mean, m2) -> None:
     for k in range(sizes.size):
         if sizes[k] == 0:
             continue
-        sample_rows(key, U(k), leaf, n, sizes[k], bitmap, halves, rows)
+        sample_rows(key, U(k), leaf, n, sizes[k], replace, bitmap, halves, rows)
         used = gather_groups(x, gone, codes, rows, sizes[k], values, groups)
         s1[:], s2[:] = 0.0, 0.0
         for i in range(used):

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.swor import SworTree
-from distmom.numerics.swor_leaf import swor_leaf_moments
+from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.sampled_leaf import sampled_leaf_moments
 
 KEY = 0x1234567887654321
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
@@ -20,13 +20,13 @@ def drawn_sets(rows, counts, key):
     total = np.zeros(len(counts), dtype=np.int64)
     for leaf, n in enumerate(rows):
         bits = np.exp2(first[leaf] + np.arange(n))
-        count, mean, _ = swor_leaf_moments(bits, None, None, 1, key, leaf, counts[:, leaf], True)
+        count, mean, _ = sampled_leaf_moments(bits, None, None, 1, key, leaf, counts[:, leaf], True)
         total += np.rint(count * mean)[0].astype(np.int64)
     return total
 
 
 def sample(rows, size, n_blocks, key=KEY):
-    counts = SworTree(rows).window(0, len(rows)).counts(key, n_blocks, size, compiled=True)
+    counts = SampleTree(rows).window(0, len(rows)).counts(key, n_blocks, size, compiled=True)
     return drawn_sets(rows, counts, key)
 
 
@@ -116,10 +116,10 @@ def test_a_sample_mean_has_the_variance_of_sampling_without_replacement():
     rng = np.random.default_rng(5)
     rows, size = (1_000, 20, 3_000, 1), 800
     x = [rng.standard_normal(n) + 5 * i for i, n in enumerate(rows)]
-    counts = SworTree(rows).window(0, 4).counts(KEY, 20_000, size, compiled=True)
+    counts = SampleTree(rows).window(0, 4).counts(KEY, 20_000, size, compiled=True)
     sums = np.zeros(20_000)
     for leaf, values in enumerate(x):
-        count, mean, _ = swor_leaf_moments(values, None, None, 1, KEY, leaf, counts[:, leaf], True)
+        count, mean, _ = sampled_leaf_moments(values, None, None, 1, KEY, leaf, counts[:, leaf], True)
         sums += (count * mean)[0]
     whole = np.concatenate(x)
     exact = (whole.size - size) / (whole.size - 1) * whole.var() / size

@@ -1,0 +1,66 @@
+"""``distmom merge``: bring saved states together, or show one without its data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from distmom.cli.mean import OUTPUT_OPTIONS
+from distmom.cli.show import messages_on_stderr, show_results
+from distmom.estimators.options import CHOICES
+
+
+@click.command(
+    "merge",
+    short_help="Merge saved states, or show what is in one.",
+    params=[
+        click.Argument(["states"], nargs=-1, required=True, type=click.Path()),
+        click.Option(
+            ["-o", "--state", "state"],
+            type=click.Path(),
+            metavar="FILE",
+            help="Save the merged state there; it may be one of those merged.",
+        ),
+        click.Option(
+            ["--interval"],
+            type=click.Choice(CHOICES["interval"]),
+            help="Kind of interval.  [default: that of the states]",
+        ),
+        click.Option(
+            ["--confidence", "--confidence-level", "confidence_level"],
+            type=float,
+            help="Confidence level of the interval.  [default: that of the states]",
+        ),
+        *(option for option in OUTPUT_OPTIONS if option.name != "dry_run"),
+    ],
+)
+def merge_command(
+    states: tuple[str, ...],
+    state: str | None,
+    interval: str | None,
+    confidence_level: float | None,
+    as_json: bool,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Merge states that 'distmom mean --state' saved of disjoint lakes, and print the result of all.
+
+    With one state its result is shown without the data. States must have been made with the same columns,
+    options and seed; a file that two of them hold is an error.
+    """
+    from distmom.estimators.merge_states import merge_states
+    from distmom.report import Results, check_output, write_results
+
+    if output is not None:
+        check_output(output)
+    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
+    with messages_on_stderr(quiet):
+        found = merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
+    together = Results.of(found)
+    if output is not None:
+        write_results(together, output)
+    if as_json or not (quiet and output is not None):
+        show_results(together, as_json=as_json, quiet=quiet)
+    return together.exit_code

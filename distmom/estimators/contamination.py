@@ -1,0 +1,76 @@
+"""How many blocks an assumed number of arbitrary rows, or units, asks for."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from distmom.errors import ConfigError
+from distmom.estimators.options import MOST_BLOCKS, MeanOptions
+from distmom.theory import best_blocks
+
+
+def outlying_number(contamination: int | float, n: int) -> int:
+    """The number of arbitrary rows or units: as given, or a share of all `n`, rounded up.
+
+    The share counts as it is written: 0.07 of 100 rows are 7, although 0.07 * 100 exceeds 7 in floats.
+
+    Examples
+    --------
+    >>> outlying_number(10, 1000), outlying_number(0.07, 100), outlying_number(0.001, 1001)
+    (10, 7, 2)
+    """
+    if isinstance(contamination, int):
+        return contamination
+    return math.ceil(Decimal(repr(float(contamination))) * n)
+
+
+def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> tuple[int, int]:
+    """Number of blocks, and of arbitrary rows or units that they and the interval allow for.
+
+    Parameters
+    ----------
+    options : MeanOptions
+        With `contamination`.
+    n_blocks : int or None
+        Number of blocks that was given; None for the odd number with the shortest ``exact`` interval.
+    n : int
+        Rows, or units where whole units form blocks.
+
+    Raises
+    ------
+    ConfigError
+        If half or more of the rows or units may be arbitrary, or as many of the blocks; or if more blocks
+        would be needed than a unit of work can hold.
+    """
+    if options.contamination is None:
+        raise AssertionError("there is no contamination to allow for")
+    what = counted_as(options)
+    o = outlying_number(options.contamination, n)
+    if 2 * o >= n:
+        raise ConfigError(
+            f"contamination: {o:,} arbitrary {what} of {n:,} leave no majority; lower it to at most "
+            f"{(n - 1) // 2:,}"
+        )
+    best = best_blocks(n, options.delta, o, repeated=options.repeats > 1)
+    if n_blocks is None:
+        if best > MOST_BLOCKS:
+            remedy = (
+                f"give n_blocks above {2 * o:,}" if 2 * o < MOST_BLOCKS else "take the worst out by where"
+            )
+            raise ConfigError(
+                f"contamination: {o:,} arbitrary {what} ask for {best:,} blocks, and at most {MOST_BLOCKS:,} "
+                f"can be kept; lower it, or {remedy}"
+            )
+        return best, o
+    if n_blocks <= 2 * o:
+        raise ConfigError(
+            f"contamination: {o:,} arbitrary {what} may outvote {n_blocks:,} blocks; use more than {2 * o:,} "
+            f"blocks, or drop their number ({best:,} give the shortest interval)"
+        )
+    return n_blocks, o
+
+
+def counted_as(options: MeanOptions) -> str:
+    """What `contamination` counts, in a word."""
+    return "rows" if options.block_by is None else "files" if options.block_by == "file" else "units"

@@ -1,0 +1,128 @@
+"""The sums of one stream of rows, which may come in any pieces and be saved at any row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from distmom.numerics.tree import DyadicTree, fold
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.leaves import Rows, join
+from distmom.reductions.state import Key, MeanState
+
+ENDLESS = 1 << 62
+"""Leaves of a tree that never ends."""
+
+BOTH_SMALL = 2
+"""Pieces are joined when the earlier one is at most so many times as long: so each row moves a few times."""
+
+
+@dataclass(frozen=True)
+class StreamNode:
+    """One node of the tree over the leaves of a stream."""
+
+    level: int
+    index: int
+    state: MeanState | None
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """A stream as it is saved: its whole leaves as nodes, and the rows of the leaf that has begun.
+
+    The codes of these rows are the places of their groups in `keys`.
+    """
+
+    n_rows: int
+    nodes: tuple[StreamNode, ...]
+    pending: Rows | None
+    keys: tuple[Key, ...]
+
+
+class LeafStream:
+    """Takes the rows of a stream in order; a leaf is reduced as soon as its last row is there.
+
+    Parameters
+    ----------
+    reduction : BlockMeans
+    name : str
+        Of the stream; keys its draws as a file's path does.
+    leaf_rows : int
+        Rows that are reduced together: those of a leaf, or of several that the reduction takes together.
+    saved : StreamState, optional
+        Go on from there.
+    """
+
+    def __init__(
+        self, reduction: BlockMeans, name: str, leaf_rows: int, saved: StreamState | None = None
+    ) -> None:
+        saved = StreamState(0, (), None, ()) if saved is None else saved
+        self.reduction = reduction
+        self._name = name
+        self._leaf_rows = leaf_rows
+        self._pieces = [] if saved.pending is None else [saved.pending]
+        self._tree: DyadicTree[MeanState] = DyadicTree(ENDLESS, reduction.merge)
+        for node in saved.nodes:
+            self._tree.push(node.level, node.index, node.state)
+        self.n_rows = saved.n_rows
+
+    @property
+    def room(self) -> int:
+        """Rows until the leaf that has begun is whole."""
+        return self._leaf_rows - self.n_rows % self._leaf_rows
+
+    def add(self, rows: Rows, keys: Sequence[Key]) -> bool:
+        """Add the next rows, at most as many as there is room; whether the leaf is whole now.
+
+        `keys` are those of the groups that the leaf's rows so far are in, in the order of their codes.
+        """
+        rows = replace(rows, first_row=self.n_rows)
+        whole = rows.n_rows == self.room
+        self._pieces.append(rows if whole else _owned(rows))
+        self.n_rows += rows.n_rows
+        if whole:
+            self._tree.push(0, self.n_rows // self._leaf_rows - 1, self._begun(keys))
+            self._pieces = []
+        while len(self._pieces) > 1 and self._pieces[-2].n_rows <= BOTH_SMALL * self._pieces[-1].n_rows:
+            self._pieces[-2:] = [join(self._pieces[-2:])]
+        return whole
+
+    def _begun(self, keys: Sequence[Key]) -> MeanState | None:
+        """The state of the leaf that has begun."""
+        accumulator = self.reduction.begin(1)
+        accumulator.start_file(0, self._name)
+        accumulator.add(join(self._pieces), len(keys))
+        accumulator.end_file()
+        state: MeanState | None = accumulator.result(list(keys))
+        return state
+
+    def total(self, keys: Sequence[Key]) -> MeanState | None:
+        """The state of all rows so far; None if there are none. The stream goes on."""
+        nodes = self._tree.waiting
+        if self._pieces:
+            nodes[0, self.n_rows // self._leaf_rows] = self._begun(keys)
+        return fold(nodes, self.reduction.merge)
+
+    def saved(self, keys: Sequence[Key]) -> StreamState:
+        """All that is needed to go on."""
+        pending = join(self._pieces) if self._pieces else None
+        return StreamState(
+            self.n_rows,
+            tuple(StreamNode(*node, self._tree.waiting[node]) for node in sorted(self._tree.waiting)),
+            pending,
+            tuple(keys) if self._pieces else (),
+        )
+
+
+def _owned(rows: Rows) -> Rows:
+    """The same rows in memory of their own: whoever gave them may use theirs again."""
+    return replace(rows, **{f.name: _copy(getattr(rows, f.name)) for f in fields(rows)})
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_copy, value))
+    return value.copy() if isinstance(value, np.ndarray) else value

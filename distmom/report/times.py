@@ -1,0 +1,147 @@
+"""Numbers on a `TimeScale` as times: of Python, of Arrow, as text.
+
+Every function takes an offset in nanoseconds as it was computed, so that each form is rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.lake.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
+from distmom.report.mean_result import MeanResult
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BEYOND = "a value lies beyond the years 1 to 9999 and is not shown"
+NAT = -(2**63)
+"""What NumPy stores for no time."""
+
+
+def as_times(result: MeanResult, scale: TimeScale) -> MeanResult:
+    """A result in nanoseconds as one of times; the numbers stay in its `offsets`."""
+    length = replace(scale, kind="duration", base=0)
+    numbers = (result.estimate, result.plain_estimate, *(result.interval or ()))
+    lost = any(math.isfinite(number) and value(scale, number) is None for number in numbers)
+    low, high = (value(scale, end) for end in result.interval or (None, None))
+    interval = None if low is None or high is None else (low, high)
+    return replace(
+        result,
+        estimate=value(scale, result.estimate),
+        interval=interval,
+        interval_reason=BEYOND if result.interval and interval is None else result.interval_reason,
+        plain_estimate=value(scale, result.plain_estimate),
+        other_estimate=value(scale, result.other_estimate),
+        block_estimates=array(scale, result.block_estimates),
+        path=tuple((k, value(scale, v), value(length, half)) for k, v, half in result.path),
+        notes=(*result.notes, *([BEYOND] if lost else [])),
+        scale=scale,
+        offsets=result,
+    )
+
+
+def value(scale: TimeScale, offset: float | None) -> datetime | timedelta | None:
+    """A datetime or timedelta, which have microseconds; None for what is not finite or beyond their range."""
+    count = _count(scale, offset, NANOSECONDS["us"])
+    return None if count is None else _of_microseconds(scale, count)
+
+
+def array(scale: TimeScale, offsets: NDArray[np.float64]) -> NDArray[Any]:
+    """A datetime64 (in UTC) or timedelta64 array, NaT for what is no time."""
+    found = [stored(scale, offset) for offset in offsets.tolist()]
+    kind = "m8" if scale.kind == "duration" else "M8"
+    return np.array([NAT if n is None else n for n in found], np.int64).view(f"{kind}[{scale.unit}]")
+
+
+def stored(scale: TimeScale, offset: float | None) -> int | None:
+    """What Arrow stores in the scale's unit; None also where int64 does not hold it."""
+    count = _count(scale, offset, NANOSECONDS[scale.unit])
+    return count if count is not None and abs(count) < 2**63 and value(scale, offset) is not None else None
+
+
+def arrow_type(scale: TimeScale) -> pa.DataType:
+    """Type of a column of results."""
+    import pyarrow as pa
+
+    return pa.duration(scale.unit) if scale.kind == "duration" else pa.timestamp(scale.unit, scale.zone)
+
+
+def text(scale: TimeScale, offset: float | None) -> str | None:
+    """ISO 8601: ``2024-05-17T12:30:00.250+02:00``, or seconds as ``PT3723.500S``; None as for `value`."""
+    count = _count(scale, offset, NANOSECONDS[scale.unit])
+    if count is None or value(scale, offset) is None:
+        return None
+    per_second = 10**9 // NANOSECONDS[scale.unit]
+    return duration_text(count, per_second) if scale.kind == "duration" else _moment(scale, count, per_second)
+
+
+def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
+    """For people: ``2024-05-17 12:30:00.250+02:00``, ``1 d 01:02:03.500``; a dash where there is none.
+
+    Parameters
+    ----------
+    scale : TimeScale
+    offset : float or None
+    digits : int
+        Most digits of a second; the last one is rounded.
+    """
+    count = _count(scale, offset, 10 ** (9 - digits))
+    if count is None or value(scale, offset) is None:
+        return "-"
+    if scale.kind != "duration":
+        return (_moment(scale, count, 10**digits) or "-").replace("T", " ")
+    seconds, rest = divmod(abs(count), 10**digits)
+    days, seconds = divmod(seconds, 86_400)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction(rest, 10**digits)}"
+    return f"{'-' if count < 0 else ''}{f'{days:,} d ' if days else ''}{clock}"
+
+
+def _count(scale: TimeScale, offset: float | None, nanoseconds: int) -> int | None:
+    """Since 1970, or of a duration, in units of so many nanoseconds; None for what is not finite."""
+    if offset is None or not math.isfinite(offset):
+        return None
+    return scale.base * (DAY // nanoseconds) + round(offset / nanoseconds)
+
+
+def _of_microseconds(scale: TimeScale, count: int) -> datetime | timedelta | None:
+    try:
+        span = timedelta(microseconds=count)
+        if scale.kind == "duration":
+            return span
+        if scale.kind == "timestamp":
+            return datetime(1970, 1, 1) + span
+        return (datetime(1970, 1, 1, tzinfo=UTC) + span).astimezone(time_zone(scale.zone))
+    except OverflowError:
+        return None
+
+
+def _moment(scale: TimeScale, count: int, per_second: int) -> str | None:
+    seconds, rest = divmod(count, per_second)
+    whole = _of_microseconds(scale, seconds * 10**6)
+    if not isinstance(whole, datetime):
+        return None
+    words = whole.isoformat()
+    return words[:19] + fraction(rest, per_second) + words[19:]
+
+
+def time_zone(name: str | None) -> tzinfo:
+    """The time zone of an Arrow type: a name, or an offset such as ``+02:00``; UTC where it is not known."""
+    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)", name or "")
+    if offset:
+        span = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-span if offset[1] == "-" else span)
+    if name in (None, "UTC", "Etc/UTC", "Z"):
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(str(name))
+    except (KeyError, OSError, ValueError):  # no such name, or no database of zones on this system
+        return UTC

@@ -1,0 +1,40 @@
+"""The client keeps the state: on a cluster everything is as on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mean_lakes import SomeWorkers, cut_work, same
+from state_lakes import flat_lake, interrupted, some_files
+
+import distmom as dm
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+Clients = Callable[[int], SomeWorkers]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"by": "key"}, {"scheme": "swor", "n_blocks": 7, "block_size": 90}], ids=str
+)
+def test_begun_on_workers_and_ended_on_threads_and_the_other_way(
+    options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, asked = flat_lake(tmp_path / "lake"), {"column": "x", "rng": 7, **options}
+    right = dm.mean(lake, threads=1, **asked)
+    cut_work(monkeypatch, max_files=1)
+    assert interrupted(lake, tmp_path / "s", 4, client=client_of(2), **asked)
+    assert same(right, dm.mean(lake, state=tmp_path / "s", threads=2, **asked))
+    assert interrupted(lake, tmp_path / "t", 4, threads=2, **asked)
+    assert same(right, dm.mean(lake, state=tmp_path / "t", client=client_of(2), **asked))
+
+
+def test_a_grown_lake_on_a_cluster(client_of: Clients, tmp_path: Path) -> None:
+    whole, some = flat_lake(tmp_path / "lake"), tmp_path / "some"
+    client = client_of(2)
+    for last in (4, 5, 11):
+        some_files(whole, some, range(last))
+        found = dm.mean(some, "x", rng=7, state=tmp_path / "s", client=client)
+        assert same(found, dm.mean(some, "x", rng=7, threads=1))

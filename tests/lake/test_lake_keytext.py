@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distmom.lake.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.keyvalues import NAN, NULL, components, decode_key
+
+CLOCKS = st.sampled_from(["date", "timestamp", "zoned", "time", "duration"])
+COMPONENTS = st.one_of(
+    st.just(NULL),
+    st.just(NAN),
+    st.tuples(
+        st.just(1),
+        st.integers() | st.floats(allow_nan=False) | st.decimals(allow_nan=False, allow_infinity=False),
+    ),
+    st.tuples(st.just(3), st.booleans()),
+    st.tuples(st.just(4), st.text(st.characters())),
+    st.tuples(st.just(5), st.binary()),
+    st.tuples(st.just(6), st.tuples(CLOCKS, st.integers(-(2**100), 2**100))),
+)
+
+
+@given(st.lists(COMPONENTS, max_size=4).map(tuple))
+def test_keys_keep_their_values_and_types(key: tuple[object, ...]) -> None:
+    found = key_from_bytes(key_to_bytes(key))
+    assert found == key and repr(found) == repr(key)
+
+
+def test_equal_numbers_of_different_types_stay_what_they_were() -> None:
+    key = ((1, 1), (1, 1.0), (1, Decimal("1.00")), (3, True))
+    assert repr(decode_key(key_from_bytes(key_to_bytes(key)))) == "(1, 1.0, Decimal('1.00'), True)"
+
+
+def test_texts_that_are_no_utf8() -> None:
+    key = tuple(components(pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())))
+    assert key_from_bytes(key_to_bytes(key)) == key
+    assert key_from_bytes(key_to_bytes(((4, "\udc80"),))) == ((4, "\udc80"),)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"",
+        b"7",
+        b"[7]",
+        b"[[]]",
+        b'[["z"]]',
+        b'[["n", 1]]',
+        b'[["i"]]',
+        b'[["i", 7]]',
+        b'[["i", "7.5"]]',
+        b'[["f", "nan"]]',
+        b'[["d", "NaN"]]',
+        b'[["d", "x"]]',
+        b'[["b", 1]]',
+        b'[["t", 1]]',
+        b'[["x", "0"]]',
+        b'[["c", "hour", "1"]]',
+        b'[["c", "date", null]]',
+        b'[["i", "' + b"9" * 5_000 + b'"]]',
+    ],
+)
+def test_other_bytes_are_no_key(wrong: bytes) -> None:
+    with pytest.raises(ValueError):
+        key_from_bytes(wrong)
