@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import SkippedFile
-from distmom.errors import NoAnswerError
+from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.blocks import (
     LEAST_FILES,
     PLENTY,
@@ -124,6 +124,12 @@ def plan_mean(
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     """
     reader = source.reader(read)
+    scale = None if options.weights is None else reader.scales.get(options.weights)
+    if scale is not None and scale.kind != "duration":
+        raise DataError(
+            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
+            "numbers or durations"
+        )
     if ledger is not None:
         to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]
