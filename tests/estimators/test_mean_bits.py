@@ -49,6 +49,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "contamination, grouped, repeated": {"contamination": 2, "by": "key", "repeats": 2},
     "contamination, files": {"column": "y", "contamination": 1, "block_by": "file"},
     "contamination, stored": {"contamination": 3, "order": "stored"},
+    "weights": {"weights": "w"},
+    "weights, two columns, grouped and filtered": {
+        "column": ["x", "y"],
+        "weights": "w",
+        "by": "key",
+        "where": "u > 0.1",
+    },
+    "weights, NaN kept": {"weights": "w", "n_blocks": 301, "nan": "keep"},
+    "weights, stored": {"weights": "u", "order": "stored"},
+    "weights, files": {"weights": "w", "block_by": "file", "contamination": 1},
     "files": {"block_by": "file"},
     "files, grouped": {"block_by": "file", "by": "key", "n_blocks": 3},
 }
