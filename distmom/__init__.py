@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
-    from distmom.report import MeanResult, PlanResult, Results, check_output, write_results
+    from distmom.report import (
+        MeanResult,
+        PlanResult,
+        Results,
+        VectorResult,
+        check_output,
+        write_results,
+    )
 
 __all__ = [
     "BadFileError",
@@ -33,6 +40,7 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "VectorResult",
     "__version__",
     "check_output",
     "explain_mean",
@@ -48,6 +56,7 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",

@@ -19,6 +19,7 @@ KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "whole number": ("a whole number", (int,)),
     "number": ("a number", (int, float)),
     "whole number or text": ("a whole number or a text", (int, str)),
+    "true, false or text": ("true, false or a text", (bool, str)),
 }
 
 
@@ -196,7 +197,7 @@ class _Check:
     def check_value(self, key: tuple[str, str], spec: Key, value: Any) -> None:
         """Refuse a value of another type."""
         words, types = KINDS[spec.kind]
-        good = isinstance(value, types) and not isinstance(value, bool)
+        good = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if isinstance(value, list):
             good = good and bool(value) and all(isinstance(item, str) for item in value)
         if not good:

@@ -79,7 +79,7 @@ def _tell(text: str, code: int) -> int:
 
         write_stderr(traceback.format_exc().rstrip())
     if not text.isprintable():
-        from distmom.report.text import printable
+        from distmom.report.words import printable
 
         text = printable(text)
     write_stderr(f"distmom: {text}")

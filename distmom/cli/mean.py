@@ -136,7 +136,7 @@ BLOCK_OPTIONS = [
     click.Option(
         ["--joint"],
         type=click.Choice(JOINT),
-        help="One mean vector over all columns, by geometric or coordinatewise median.",
+        help="One mean vector over all columns, or over a list column, by this median.",
     ),
     click.Option(
         ["--fine"],

@@ -5,7 +5,6 @@ of it.
 """
 
 from distmom.cluster.connect import connect
-from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.memory import check_memory, parse_bytes
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
@@ -32,7 +31,6 @@ __all__ = [
     "check_stopped",
     "connect",
     "make_progress",
-    "open_frame",
     "parse_bytes",
     "plan_units",
     "run_units",

@@ -17,6 +17,7 @@ from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake.memory import MemoryLake, open_memory
 from distmom.lake.source import Batch, FileRef, ReadOptions
 from distmom.lake.times import TimeScale
+from distmom.lake.vectors import measured
 
 PARTITION_BYTES = 64_000_000
 """Stands for the unknown size of a partition: each is a unit of work of its own."""
@@ -55,9 +56,12 @@ class DaskFrame:
 
     def reader(self, options: ReadOptions) -> DaskReader:
         """A reader of these columns, after the checks that data in memory undergoes."""
-        scales = self.pattern.reader(options).scales
-        names = [*options.columns, *options.by, *(options.where.columns if options.where else ())]
-        return DaskReader(options, self.frame[list(dict.fromkeys(names))] if names else self.frame, scales)
+        pattern = self.pattern.checked(options)
+        options = pattern.options
+        asked = [*options.columns, *options.by, *options.units]
+        names = list(dict.fromkeys([*asked, *(options.where.columns if options.where else ())]))
+        frame = self.frame[names] if names else self.frame
+        return measured(DaskReader(options, frame, pattern.scales), self.files)
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,15 @@ class DaskReader:
         """Batches of the rows ``[start, stop)`` of a partition, all of which is in memory meanwhile."""
         source = open_memory(compute_partition(self.frame, file))
         if source.n_rows:
+            reader = source.checked(self.options)
+            if reader.options.vectors != self.options.vectors:
+                [(name, _), *_] = reader.options.vectors or ()
+                raise DataError(
+                    f"partition {int(file.path)} of the Dask frame: column {name!r} holds lists, but the "
+                    "frame's type does not say so; give it the type of an Arrow list (pandas.ArrowDtype)"
+                )
             # all partitions count times from the same day
-            yield from replace(source.reader(self.options), scales=self.scales).batches(file, start, stop)
+            yield from replace(reader, scales=self.scales).batches(file, start, stop)
 
 
 def open_frame(data: Any) -> DaskFrame | None:

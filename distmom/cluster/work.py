@@ -14,6 +14,7 @@ from distmom.reductions.leaves import Rows
 
 if TYPE_CHECKING:
     from distmom.lake import Batch, BatchReader, FileRef
+    from distmom.lake.unit_hashes import UnitHashes
     from distmom.reductions import Accumulator, Reduction
 
 BadFilePolicy = Literal["error", "skip"]
@@ -37,12 +38,18 @@ class ReadAndReduce:
     n_keys : int
         Number of `by` columns that the reader delivers; 0 without groups.
     on_bad_file : {"error", "skip"}
+    unit_seed : int, optional
+        128 bits that key the hashes of units, where the reader delivers their columns.
+    compiled : bool
+        Use compiled kernels for those.
     """
 
     reader: BatchReader
     reduction: Reduction
     n_keys: int = 0
     on_bad_file: BadFilePolicy = "error"
+    unit_seed: int | None = None
+    compiled: bool = False
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
@@ -60,26 +67,40 @@ class ReadAndReduce:
     def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder = KeyEncoder(self.n_keys) if self.n_keys else None
+        hashes = self._unit_hashes()
         n_rows = n_bytes = 0
         for place.file, file in enumerate(unit.files):
             accumulator.start_file(place.file, file.path)
             if place.file not in bad:
-                rows, size = self._read(file, unit, accumulator, encoder)
+                rows, size = self._read(file, unit, accumulator, encoder, hashes)
                 n_rows, n_bytes = n_rows + rows, n_bytes + size
             accumulator.end_file()
         keys = encoder.keys if encoder is not None else [()]
         skipped = tuple(SkippedFile(unit.files[i].path, bad[i]) for i in sorted(bad))
         return UnitOutcome(accumulator.result(keys), n_rows, n_bytes, skipped)
 
+    def _unit_hashes(self) -> UnitHashes | None:
+        if self.unit_seed is None:
+            return None
+        from distmom.lake.unit_hashes import UnitHashes
+
+        return UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
+
     def _read(
-        self, file: FileRef, unit: Unit, accumulator: Accumulator, encoder: KeyEncoder | None
+        self,
+        file: FileRef,
+        unit: Unit,
+        accumulator: Accumulator,
+        encoder: KeyEncoder | None,
+        hashes: UnitHashes | None,
     ) -> tuple[int, int]:
         start, stop = unit.rows or (0, None)
         n_rows = n_bytes = 0
         for batch in self.reader.batches(file, start, stop):
             check_stopped()
             codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
-            accumulator.add(rows_of(batch, codes), 1 if encoder is None else encoder.n_keys)
+            units = None if hashes is None else hashes.of(batch.units)
+            accumulator.add(rows_of(batch, codes, units), 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
 
@@ -90,6 +111,9 @@ class _Place:
     file = 0
 
 
-def rows_of(batch: Batch, codes: Any) -> Rows:
-    """A batch as the reductions take it, with the codes of its groups (None without groups)."""
-    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes)
+def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:
+    """A batch as the reductions take it, with the codes of its groups (None without groups).
+
+    And the hashes of its units, where whole units are blocks.
+    """
+    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes, units)

@@ -15,7 +15,7 @@ from distmom.errors import ConfigError, DataError
 from distmom.estimators.blocks import fixed_by
 from distmom.estimators.ledger import Ledger, Numbered
 from distmom.estimators.made import Made, check_no_times, hard_differences, listed, soft_differences
-from distmom.estimators.mean import names_of
+from distmom.estimators.mean import names_of, unit_columns
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.mean_state import SavedMean, from_container, to_container
 from distmom.estimators.options import MeanOptions
@@ -26,11 +26,12 @@ from distmom.lake.keys import KeyEncoder
 from distmom.lake.keyvalues import Key
 from distmom.lake.memory import open_memory
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
+from distmom.lake.unit_hashes import UnitHashes
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.files import Census
 from distmom.reductions.leaves import missing_rows, strange_rows
 from distmom.reductions.stream import LeafStream, StreamState
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 
 COMPILED_ROWS = 1 << 20
 """From so many rows on compiled kernels do the work: importing them takes half a second."""
@@ -97,7 +98,7 @@ class MeanAccumulator:
         by: str | Sequence[str] | None = None,
         where: str | None = None,
         n_blocks: int | str = "auto",
-        block_by: str | None = None,
+        block_by: str | Sequence[str] | None = None,
         chunk_rows: int = 1,
         repeats: int = 1,
         contamination: int | float | None = None,
@@ -111,7 +112,7 @@ class MeanAccumulator:
     ) -> None:
         options = MeanOptions(
             n_blocks=n_blocks,
-            block_by=block_by,
+            block_by=block_by,  # type: ignore[arg-type]
             chunk_rows=chunk_rows,
             repeats=repeats,
             contamination=contamination,
@@ -124,8 +125,6 @@ class MeanAccumulator:
         fixed = fixed_by(options)
         if fixed is not None:
             raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
-        if isinstance(options.block_by, tuple):
-            raise ConfigError(f"block_by: a stream is one unit, 'file', not cut by {block_by!r}; drop it")
         if not isinstance(name, str):
             raise ConfigError(f"name: must be a text, not {name!r}")
         values, keys = names_of("columns", columns), names_of("by", by)
@@ -142,7 +141,11 @@ class MeanAccumulator:
         seed, shown = resolve_seed(rng)
         made = Made(
             options,
-            ReadOptions(values if weights is None else (*values, weights), keys),
+            ReadOptions(
+                values if weights is None else (*values, weights),
+                keys,
+                units=unit_columns(options.block_by, values),
+            ),
             where,
             None if condition is None else condition.identity,
             seed,
@@ -162,6 +165,8 @@ class MeanAccumulator:
         self._stream = LeafStream(plan.reduction, name, plan.leaf_rows, saved)
         self._leaf_rows = plan.leaf_rows
         self._encoder = self._new_encoder([] if saved is None else saved.keys)
+        n_units = len(made.read.units)
+        self._hashes = UnitHashes(n_units, made.seed) if n_units else None
 
     def _new_encoder(self, known: Sequence[Key] = ()) -> KeyEncoder | None:
         """Codes of groups; they begin anew with each leaf."""
@@ -218,7 +223,8 @@ class MeanAccumulator:
             self._stream.reduction = replace(self._stream.reduction, compiled=True)
         for found in self._cut(reader, file, data.n_rows):
             codes = None if self._encoder is None else self._encoder.encode(found.keys, found.keep)
-            if self._stream.add(rows_of(found, codes), self._keys()):
+            units = None if self._hashes is None else self._hashes.of(found.units)
+            if self._stream.add(rows_of(found, codes, units), self._keys()):
                 self._encoder = self._new_encoder()
 
     def _cut(self, reader: BatchReader, file: FileRef, n_rows: int) -> Iterator[Batch]:
@@ -232,7 +238,7 @@ class MeanAccumulator:
     def _check(self, batch: Batch) -> None:
         rows, spec = rows_of(batch, None), self._stream.reduction
         if spec.weights is not None:
-            rows, _ = Census(replace(spec, grouped=False)).weighed(rows, "the batch")
+            rows = Census(replace(spec, grouped=False)).weighed(rows, "the batch")
         if spec.nan != "raise":
             return
         for c, name in enumerate(spec.columns):
@@ -280,7 +286,7 @@ class MeanAccumulator:
     def _total(self, plan: MeanPlan) -> Any:
         return joined(self._stream.total(self._keys()), self._others.base, plan)
 
-    def result(self) -> MeanResult | Results:
+    def result(self) -> MeanResult | VectorResult | Results:
         """The robust mean of all rows so far; more may be added afterwards.
 
         Returns
@@ -329,4 +335,5 @@ class MeanAccumulator:
         found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
         if found._sums != saved.sums:
             raise DataError("data: was made by another version of distmom, and cannot go on here")
+        saved.check(found._plan(), what)
         return found

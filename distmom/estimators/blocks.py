@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.contamination import contaminated_blocks
 from distmom.estimators.options import SAMPLING, MeanOptions, check_most_blocks
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
+from distmom.reductions.layouts import (
+    Layout,
+    NoRowBlocks,
+    RandomBlocks,
+    SampledBlocks,
+    StoredBlocks,
+    UnitBlocks,
+)
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.theory import fine_blocks, mom_blocks, morm_blocks
 
@@ -81,11 +88,14 @@ def choose_blocks(
         if of is None:
             raise AssertionError("contamination needs the number of rows or units")
         n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
+    sample = SAMPLE_OF_GROUP if grouped else SAMPLE
+    if options.block_by is not None:
+        n_cells = _unit_cells(n_blocks, grouped)
+        by_file = options.block_by == "file"
+        layout = NoRowBlocks() if by_file else UnitBlocks(n_cells)
+        return Blocks(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
     n_fine, width = _fine(options.fine, n_blocks, grouped)
     n_kept = n_fine // width
-    sample = SAMPLE_OF_GROUP if grouped else SAMPLE
-    if options.block_by == "file":
-        return Blocks(NoRowBlocks(), n_kept, sample, n_blocks, outlying=outlying)
     cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
     if options.order == "stored":
         if n_rows is None:
@@ -95,7 +105,8 @@ def choose_blocks(
         check_most_blocks(f"repeats={options.repeats} with {n_kept} fine blocks", options.repeats * n_kept)
         repeated = RepeatedBlocks(seed, n_fine, options.repeats, width)
         return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
-    return Blocks(RandomBlocks(seed, n_fine, width), cells, sample, n_blocks, outlying=outlying)
+    random = RandomBlocks(seed, n_fine, width, options.chunk_rows)
+    return Blocks(random, cells, sample, n_blocks, outlying=outlying)
 
 
 def fixed_by(options: MeanOptions) -> str | None:
@@ -111,7 +122,8 @@ def fixed_by(options: MeanOptions) -> str | None:
         return f"block_size={options.block_size}"
     if isinstance(options.contamination, float):
         return f"contamination={options.contamination}, a share,"
-    if options.contamination is not None and not isinstance(options.n_blocks, int):
+    counted = not isinstance(options.block_by, tuple)  # the best number for many units is taken anyway
+    if options.contamination is not None and not isinstance(options.n_blocks, int) and counted:
         return f"contamination={options.contamination} without n_blocks"
     return None
 
@@ -154,6 +166,13 @@ def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
         d for d in range(1, factor + 1) if factor % d == 0 and (d == 1 or n_blocks * d <= FINE_OF_GROUP)
     )
     return n_fine, factor // small
+
+
+def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
+    """Cells that whole units are put into."""
+    if n_blocks is None:
+        return FINE_OF_GROUP if grouped else FINE["standard"]
+    return fine_blocks(n_blocks, FINE_OF_GROUP if grouped else CAP["standard"])
 
 
 def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:

@@ -26,8 +26,8 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     """The plan of `distmom.mean` for the same arguments: files, bytes, units, memory, blocks.
 
     The listing is read, one footer for the columns' types, and the footers of all files where blocks or units
-    depend on the number of rows. No row is read but the first ones of a column of times, and no worker
-    process is started.
+    depend on the number of rows. No row is read (but the first ones of a column of times, and those up to the
+    first vector of a list column whose type does not tell its length), and no worker process is started.
 
     Parameters
     ----------
@@ -68,14 +68,17 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     check_count("batch_rows", wanted["batch_rows"])
     # a Generator must not be advanced by looking
     seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
+    by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
     source, read = open_data(
         data,
         column,
-        wanted["by"],
-        wanted["where"],
-        wanted["missing"],
-        wanted["batch_rows"],
-        chosen.weights,
+        by,
+        where,
+        missing,
+        batch_rows,
+        chosen.block_by,
+        joint=bool(chosen.joint),
+        weights=chosen.weights,
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
     keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
@@ -92,7 +95,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         plan = plan_mean(source, counted, chosen, seed, executor, None, share, ledger)
         told = plan.describe(executor)
     if keeper is not None:
-        keeper.check(plan.sums)
+        keeper.check(plan)
         told["n_files_to_read"] = len(keeper.ledger.unread())
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in plan.skipped]

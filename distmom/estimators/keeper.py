@@ -134,16 +134,19 @@ class Keeper:
         self.restarted = change.text
         self.saved, self.ledger = None, Ledger()
 
-    def check(self, sums: dict[str, Any]) -> None:
-        """Compare the description of the sums with that of the state.
+    def check(self, plan: MeanPlan) -> None:
+        """Compare the description of the plan's sums with that of the state.
 
         Raises
         ------
         ConfigError
             If they differ.
         """
-        self._sums = sums
-        if self.saved is None or self.saved.sums == sums:
+        self._sums = plan.sums
+        if self.saved is None:
+            return
+        if self.saved.sums == self._sums:
+            self.saved.check(plan, self.name)
             return
         assert self._made is not None
         differences = soft_differences(self.saved.made.options, self._made.options)
@@ -167,7 +170,7 @@ class Keeper:
         self, plan: MeanPlan, work: Work, executor: Executor, progress: Progress | None
     ) -> tuple[Any, list[SkippedFile]]:
         """Read what is to be read, and save; the state of everything, and the files left out."""
-        self.check(plan.sums)
+        self.check(plan)
         merge, ledger = plan.reduction.merge, self.ledger
         self._n_read = len(ledger.unread())
         self._n_before = len(plan.files) - self._n_read

@@ -223,6 +223,12 @@ def typical_efficiency(effective: Floats, count: Counts) -> Floats:
     return np.where(np.isnan(share), 1.0, share)
 
 
+def average_efficiency(effective: Floats, count: Counts) -> Floats:
+    """Effective rows as a share of the rows, of all blocks along the last axis; 1 without any rows."""
+    rows = count.sum(axis=-1)
+    return np.where(rows > 0, effective.sum(axis=-1) / np.maximum(rows, 1), 1.0)
+
+
 def rows_at(fine: Merger, levels: NDArray[np.int64]) -> Counts:
     """Effective rows of each group, as the typical block of each level tells: shape (n_groups, n_levels)."""
     return np.floor(fine.efficiency_at(levels) * fine.n[:, None]).astype(np.int64)

@@ -79,7 +79,7 @@ class Made:
         read = reader.options
         check_no_times(reader)
         where = read.where
-        used = {*read.columns, *read.by, *(where.columns if where is not None else ())}
+        used = {*read.columns, *read.by, *read.units, *(where.columns if where is not None else ())}
         known = getattr(reader, "partitions", ())
         return cls(
             options,
@@ -121,7 +121,8 @@ def _tuples(value: Any) -> Any:
 
 def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
     """In what two differ so that their sums cannot go together, whatever the blocks."""
-    pairs = [(f.name, getattr(then.read, f.name), getattr(now.read, f.name)) for f in fields(ReadOptions)]
+    names = [f.name for f in fields(ReadOptions) if f.name != "units"]  # those are options: block_by
+    pairs = [(name, getattr(then.read, name), getattr(now.read, name)) for name in names]
     pairs.append(("nan", then.options.nan, now.options.nan))
     pairs.append(("draws of version ", then.draws, now.draws))
     if then.condition != now.condition:

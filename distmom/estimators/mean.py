@@ -7,11 +7,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from distmom.cluster import connect, open_frame, run_units
+from distmom.cluster import connect, run_units
+from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.answers import answer_of, together
 from distmom.estimators.keeper import Keeper, open_keeper
-from distmom.estimators.mean_answer import mean_results, together
 from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.versions import versions
@@ -19,7 +20,7 @@ from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -61,7 +62,7 @@ def mean(
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
     progress: Progress | None = None,
-) -> MeanResult | Results:
+) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
 
     The rows are cut into blocks at random, each block has its mean, and the answer is the lower median of the
@@ -95,23 +96,29 @@ def mean(
     order : {"random", "stored"}
         Random blocks, or contiguous ones: cheaper, for rows that are exchangeable as they are stored.
     block_by : {"file"}, or str or sequence of str, optional
-        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day).
-        For dependence or damage that comes by file or unit. (A column called file: ``["file"]``.)
+        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day),
+        in whatever files; null is a unit too. For dependence or damage that comes by file or unit. The
+        interval then rests on the spread between blocks, and the result tells the number of units. (A column
+        called file: ``["file"]``.)
     chunk_rows : int
-        Rows that stay together: runs of that many rows of a file go to one block. For bursts of bad rows
-        and for rows that resemble their neighbours.
+        Rows that stay together: rows j c … (j + 1) c - 1 of a file go to one block. For bursts of bad rows
+        (L of them touch at most (L - 1)/c + 2 chunks) and for rows that resemble their neighbours (c several
+        times as long as the resemblance). The interval then rests on the spread between blocks.
     repeats : int
         Number of random partitions; the answer is the median of the block means of all of them: five have
         nearly the variance of the plain mean. What the status says is found on the first one.
     contamination : int or float, optional
         Number of rows (units, with `block_by`) that may be arbitrary, or their share in (0, 1/2) of the rows
-        that pass the filter: the intervals allow for them, all in one group if there are groups. Unless
-        `n_blocks` is given it becomes the odd number with the shortest ``exact`` interval.
+        that pass the filter (of the files, with ``block_by="file"``; of units in columns only a number): the
+        intervals allow for them, all in one group if there are groups. Unless `n_blocks` is given it becomes
+        the odd number with the shortest ``exact`` interval (with units in columns, that for many units).
     weights : str, optional
         Column of weights, not negative: blocks have weighted means (see Notes). A row whose weight is null,
         NaN or zero does not count; a negative or infinite weight is an error.
     joint : bool or {"geometric", "coordinatewise"}
-        One mean vector over all columns (or over a list column) instead of one mean for each.
+        One mean vector over all columns instead of one mean for each: the geometric median of the block mean
+        vectors (True), or their median by coordinates. List columns of one length are vectors themselves.
+        A row enters with all its coordinates or, where one is missing, not at all.
     fine : {"standard", "many"}
         945 fine blocks, or 10,395 where scattered bad rows are expected.
     nan : {"omit", "raise", "keep"}
@@ -146,8 +153,9 @@ def mean(
 
     Returns
     -------
-    MeanResult or Results
-        One result for one column without groups, else a sequence with one for each column and group.
+    MeanResult, VectorResult or Results
+        One result for one column (with `joint`, one vector) without groups, else a sequence with one for each
+        column and group.
 
     Raises
     ------
@@ -155,8 +163,8 @@ def mean(
         An option, a name or the condition is wrong; `contamination` reaches half of the rows, units or
         blocks, or asks for more than a million blocks.
     DataError
-        A file is damaged, changed, or of a type that cannot be averaged; the state is damaged, or files that
-        it holds have changed since or are gone.
+        A file is damaged, changed, or of a type that cannot be averaged; a vector has another length; the
+        state is damaged, or files that it holds have changed since or are gone.
     NoAnswerError
         There are no rows, or no finite answer because half or more of the blocks are ruined.
     ResourceError
@@ -179,6 +187,12 @@ def mean(
     ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
     2^-200 they are zero. A block whose weights are all zero is left out.
 
+    With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
+    its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
+    by their rows; a level of the ladder needs as many filled cells as blocks, and empty blocks are left out.
+    The exact interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
+    than 10 %). Fewer than ten units a block draw a note.
+
     Where all values are equal the interval is that value, and a note says so: with probability 1 - delta at
     most a share log(1/delta)/n of the rows of the law differ, which none of the n rows showed.
 
@@ -193,6 +207,14 @@ def mean(
     exp(-K kl(1/2 | p)) <= delta for any number of them. Neither is vacuous, and neither knows of dependent
     rows.
 
+    With `joint` the radius comes from Minsker's lemma: if the geometric median of K block mean vectors is
+    farther than C r from the mean vector, C = (1 - a)/sqrt(1 - 2 a), more than a K of them are farther than
+    r, each with probability of at most trace(Sigma)/(B r^2). The trace is the sum of robust variances of the
+    coordinates. Distances are Euclidean: bring coordinates of different units to one scale before. Under
+    ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is wild in one
+    is set aside for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so they hold
+    together. A null in a list makes its row null, a NaN counts by `nan`. Memory grows with d 2**17 rows.
+
     One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
     column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition; with weights 110 and
     16. The same data and seed give the same bits on any number of threads or workers, and adding files moves
@@ -202,7 +224,6 @@ def mean(
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
     timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
     have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
-
 
     A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
@@ -220,7 +241,8 @@ def mean(
     Kish (1965), Survey Sampling: effective number of rows.
     Laforgue, Clémençon & Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML: Proposition 1
     (partition), Proposition 2 (samples without replacement). Finner (1992), A generalization of Hölder's
-    inequality (samples). Hoeffding (1963), section 5 (repeated partitions).
+    inequality (samples). Hoeffding (1963), section 5 (repeated partitions). Minsker (2015), Geometric median
+    and robust estimation in Banach spaces, Bernoulli 21: Lemma 2.1 (vectors).
 
     Examples
     --------
@@ -231,6 +253,9 @@ def mean(
     >>> found = dm.mean(x, rng=0)
     >>> round(found.estimate, 2), round(found.plain_estimate), found.status
     (1.01, 1000001, ('contaminated',))
+    >>> both = dm.mean({"x": x, "y": 2.0 * x}, joint=True, rng=0)
+    >>> both.estimate.round(2).tolist(), both.radius > 0.0
+    ([1.01, 2.01], True)
     """
     started = time.perf_counter()
     options = MeanOptions(
@@ -255,7 +280,17 @@ def mean(
     check_count("batch_rows", batch_rows)
     keeper = open_keeper(state, on_change, memory_limit)
     seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
-    source, read = open_data(data, column, by, where, missing, batch_rows, weights)
+    source, read = open_data(
+        data,
+        column,
+        by,
+        where,
+        missing,
+        batch_rows,
+        options.block_by,
+        joint=bool(joint),
+        weights=weights,
+    )
     ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
         client = workers = scheduler = None
@@ -265,7 +300,7 @@ def mean(
     with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
         plan = plan_mean(source, read, options, seed, executor, progress, share, ledger)
         found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
-        results = mean_results(plan, found, read.by)
+        answers = answer_of(plan, found, read.by)
         n_threads = executor.threads
     data_facts = {
         "n_files": len(plan.files),
@@ -279,7 +314,7 @@ def mean(
         "workers": n_threads,
         "versions": versions(),
     }
-    return together(results, read, data_facts, run_facts)
+    return together(answers, plan, data_facts, run_facts)
 
 
 def open_data(
@@ -289,18 +324,37 @@ def open_data(
     where: Any,
     missing: str,
     batch_rows: int,
+    block_by: str | tuple[str, ...] | None = None,
+    *,
+    joint: bool = False,
     weights: str | None = None,
 ) -> tuple[Source, ReadOptions]:
-    """The source of the rows, and what to read of it: the weights, if any, are the last column."""
+    """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
     source = open_frame(data) or open_lake(data)
     columns = names_of("column", column) or _only_columns(source, weights)
     keys = names_of("by", by)
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    vectors = () if joint else None
+    units = unit_columns(block_by, columns)
+    filter_ = as_filter(where, source)
     if weights is not None:
         columns = (*columns, weights)
-    return source, ReadOptions(columns, keys, as_filter(where, source), missing, batch_rows)  # type: ignore[arg-type]
+    read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
+    return source, read
+
+
+def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns whose values make units, as `MeanOptions` has them."""
+    units = names_of("block_by", None if block_by == "file" else block_by)
+    both = [name for name in columns if name in units]
+    if both:
+        raise ConfigError(
+            f"block_by: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
+            "drop it from one of them"
+        )
+    return units
 
 
 def run_plan(
@@ -311,7 +365,14 @@ def run_plan(
     keeper: Keeper | None = None,
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
-    work = ReadAndReduce(plan.reader, plan.reduction, n_keys, plan.options.on_bad_file)  # type: ignore[arg-type]
+    work = ReadAndReduce(
+        plan.reader,
+        plan.reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        unit_seed=plan.reduction.seed if plan.reader.options.units else None,
+        compiled=plan.reduction.compiled,
+    )
     if keeper is None:
         merge, grows = plan.reduction.merge, plan.reduction.grouped
         found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)

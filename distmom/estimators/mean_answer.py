@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,27 +13,28 @@ from distmom.estimators.contamination import counted_as
 from distmom.estimators.ladder import Merger
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.options import SAMPLING
-from distmom.estimators.rule import answer_rule
+from distmom.estimators.rule import BlockSource, answer_rule
 from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_repeated import answer_repeated
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
+from distmom.estimators.unit_counts import unit_counts
 from distmom.estimators.weight_notes import weight_counts, weight_notes
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks
+from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, VectorResult
 from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
 if TYPE_CHECKING:
-    from distmom.lake import ReadOptions
+    pass
 
 FEW_UNITS = 10
-"""Whole files as blocks want at least this many files a block."""
+"""Whole files or units as blocks want at least this many of them a block."""
 
 
 def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
@@ -45,34 +45,39 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     NoAnswerError
         If there are no rows, or not one of the results has a finite answer.
     """
-    n_rows = int(state.n_rows.sum())
-    if n_rows == 0:
-        filtered = plan.reader.options.where is not None
-        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
-        raise NoAnswerError(what)
-    groups = [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+    groups = groups_of(plan, state, by)
+    units = unit_counts(state)
     results: list[MeanResult] = []
     for c, column in enumerate(plan.reduction.columns):
-        shared = [_shared(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
+        for fields, count in zip(shared, units or (), strict=False):
+            fields.update(count._asdict())
         if plan.options.scheme in SAMPLING:
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
-        raise NoAnswerError(_no_answer(results[0], plan))
+        raise NoAnswerError(why_no_answer(results[0], plan))
     scales = plan.reader.scales
     return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
 
 
-def together(
-    results: list[MeanResult], read: ReadOptions, data: dict[str, Any], run: dict[str, Any]
-) -> MeanResult | Results:
-    """Results with what is to be said of data and run: a single one where it can only be one."""
-    everything = Results([replace(r, data=data, run=run) for r in results], data, run)
-    return everything[0] if len(results) == 1 and not read.by else everything
+def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dict[str, Any] | None]:
+    """Values of the `by` columns of each group; None where there are no groups.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are no rows.
+    """
+    if int(state.n_rows.sum()) == 0:
+        filtered = plan.reader.options.where is not None
+        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
+        raise NoAnswerError(what)
+    return [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
 
 
-def _shared(
+def shared_fields(
     plan: MeanPlan, state: MeanState, c: int, column: str, g: int, group: dict[str, Any] | None
 ) -> dict[str, Any]:
     """The fields of a result that do not depend on the scheme."""
@@ -97,12 +102,12 @@ def _shared(
     }
 
 
-def _no_answer(result: MeanResult, plan: MeanPlan) -> str:
+def why_no_answer(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
         what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
-        if result.weights is not None:
+        if isinstance(result, MeanResult) and result.weights is not None:
             what = "a value and a positive weight"
             missing += f", {result.n_unweighted} without weight, {result.n_zero_weight} of weight zero"
         return f"{name}: none of the {result.n_rows} rows has {what} ({missing})"
@@ -119,16 +124,8 @@ def _partition_results(
     plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
 ) -> list[MeanResult]:
     """Answers of the rule for one column."""
-    layout = plan.blocks.layout
-    n_row_blocks = layout.n_blocks
     moments = state.moments.at(c)
-    rows = moments.at((slice(None), slice(n_row_blocks // layout.repeats)))
-    cells: BlockState | None = moments.at((slice(None), slice(n_row_blocks, None)))
-    source = "stored" if isinstance(layout, StoredBlocks) else "rows"
-    if isinstance(layout, NoRowBlocks):
-        rows, cells, source = moments, None, "units"
-    elif plan.blocks.n_cells == 0 or not plan.blocks.hears_files:
-        cells = None
+    rows, cells, source = row_and_cell_blocks(plan, moments)
     values = state.samples[c].values
     n_values = np.isfinite(state.samples[c].keys).sum(axis=1)
     level = plan.options.confidence_level
@@ -137,13 +134,13 @@ def _partition_results(
         "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
         "outlying": plan.blocks.outlying,
     }
+    layout = plan.blocks.layout
     if layout.repeats > 1:
-        every = moments.each(lambda a: a[:, :n_row_blocks].reshape(len(shared), layout.repeats, -1))
+        every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(shared), layout.repeats, -1))
         answer = answer_repeated(every, values, n_values, level, **shared_options)
     else:
-        answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)  # type: ignore[arg-type]
-    suspects = _files_of_cells(plan, answer)
-    filled = (rows.count > 0).sum(axis=1) if source == "units" else None
+        answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
+    suspects = files_of_cells(plan, answer)
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
     return [
         _result(
@@ -152,13 +149,27 @@ def _partition_results(
             g,
             fields,
             suspects,
-            None if filled is None else int(filled[g]),
             None if sigma2 is None else float(sigma2[g]),
             plain_mean(rows.at(g), float(answer.plain_estimate[g])),
             weight_notes(plan, rows.at(g), fields),
         )
         for g, fields in enumerate(shared)
     ]
+
+
+def row_and_cell_blocks(
+    plan: MeanPlan, moments: BlockState
+) -> tuple[BlockState, BlockState | None, BlockSource]:
+    """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
+    layout = plan.blocks.layout
+    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
+        return moments, None, "units"
+    n = layout.n_blocks
+    heard = plan.blocks.n_cells and plan.blocks.hears_files
+    cells = moments.at((..., slice(n, None))) if heard else None
+    rows = moments.at((..., slice(n // layout.repeats)))
+    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
+    return rows, cells, "stored" if together else "rows"
 
 
 def plain_mean(blocks: BlockState, rounded: float) -> float:
@@ -190,7 +201,6 @@ def _result(
     g: int,
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
-    n_units: int | None,
     sigma2: float | None,
     plain: float,
     more_notes: tuple[str, ...],
@@ -198,7 +208,8 @@ def _result(
     n_blocks = int(answer.n_blocks[g])
     status = Status(int(answer.status[g]))
     width = int(answer.block_rows[g].astype(bool).sum())
-    notes = (*_notes(plan, answer, g, n_units), *more_notes)
+    same = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
+    notes = (*same, *notes_of(plan, answer, g, shared), *more_notes)
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()
@@ -206,14 +217,14 @@ def _result(
         other = float(answer.row_estimate[g] if answer.files_first[g] else answer.file_estimate[g])
         cells = np.flatnonzero(answer.suspect_cells[g])
         accused = tuple(path for cell in cells for path in suspects.get(int(cell), ()))
-    kind = _kind(plan, n_blocks)
+    kind = interval_kind(plan, n_blocks, plan.options.delta)
     if kind == "paper":
         level = None
         interval, reason = _paper_interval(
             plan, sigma2, estimate, n_blocks, shared["n_used"], bool(answer.constant[g])
         )
     else:
-        interval, reason, level = _interval(answer.intervals, g, kind)
+        interval, reason, level = shown_interval(answer.intervals, g, kind)
     good = np.isfinite(answer.path_estimate[g])
     path = zip(
         answer.levels[good].tolist(),
@@ -243,7 +254,7 @@ def _result(
     )
 
 
-def _kind(plan: MeanPlan, n_blocks: int) -> str:
+def interval_kind(plan: MeanPlan, n_blocks: int, delta: float) -> str:
     """The interval to show: order statistics unless a given number of blocks is too small for them.
 
     Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
@@ -255,10 +266,10 @@ def _kind(plan: MeanPlan, n_blocks: int) -> str:
     if plan.options.repeats > 1 or plan.options.contamination is not None:
         return "exact"
     fixed = plan.blocks.n_blocks is not None
-    return "exact" if fixed and n_blocks < least_order_blocks(plan.options.delta) else "order"
+    return "exact" if fixed and n_blocks < least_order_blocks(delta) else "order"
 
 
-def _interval(
+def shown_interval(
     found: Intervals, g: int, kind: str
 ) -> tuple[tuple[float, float] | None, str | None, float | None]:
     """Interval, the reason where there is none, and the level that order statistics achieve."""
@@ -293,22 +304,39 @@ def _paper_interval(
     return (estimate - half, estimate + half), None
 
 
-def _notes(plan: MeanPlan, answer: RuleAnswer, g: int, n_units: int | None) -> tuple[str, ...]:
-    notes = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
+def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> tuple[str, ...]:
+    """Notices about a group's number of blocks or units."""
+    notes = []
     wanted = plan.blocks.n_blocks
     if plan.options.contamination is not None:
         notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
         notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
-    if n_units is not None and n_units < FEW_UNITS * int(answer.n_blocks[g]):
+    elif wanted is not None and 0 < answer.n_blocks[g] < wanted:
         notes.append(
-            f"block_by='file': {n_units} non-empty cells of files make {int(answer.n_blocks[g])} blocks; "
-            f"fewer than {FEW_UNITS} files a block make the interval rough"
+            f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
         )
+    if "n_units" in shared:
+        notes += _few_units(plan, int(answer.n_blocks[g]), shared)
     return tuple(notes)
 
 
-def _files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
+def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[str]:
+    """The remark on units that are few for their blocks."""
+    n_units = shared["n_units"]
+    if n_units >= FEW_UNITS * n_blocks:
+        return []
+    what, name = ("files", "='file'") if plan.options.block_by == "file" else ("units", "")
+    about = "" if shared["n_units_exact"] else "about "
+    if n_blocks < 2:
+        return [f"block_by{name}: {about}{n_units} {what} are too few for blocks"]
+    return [
+        f"block_by{name}: {about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a "
+        "block make the interval rough"
+    ]
+
+
+def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
     """Paths of the files in each cell that any group's answer suspects."""
     wanted = (
         set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()

@@ -50,9 +50,12 @@ DRAW_BYTES = {True: 24, False: 160}
 MANY_FILES = 1 << 40
 """A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
 
-LARGE_FILE, SHARES = 64_000_000, 6
-"""Files above this size, and above so many shares of a thread's part, are cut into several units: for that
-their rows must be counted, and parts begin amid a row group, whose first rows are then decoded in vain."""
+LARGE_FILE = 64_000_000
+"""Files above this size are cut into several units, for which their rows must be counted."""
+
+
+UNIT_TABLE_BYTES = 12_000_000
+"""Tables that find the hashes of a column's units, and which units have been met."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,9 @@ def plan_mean(
         **counted._asdict(),
     )
     n_bytes = sum(f.size for f in files)
+    value_names = reader.options.value_names
     reduction = BlockMeans(
-        read.columns if options.weights is None else read.columns[:-1],
+        value_names if options.weights is None else value_names[:-1],
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -154,11 +158,13 @@ def plan_mean(
         nan=options.nan,  # type: ignore[arg-type]
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=worth_compiling(files, share, blocks.layout),
+        joint=bool(options.joint),
+        count_units=None if options.block_by is None else "columns" if read.units else "file",
         weights=options.weights,
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
-    leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if grouped and not blocks.layout.by_leaf else 1)
+    leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise else 1)
     cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
     rows = None if census is None else census.rows.tolist()
     late: tuple[Unit, ...] = ()
@@ -181,7 +187,7 @@ def plan_mean(
         skipped=() if census is None else census.bad,
         n_rows=counted.n_rows,
         n_bytes=int(n_bytes * share),
-        unit_memory=_unit_memory(read, reduction, counted.n_rows),
+        unit_memory=_unit_memory(reader.options, reduction, counted.n_rows),
     )
     worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
     name = worst.name if worst is not None else "the data"
@@ -208,7 +214,7 @@ def _passing_rows(
     """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
     if read.where is None or not needs_passing_rows(options):
         return None
-    bare = source.reader(replace(read, columns=(), by=()))
+    bare = source.reader(replace(read, columns=(), by=(), units=()))
     n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
     if n_valid == 0:
         raise NoAnswerError("no rows left after the filter; check where")
@@ -237,7 +243,9 @@ def _counted(
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
     n_valid = _passing_rows(source, read, files, options, executor, progress)
-    counted = Counted(n_rows, n_valid, len(files) if options.block_by == "file" else None)
+    # units in columns are counted while they are read; no share of them is allowed for
+    n_units = None if options.block_by is None else len(files) if options.block_by == "file" else PLENTY
+    counted = Counted(n_rows, n_valid, n_units)
     if ledger is not None:
         ledger.counted = counted
     return counted
@@ -249,8 +257,7 @@ def _census(
     """The files with a good footer and the rows of each, if anything depends on them; else all files."""
     files = source.files
     needed = needs_row_counts(options) if ledger is None else fixed_by(options) is not None or ledger.begun
-    most = sum(f.size for f in files) / (SHARES * executor.threads)
-    large = any(f.size * share > LARGE_FILE and f.size > most for f in files)
+    large = any(f.size * share > LARGE_FILE for f in files)
     if not files or not (needed or large or (source.in_memory and not source.one_pass)):
         return files, None
     census = count_rows(source, executor, options.on_bad_file)
@@ -268,15 +275,16 @@ def column_share(source: Source, read: ReadOptions) -> float:
     if measure is None:
         return 1.0
     where = read.where.columns if read.where is not None else ()
-    return float(measure(tuple({*read.columns, *read.by, *where})))
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *where})))
 
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
-    width = 8 * (len(read.columns) + 2 * len(read.by)) + 8
+    width = 8 * (len(read.value_names) + 2 * len(read.by) + 3 * len(read.units)) + 8
     batch = 4 * read.batch_rows * width
     leaf = 4 * LEAF_ROWS * width + _draw_memory(reduction, n_rows)
-    return batch + leaf + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
+    tables = UNIT_TABLE_BYTES * len(read.units)
+    return batch + leaf + tables + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
 
 
 def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,18 @@ from distmom.lake.container import Container
 from distmom.lake.keytext import key_from_bytes, key_to_bytes
 from distmom.lake.source import FileRef
 from distmom.reductions.saving import Arrays, from_arrays, to_arrays
-from distmom.reductions.state import MeanState
+from distmom.reductions.state import MeanState, sizes_of
 from distmom.reductions.stream import StreamState
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean_plan import MeanPlan
 
 KIND = "mean"
 MAIN, LATE, BASE, NOWHERE = range(4)
 """Where a file is: numbered in the main tree or the late one, in the base, or left out without a number."""
+
+MOST_FILES, MOST_LEAVES = 1 << 28, 1 << 45
+"""More than any lake or stream has."""
 
 
 @dataclass
@@ -36,12 +42,21 @@ class SavedMean:
     ledger : Ledger
     stream : StreamState or None
         Rows of an accumulator, whose name is the one path of the main tree.
+    sizes : tuple of int or None
+        Of its states, as `sizes_of` gives them; known once it was read, None if there are no states.
     """
 
     made: Made
     sums: dict[str, Any]
     ledger: Ledger
     stream: StreamState | None = None
+    sizes: tuple[int, ...] | None = None
+
+    def check(self, plan: MeanPlan, what: str) -> None:
+        """DataError if its states are not of the size that the plan's have, although made alike."""
+        wanted = (len(plan.reduction.columns), plan.reduction.layout.n_blocks + plan.reduction.n_cells)
+        if self.sizes is not None and self.sizes[:2] != wanted:
+            raise DataError(f"{what} does not hold what it says; delete it to start afresh")
 
 
 def to_container(saved: SavedMean) -> Container:
@@ -95,22 +110,50 @@ def _saved(container: Container) -> SavedMean:
     facts, arrays = container.facts, container.arrays
     ledger = Ledger(counted=None if facts["counted"] is None else Counted(*facts["counted"]))
     held: list[Merged[MeanState]] = [Merged({}, {}, frozenset(lost)) for lost in facts["lost"]]
+    numbered = [_whole(n, MOST_FILES) for n in facts["numbered"]]
+    states: list[MeanState | None] = []
     for place, number, n_leaves, level, index, name, form in facts["nodes"]:
         state = from_arrays(form, name, arrays, key_from_bytes)
-        if not (state is None or isinstance(state, MeanState)):
-            raise ValueError(f"{name} is no state")
+        states.append(state)
+        _check_node(level, index, MOST_LEAVES if number >= 0 or place == BASE else numbered[place])
         if place == BASE:
             ledger.base = state
         elif number < 0:
             held[place].files[level, index] = state
         else:
-            held[place].parts.setdefault(number, (n_leaves, {}))[1][level, index] = state
-    ledger.main, ledger.late = (Numbered({}, n, h) for n, h in zip(facts["numbered"], held, strict=True))
+            part = held[place].parts.setdefault(_whole(number, numbered[place]), (n_leaves, {}))
+            part[1][level, index] = state
+    ledger.main, ledger.late = (Numbered({}, n, h) for n, h in zip(numbered, held, strict=True))
     _take_files(ledger, arrays)
     stream = from_arrays(facts["stream"], "stream", arrays, key_from_bytes)
     if not (stream is None or isinstance(stream, StreamState)):
         raise ValueError("stream is no stream")
-    return SavedMean(Made.from_facts(facts["made"]), dict(facts["sums"]), ledger, stream)
+    for node in () if stream is None else stream.nodes:
+        states.append(node.state)
+        _check_node(node.level, node.index, MOST_LEAVES)
+    made = Made.from_facts(facts["made"])
+    return SavedMean(made, dict(facts["sums"]), ledger, stream, _sizes(states))
+
+
+def _whole(number: Any, below: int) -> int:
+    if type(number) is not int or not 0 <= number < below:
+        raise ValueError(f"{number!r} is no number below {below}")
+    return number
+
+
+def _check_node(level: Any, index: Any, n: int) -> None:
+    """A node that is out of bounds would ask for any amount of memory."""
+    _whole(_whole(index, MOST_LEAVES) << _whole(level, MOST_LEAVES.bit_length()), n)
+
+
+def _sizes(states: list[MeanState | None]) -> tuple[int, ...] | None:
+    """The sizes of all states: if they differed, the kernels that merge them would crash."""
+    if not all(state is None or isinstance(state, MeanState) for state in states):
+        raise ValueError("a node is no state")
+    found = {sizes_of(state) for state in states if state is not None}
+    if len(found) > 1:
+        raise ValueError("its states differ in size")
+    return next(iter(found), None)
 
 
 def _ordered(

@@ -19,7 +19,7 @@ from distmom.estimators.without_data import answer, joined, plan_without_data
 from distmom.lake.source import FileRef
 from distmom.lake.statefile import check_state_path, read_state, write_state
 from distmom.reductions.stream import LeafStream
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 
 
 def merge_states(
@@ -27,7 +27,7 @@ def merge_states(
     output: str | os.PathLike[str] | None = None,
     interval: str | None = None,
     confidence_level: float | None = None,
-) -> MeanResult | Results:
+) -> MeanResult | VectorResult | Results:
     """Merge saved states of `distmom.mean`, and answer from the merged one as `mean` would.
 
     Parts of a lake that are kept apart (by site, month or machine) are read where they are, and only their
@@ -137,6 +137,7 @@ class _Part:
                 f"{self.name} was made by another version of distmom, or the confidence level decides its "
                 "blocks; make it anew, or leave confidence_level as it is"
             )
+        self.saved.check(plan, self.name)
 
     def total(self, plan: MeanPlan) -> Any:
         """The state of all its rows."""

@@ -29,13 +29,10 @@ JOINT = ("geometric", "coordinatewise")
 ON_CHANGE = ("error", "restart")
 """What to do when files that a saved state holds have changed or are gone."""
 
-NOT_YET = (
-    "block_by columns",
-    "chunk_rows",
-    "joint",
-)
 
 MOST_BLOCKS = 1_000_000
+MOST_CHUNK_ROWS = 1 << 40
+"""More rows than any file has."""
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
     ("a sampling scheme", "order='stored'", "samples are drawn at random; drop order"),
@@ -69,6 +66,8 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("block_by", "chunk_rows", "both say which rows stay together; drop one"),
     ("block_by", "repeats", "units are put into blocks once; drop repeats"),
     ("block_by", "fine", "units are put into a fixed number of cells; drop fine"),
+    ("block_by", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
+    ("chunk_rows", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
     ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
     (
@@ -78,11 +77,22 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "use interval='exact'",
     ),
     ("repeats", "interval='paper'", "the paper has no bound for repeated partitions; use interval='exact'"),
+    (
+        "block_by columns",
+        "a share as contamination",
+        "units are counted only as they are read; give a number",
+    ),
     ("contamination", "n_blocks='paper'", "the proposition knows no outlying rows; use n_blocks='auto'"),
     ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
     ("weights", "joint", "the radius for vectors is that of unweighted means; drop one"),
     ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
-    ("joint", "interval='order'", "vectors have no order; use interval='exact'"),
+    ("repeats", "joint", "the radius for vectors is that of one partition; drop repeats"),
+    ("joint", "n_blocks='paper'", "the proposition is for single means; use n_blocks='auto' or a number"),
+    (
+        "joint='geometric'",
+        "interval='order'",
+        "vectors have no order; use interval='exact', or joint='coordinatewise'",
+    ),
     ("joint", "interval='paper'", "the paper has no bound for vectors; use interval='exact'"),
     ("n_blocks", "block_size", "with scheme='partition' one gives the other; drop one"),
     ("fine", "a given n_blocks", "the number of blocks is fixed; drop one"),
@@ -125,6 +135,10 @@ class MeanOptions:
         _check_n_blocks(self.n_blocks)
         if self.block_size is not None:
             check_count("block_size", self.block_size)
+        check_count("chunk_rows", self.chunk_rows)
+        if self.chunk_rows > MOST_CHUNK_ROWS:
+            raise ConfigError(f"chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}")
+        check_count("repeats", self.repeats)
         for name in (
             "n_blocks",
             "block_size",
@@ -136,8 +150,6 @@ class MeanOptions:
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
         if self.tau is not None:
             check_fraction("tau", self.tau, 0.5, "such as 0.45")
-        check_count("chunk_rows", self.chunk_rows)
-        check_count("repeats", self.repeats)
         self._check_block_by()
         self._check_contamination()
         if self.weights is not None and not isinstance(self.weights, str):
@@ -168,6 +180,7 @@ class MeanOptions:
             object.__setattr__(self, "contamination", int(value))
         else:
             check_fraction("contamination", value, 0.5, "such as 0.01, or be a whole number of rows or units")
+            object.__setattr__(self, "contamination", float(value))
 
     def _check_pairs(self) -> None:
         sampled = self.scheme in SAMPLING
@@ -182,8 +195,10 @@ class MeanOptions:
             "chunk_rows": self.chunk_rows > 1,
             "repeats": self.repeats > 1,
             "contamination": self.contamination is not None,
+            "a share as contamination": isinstance(self.contamination, float),
             "weights": self.weights is not None,
             "joint": bool(self.joint),
+            "joint='geometric'": self.joint == "geometric",
             "interval='order'": self.interval == "order",
             "interval='paper'": self.interval == "paper",
             "n_blocks": given and not sampled,
@@ -196,9 +211,6 @@ class MeanOptions:
         for first, second, remedy in REFUSED:
             if met[first] and met[second]:
                 raise ConfigError(f"{self._said(first)} does not go with {second}: {remedy}")
-        for name in NOT_YET:
-            if met[name]:
-                raise ConfigError(f"{name}: not built yet")
 
     def _said(self, name: str) -> str:
         return f"scheme={self.scheme!r}" if name == "a sampling scheme" else name

@@ -17,10 +17,12 @@ import numpy as np
 
 from distmom.estimators.ladder import Counts, Flags, Floats, Merger, most_frequent, row_bound, rows_at
 from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, join
+from distmom.estimators.rule_ball import no_ball, row_ball
 from distmom.estimators.rule_compare import hear_files
 from distmom.estimators.rule_files import file_set
 from distmom.estimators.rule_intervals import exact_interval, exact_interval_given, order_interval
 from distmom.estimators.rule_rows import RowSet, automatic_rows, given_rows
+from distmom.estimators.rule_set import over_columns
 from distmom.estimators.rule_status import NoInterval, Status
 from distmom.numerics.block_state import BlockState
 from distmom.theory import ladder_levels
@@ -41,6 +43,7 @@ def answer_rule(
     block_source: BlockSource = "rows",
     intervals: Collection[str] = ("order", "exact"),
     outlying: int = 0,
+    n_columns: int = 1,
 ) -> RuleAnswer:
     """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
 
@@ -62,14 +65,21 @@ def answer_rule(
         A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
         Where a group has fewer rows, its number is lowered to them.
     block_source : {"rows", "units", "stored"}
-        What a fine block holds: random rows; whole units (then cells of files are ignored, and a level
-        needs at least as many non-empty cells as blocks); contiguous rows. For the last two the exact
-        interval takes the spread between block means where that is larger.
-    intervals : collection of {"order", "exact"}
+        What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
+        or chunks of them. For the last two a level needs at least as many non-empty fine blocks as blocks,
+        and the exact interval takes the spread between block means where that is larger, and their sizes as
+        they are.
+    intervals : collection of {"order", "exact", "ball"}
         Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
     outlying : int
         Of a given number of blocks, how many may be arbitrary beside being finite: the intervals allow for
         them, or for the ruined ones if these are more.
+    n_columns : int
+        So many groups after one another are the columns of a vector, with the same rows and the same ruined
+        blocks. They share their levels and their status: a vector is contradicted if one of its columns is,
+        each tested at the n_columns-th part of the failure probability, and the blocks that are wild in a
+        contradicted column are set aside for all. A column without any variation in the sample does not
+        limit the levels of the others.
 
     Returns
     -------
@@ -110,9 +120,9 @@ def answer_rule(
         sample, n_sample = np.empty((n_groups, 0)), np.zeros(n_groups, np.int64)
     if block_source == "units":
         files = None
-    widest = max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
-    portion = max(1, CELLS_AT_ONCE // widest)
-    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals), outlying)
+    widest = n_columns * max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
+    portion = n_columns * max(1, CELLS_AT_ONCE // widest)
+    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals), outlying, n_columns)
     parts = []
     for start in range(0, max(n_groups, 1), portion):
         part = slice(start, start + portion)
@@ -132,29 +142,37 @@ def _answer_groups(
     block_source: BlockSource,
     wanted: frozenset[str],
     outlying: int,
+    n_columns: int,
 ) -> RuleAnswer:
     """Answer a portion of the groups."""
     fine = Merger(rows)
     # where all rows are equal no value is rare, so no block can have missed one
     n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
-    if n_blocks == "auto":
-        levels = np.asarray(ladder_levels(rows.count.shape[1]), dtype=np.int64)
-        usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
-        if block_source == "units":  # with fewer cells than blocks a level only repeats the next coarser one
-            usable &= levels[None, :] <= fine.n_filled[:, None]
-        own = automatic_rows(fine, levels, usable)
-    else:
-        levels = np.asarray(ladder_levels(rows.count.shape[1], n_blocks), dtype=np.int64)
-        own = given_rows(fine, levels, row_bound(levels, rows_at(fine, levels), n_sample, n_most))
+    if n_columns > 1:
+        n_most = _most_of_vectors(n_most, n_sample, n_columns)
+    given = () if n_blocks == "auto" else (n_blocks,)
+    levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
+    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
     between = block_source != "rows"
+    if between:  # with fewer fine blocks than blocks a level only repeats the next coarser one
+        usable &= levels[None, :] <= fine.n_filled[:, None]
+    take = given_rows if given else automatic_rows
+    own = take(fine, levels, usable, n_columns)
     result = _from_rows(own, files, delta, wanted, between, outlying)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
-        found = file_set(files, ladders, n_sample, n_most)
+        found = file_set(files, ladders, n_sample, n_most, n_columns)
         if found is not None:
-            result = hear_files(result, own, found, delta, wanted)
+            result = hear_files(result, own, found, delta, wanted, n_columns)
     _few_rows(result, sample, n_sample)
     return result
+
+
+def _most_of_vectors(n_most: Counts, n_sample: Counts, n_columns: int) -> Counts:
+    """The column where one value is most frequent limits the levels of all, but not one that never varies."""
+    varies = (n_most > 0) & (n_most < n_sample)
+    seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
+    return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)
 
 
 def _from_rows(
@@ -176,6 +194,8 @@ def _from_rows(
     count, mean = compact(own.answer.count, own.answer.mean)
     set_aside = own.contradicted if own.given is None else np.zeros(n_groups, np.bool_)
     ruined = np.where(set_aside, own.finest.n_ruined, own.answer.n_ruined)
+    reason = no_interval(own)
+    ball = row_ball(own, set_aside, reason, delta, between) if "ball" in wanted else no_ball(n_groups)
     return RuleAnswer(
         estimate=estimate,
         status=status,
@@ -200,7 +220,8 @@ def _from_rows(
         file_estimate=np.full(n_groups, np.nan),
         files_first=np.zeros(n_groups, np.bool_),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
-        intervals=_row_intervals(own, set_aside, delta, wanted, between, outlying),
+        intervals=_row_intervals(own, set_aside, reason, delta, wanted, between, outlying),
+        **ball._asdict(),
     )
 
 
@@ -221,11 +242,16 @@ def no_interval(own: RowSet) -> Counts:
 
 
 def _row_intervals(
-    own: RowSet, set_aside: Flags, delta: float, wanted: frozenset[str], between: bool, outlying: int
+    own: RowSet,
+    set_aside: Flags,
+    reason: Counts,
+    delta: float,
+    wanted: frozenset[str],
+    between: bool,
+    outlying: int,
 ) -> Intervals:
     """Intervals of the row blocks' answer, or the reasons for having none."""
     out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
-    reason = no_interval(own)
     good = reason == 0
     ruined = own.answer.n_ruined
     arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, outlying)
@@ -264,7 +290,7 @@ def _check(
         raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
     if n_blocks != "auto" and rows.count.shape[1] % n_blocks:
         raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[1]} fine blocks")
-    if block_source not in ("rows", "units", "stored") or not set(intervals) <= {"order", "exact"}:
+    if block_source not in ("rows", "units", "stored") or not set(intervals) <= {"order", "exact", "ball"}:
         raise ValueError(f"unknown block_source={block_source!r} or intervals={intervals!r}")
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"confidence_level must lie strictly between 0 and 1, got {confidence_level!r}")

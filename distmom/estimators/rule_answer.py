@@ -112,6 +112,13 @@ class RuleAnswer:
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
         Cells, as they were given, whose files hold wild values.
     intervals : Intervals
+    ball_rows, ball_means : ndarray, shape (n_groups, width)
+        If asked for, the blocks at the level where the radius of a vector is least, as `block_rows` and
+        `block_estimates`; those of the answer for a given number of blocks.
+    ball_spread : ndarray of float64, shape (n_groups,)
+        Standard deviation of one of their means.
+    ball_reason : ndarray of int64, shape (n_groups,)
+        `NoInterval` codes.
     """
 
     estimate: Floats
@@ -138,6 +145,10 @@ class RuleAnswer:
     files_first: Flags
     suspect_cells: Flags
     intervals: Intervals
+    ball_rows: Counts
+    ball_means: Floats
+    ball_spread: Floats
+    ball_reason: Counts
 
     @property
     def n_groups(self) -> int:
@@ -194,7 +205,7 @@ def join(parts: list[RuleAnswer]) -> RuleAnswer:
             inner = {f.name: np.concatenate([getattr(p, f.name) for p in pieces]) for f in fields(Intervals)}
             values[field.name] = Intervals(**inner)
         else:
-            if field.name.startswith("block_"):
+            if field.name.startswith("block_") or field.name in ("ball_rows", "ball_means"):
                 width = max(piece.shape[1] for piece in pieces)
                 pieces = [padded(piece, width) for piece in pieces]
             values[field.name] = np.concatenate(pieces)

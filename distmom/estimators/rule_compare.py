@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, padded
+from distmom.estimators.rule_ball import file_ball
 from distmom.estimators.rule_files import FileSet, common_level, halfwidth_at, largest_level
 from distmom.estimators.rule_intervals import exact_interval, order_interval
 from distmom.estimators.rule_rows import RowSet
-from distmom.estimators.rule_set import Answer
+from distmom.estimators.rule_set import Answer, over_columns
 from distmom.estimators.rule_status import NoInterval, Status
 
 INFLATED = 4.0
@@ -21,7 +22,7 @@ serves both."""
 
 
 def hear_files(
-    result: RuleAnswer, own: RowSet, found: FileSet, delta: float, wanted: frozenset[str]
+    result: RuleAnswer, own: RowSet, found: FileSet, delta: float, wanted: frozenset[str], n_columns: int = 1
 ) -> RuleAnswer:
     """Compare the answers of rows and files; where they differ, the one of smaller spread comes first."""
     groups = found.groups
@@ -43,11 +44,11 @@ def hear_files(
         tamed = np.where(inflated, row_width * (found.finest.se / row_se), row_width)
         same = (apart <= tamed + file_width) & finite
     sharper = found.finest.se < row_se
-    disagree = active & ~same & sharper
+    disagree = over_columns(active & ~same & sharper, n_columns)
     result.file_estimate[groups] = np.where(active, found.answer.estimate, np.nan)
     result.row_halfwidth[groups] = np.where(active & finite, row_width, np.nan)
     result.file_halfwidth[groups] = np.where(active, file_width, np.nan)
-    accused = active & found.contradicted & (same | sharper)
+    accused = over_columns(active & found.contradicted & (same | sharper), n_columns)
     result.suspect_cells[groups] = found.wild_cells & accused[:, None]
     result.status[groups] |= np.where(disagree, int(Status.FILES_DISAGREE), 0)
     if own.given is not None or not disagree.any():
@@ -65,11 +66,19 @@ def _files_first(
     given = found.answer.subset(first)
     count, mean = compact(given.count, given.mean)
     width = max(count.shape[1], result.block_rows.shape[1])
+    ball = file_ball(found, first, given, delta) if "ball" in wanted else None
+    wide = 0 if ball is None else max(ball.ball_rows.shape[1], result.ball_rows.shape[1])
     result = replace(
         result,
         block_rows=padded(result.block_rows, width),
         block_estimates=padded(result.block_estimates, width),
+        ball_rows=padded(result.ball_rows, wide),
+        ball_means=padded(result.ball_means, wide),
     )
+    if ball is not None:
+        result.ball_rows[groups] = padded(ball.ball_rows, wide)
+        result.ball_means[groups] = padded(ball.ball_means, wide)
+        result.ball_spread[groups], result.ball_reason[groups] = ball.ball_spread, ball.ball_reason
     result.block_rows[groups] = padded(count, width)
     result.block_estimates[groups] = padded(mean, width)
     result.status[groups] = status + np.where(beyond, int(Status.BEYOND_CAPACITY), 0)

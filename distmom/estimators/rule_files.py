@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, row_bound, rows_at, scaled_mad
+from distmom.estimators.ladder import (
+    Counts,
+    Flags,
+    Floats,
+    Merger,
+    average_efficiency,
+    row_bound,
+    rows_at,
+    scaled_mad,
+)
 from distmom.estimators.rule_set import (
     Answer,
     Finest,
@@ -24,7 +33,9 @@ from distmom.estimators.rule_set import (
     climb,
     contradicted,
     median_ranks,
+    over_columns,
     screen,
+    wild_in,
 )
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -54,7 +65,9 @@ class FileSet:
     wild_cells: Flags
 
 
-def file_set(files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts) -> FileSet | None:
+def file_set(
+    files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts, n_columns: int = 1
+) -> FileSet | None:
     """Test the cells of files; None where no group has enough of them.
 
     Parameters
@@ -65,6 +78,8 @@ def file_set(files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts)
         Groups that shall be looked at.
     n_sample, n_most : ndarray of int64, shape (n_groups,)
         Sampled rows, and how many of them have the most frequent value.
+    n_columns : int
+        So many groups after one another are the columns of a vector: same rows, same cells set aside.
     """
     groups = np.flatnonzero(wanted & (np.count_nonzero(files.count, axis=1) >= LEAST_CELLS))
     cells = Merger(files).subset(groups)
@@ -85,9 +100,10 @@ def file_set(files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts)
     levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
     usable = row_bound(levels, rows_at(merged, levels), n_sample, n_most)
     usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
-    ladder = climb(merged, levels, usable, finest)
+    ladder = climb(merged, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
-    wrong = contradicted(finest, ladder, seen)
+    mine = contradicted(finest, ladder, seen)
+    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
     given = answer(merged, finest, seen, wrong, levels, answer_level(levels, usable, merged.n_effective))
     return FileSet(
         groups=groups,
@@ -96,7 +112,7 @@ def file_set(files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts)
         ladder=ladder,
         seen=seen,
         contradicted=wrong,
-        beyond=wrong & beyond_capacity(finest, ladder, seen),
+        beyond=over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns),
         answer=given,
         wild_cells=np.take_along_axis(seen.far, cell_of, 1) & cells.filled,
     )
@@ -141,7 +157,7 @@ def _finest_cells(cells: Merger) -> Finest:
         se=deviation / np.sqrt(n),
         spread=deviation[:, None] / root,
         share=cells.effective / n[:, None],
-        efficiency=np.where(cells.n > 0, n / np.maximum(cells.n, 1), 1.0),
+        efficiency=average_efficiency(cells.effective, cells.count),
         n_ruined=n_ruined,
         answerable=n_ruined < median_ranks(cells.n_filled),
     )

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, scaled_mad, typical_efficiency
+from distmom.estimators.ladder import (
+    Counts,
+    Flags,
+    Floats,
+    Merger,
+    average_efficiency,
+    scaled_mad,
+    typical_efficiency,
+)
 from distmom.estimators.rule_answer import Intervals
 from distmom.estimators.rule_set import Answer, Finest, Ladder, at_kept, factors, inflation, kept_se
 from distmom.estimators.rule_status import NoInterval
@@ -87,25 +97,70 @@ def exact_interval(
     delta : float
         1 - confidence level.
     between : bool
-        Take the spread between the K_e block means where it is larger: blocks may be dependent inside.
+        Take the spread between the K_e block means where it is larger: blocks may be dependent inside. Their
+        sizes may differ, too.
     """
     levels = ladder.levels
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
+    best = best_blocks(groups, fine, answer, set_aside, finest, ladder, score, between)
+    n_blocks = np.count_nonzero(best.rows, axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if between:
+            none = np.zeros_like(n_blocks)
+            halfwidth = _sized_halfwidths(best.some, best.effective, best.spread, n_blocks, none, delta)
+        else:  # random rows make blocks of nearly equal sizes
+            halfwidth = best.spread * factors(np.where(best.some, n_blocks, 0), np.ones_like(n_blocks), delta)
+    why = np.where(best.some, 0, NoInterval.TOO_FEW_BLOCKS)
+    fill_exact(out, np.flatnonzero(groups), why, lower_median(best.means), halfwidth, n_blocks)
+
+
+class Best(NamedTuple):
+    """Blocks at each group's level of least width: rows, means, effective rows, deviation of a mean, if any.
+
+    The deviation is that of a typical block, or where sizes may differ of a block of average effective size.
+    """
+
+    rows: Counts
+    means: Floats
+    effective: Floats
+    spread: Floats
+    some: Flags
+
+
+def best_blocks(
+    groups: Flags,
+    fine: Merger,
+    answer: Answer,
+    set_aside: Flags,
+    finest: Finest,
+    ladder: Ladder,
+    score: Floats,
+    between: bool,
+) -> Best:
+    """The blocks at the possible level of least score (squared width of equally many rows)."""
+    levels = ladder.levels
     possible = ladder.usable & (levels[None, :] <= answer.n_kept[:, None])
     masked = np.where(possible, score[None, :] * np.square(ladder.inflation), np.inf)
     best = levels[np.argmin(masked, axis=1)]
     some = groups & np.isfinite(masked).any(axis=1)
     count, mean, effective = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
-    n_blocks = np.count_nonzero(count, axis=1)
-    centre = lower_median(mean)
+    share = average_efficiency if between else typical_efficiency
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = kept_se(finest, answer) * np.sqrt(n_blocks)
-        spread *= inflation(finest, typical_efficiency(effective, count))
+        spread = kept_se(finest, answer) * np.sqrt(np.count_nonzero(count, axis=1))
+        spread *= inflation(finest, share(effective, count))
         if between:
             spread = np.maximum(spread, scaled_mad(mean))
-        halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
-    why = np.where(some, 0, NoInterval.TOO_FEW_BLOCKS)
-    fill_exact(out, np.flatnonzero(groups), why, centre, halfwidth, n_blocks)
+    return Best(count, mean, effective, spread, some)
+
+
+def given_spread(answer: Answer, finest: Finest, between: bool) -> Floats:
+    """Standard deviation of an average block's mean at a given number of them; ruined ones do not tell."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = finest.se * np.sqrt(np.count_nonzero(answer.count, axis=1))
+        spread *= inflation(finest, average_efficiency(answer.effective, answer.count))
+        if between:
+            spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
+    return np.asarray(spread)
 
 
 def exact_interval_given(
@@ -119,18 +174,9 @@ def exact_interval_given(
 ) -> None:
     """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        spread = finest.se * np.sqrt(n_blocks)  # of a block of average effective size
-        spread *= inflation(finest, answer.effective.sum(axis=1) / answer.count.sum(axis=1))
-        if between:
-            spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
-    halfwidth = np.full(n_blocks.shape, np.inf)
+    spread = given_spread(answer, finest, between)
     usable = groups & np.isfinite(spread)
-    chosen = np.flatnonzero(usable)
-    place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
-    for number, (k, ruined) in enumerate(kinds):
-        same = chosen[place == number]
-        halfwidth[same] = _sized_halfwidth(answer.effective[same], spread[same], k, ruined, delta)
+    halfwidth = _sized_halfwidths(usable, answer.effective, spread, n_blocks, outlying, delta)
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
     fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
@@ -141,6 +187,19 @@ def kinds_of(n_blocks: Counts, outlying: Counts) -> tuple[NDArray[np.int64], lis
     codes = n_blocks * most + np.minimum(outlying, n_blocks)
     kinds = np.unique(codes)
     return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
+
+
+def _sized_halfwidths(
+    groups: Flags, rows: Floats, spread: Floats, n_blocks: Counts, outlying: Counts, delta: float
+) -> Floats:
+    """`_sized_halfwidth` of some groups with any numbers of blocks and arbitrary ones; infinite elsewhere."""
+    halfwidth = np.full(n_blocks.shape, np.inf)
+    chosen = np.flatnonzero(groups)
+    place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
+    for number, (k, ruined) in enumerate(kinds):
+        same = chosen[place == number]
+        halfwidth[same] = _sized_halfwidth(rows[same], spread[same], k, ruined, delta)
+    return halfwidth
 
 
 def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:

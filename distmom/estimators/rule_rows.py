@@ -18,7 +18,9 @@ from distmom.estimators.rule_set import (
     climb,
     contradicted,
     median_ranks,
+    over_columns,
     screen,
+    wild_in,
 )
 from distmom.numerics.median import lower_median
 
@@ -85,23 +87,24 @@ def finest_rows(fine: Merger, n_blocks: Counts) -> Finest:
     )
 
 
-def automatic_rows(fine: Merger, levels: Counts, usable: Flags) -> RowSet:
+def automatic_rows(fine: Merger, levels: Counts, usable: Flags, n_columns: int = 1) -> RowSet:
     """Steps of the rule for row blocks whose number is ours to choose."""
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
     plain = (f == 0) & (fine.n > 0)
     finest = finest_rows(fine, f)
-    ladder = climb(fine, levels, usable, finest)
+    ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
-    wrong = contradicted(finest, ladder, seen)
+    mine = contradicted(finest, ladder, seen)
+    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
     n = np.floor(finest.efficiency * fine.n).astype(np.int64)
     at = np.where(plain, 1, answer_level(levels, usable, n))
     given = answer(fine, finest, seen, wrong, levels, at)
-    beyond = wrong & beyond_capacity(finest, ladder, seen)
+    beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)
     nobody = np.zeros_like(plain)
     return RowSet(fine, None, plain, nobody, finest, ladder, seen, wrong, beyond, given)
 
 
-def given_rows(fine: Merger, levels: Counts, enough: Flags) -> RowSet:
+def given_rows(fine: Merger, levels: Counts, enough: Flags, n_columns: int = 1) -> RowSet:
     """Steps for a number of blocks that was given, the first of the levels: tested, nothing set aside."""
     k = int(levels[0])
     at = np.minimum(k, fine.n)
@@ -110,7 +113,7 @@ def given_rows(fine: Merger, levels: Counts, enough: Flags) -> RowSet:
     usable[:, 0] = fine.n >= k
     f = np.maximum(np.max(np.where(usable, levels[None, :], 0), axis=1), at)
     finest = finest_rows(fine, f)
-    ladder = climb(fine, levels, usable, finest)
+    ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:])
@@ -119,7 +122,8 @@ def given_rows(fine: Merger, levels: Counts, enough: Flags) -> RowSet:
     wrong &= finest.testable & testable_levels.any(axis=1) & usable[:, 0]
     with np.errstate(invalid="ignore"):
         full = 4 * seen.n_far > finest.blocks.n_filled
-        beyond = wrong & (full | ~(seen.near_shift <= ladder.halfwidth[:, 0]))
+        beyond = over_columns(wrong & (full | ~(seen.near_shift <= ladder.halfwidth[:, 0])), n_columns)
+    wrong = over_columns(wrong, n_columns)
     nobody = np.zeros(at.size, np.bool_)
     given = answer(fine, finest, seen, nobody, levels, at)
     lowered = (fine.n < k) & (fine.n > 0)

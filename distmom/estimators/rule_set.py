@@ -6,7 +6,7 @@ that a block mean may have and the weight of a block, and these come as argument
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,11 +172,22 @@ def inflation(finest: Finest, efficiency: Floats) -> Floats:
         return np.sqrt(finest.efficiency.reshape(-1, *[1] * (efficiency.ndim - 1)) / efficiency)
 
 
-def climb(merger: Merger, levels: NDArray[np.int64], usable: Flags, finest: Finest) -> Ladder:
+def over_columns(flags: Flags, n_columns: int) -> Flags:
+    """Whether any column of a vector is flagged, for each of them: ``n_columns`` groups after one another."""
+    if n_columns == 1:
+        return flags
+    vectors = flags.reshape(-1, n_columns, *flags.shape[1:])
+    return np.repeat(vectors.any(axis=1), n_columns, axis=0)
+
+
+def climb(
+    merger: Merger, levels: NDArray[np.int64], usable: Flags, finest: Finest, n_columns: int = 1
+) -> Ladder:
     """Median and half-width at every level: one standard error for the whole ladder.
 
-    h_K = se * sqrt(K) * factor(K, 0.001/|L|), times the `inflation` where rows have weights: together the
-    intervals of all |L| levels hold with probability 0.999 if the blocks are clean.
+    h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
+    together the intervals of all |L| levels, of all columns of a vector, hold with probability 0.999 if the
+    blocks are clean.
     """
     n_blocks = np.zeros(usable.shape, np.int64)
     median = np.full(usable.shape, np.nan)
@@ -188,7 +199,7 @@ def climb(merger: Merger, levels: NDArray[np.int64], usable: Flags, finest: Fine
         n_blocks[:, some] = np.count_nonzero(count, axis=2)
         median[:, some] = lower_median(mean)
     n_blocks = np.where(usable, n_blocks, 0)
-    n_tests = np.count_nonzero(usable, axis=1)[:, None]
+    n_tests = n_columns * np.count_nonzero(usable, axis=1)[:, None]
     with np.errstate(invalid="ignore", over="ignore"):
         halfwidth = finest.se[:, None] * np.sqrt(n_blocks) * factors(n_blocks, n_tests, DELTA_FLAG)
         more = inflation(finest, merger.efficiency_at(levels))
@@ -236,6 +247,12 @@ def contradicted(finest: Finest, ladder: Ladder, seen: Screen) -> Flags:
     ruined = finest.n_ruined > 0  # infinitely far: also when the half-width overflowed
     wrong = (seen.k_hat > ladder.levels[0]) | ~(seen.shift <= widest) | ruined
     return np.asarray(finest.testable & ladder.usable.any(axis=1) & wrong)
+
+
+def wild_in(seen: Screen, wrong: Flags, n_columns: int) -> Screen:
+    """The screen with the blocks that are wild in a contradicted column, for all columns of its vector."""
+    far = over_columns(seen.far & wrong[:, None], n_columns)
+    return replace(seen, far=far, n_far=np.count_nonzero(far, axis=1))
 
 
 def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Flags:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
+from distmom.estimators.answers import answer_of, together
 from distmom.estimators.ledger import Ledger
 from distmom.estimators.made import Counted, Made
-from distmom.estimators.mean_answer import mean_results, together
 from distmom.estimators.mean_plan import MeanPlan, plan_mean
 from distmom.estimators.versions import versions
 from distmom.lake.source import Batch, FileRef, ReadOptions
 from distmom.lake.times import TimeScale
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def plan_without_data(made: Made, files: Sequence[FileRef], counted: Counted | N
 
 def answer(
     plan: MeanPlan, made: Made, state: Any, seconds: float, skipped: Sequence[dict[str, str]] = ()
-) -> MeanResult | Results:
+) -> MeanResult | VectorResult | Results:
     """The results of a state.
 
     Raises
@@ -90,7 +90,7 @@ def answer(
         "skipped": list(skipped),
     }
     run = {"seconds": seconds, "seed": made.shown_seed, "workers": 1, "versions": versions()}
-    return together(mean_results(plan, state, made.read.by), made.read, data, run)
+    return together(answer_of(plan, state, made.read.by), plan, data, run)
 
 
 def joined(left: Any, right: Any, plan: MeanPlan) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from distmom.lake.convert import Valid, Values, converter, to_float64
 from distmom.lake.scalars import one_value
 from distmom.lake.schema import kind_of, partition_arrow_type
 from distmom.lake.source import Batch, PartitionType, ReadOptions
+from distmom.lake.vectors import WrongLength, components, lengths
 
 if TYPE_CHECKING:
     from distmom.lake.filters import Filter
@@ -57,6 +58,17 @@ def constant_column(
     return Column(name, position, constant, None if value is None else str(value), file=file)
 
 
+class _SomeRows(NamedTuple):
+    """The rows of one batch: number of the first, how many, which pass the filter."""
+
+    start: int
+    n: int
+    keep: NDArray[np.bool_] | None
+
+
+ValueSource = Callable[[Sequence[pa.Array], _SomeRows], list[tuple[Values, Valid]]]
+
+
 class Assembler:
     """Builds the batches of one file; what can be settled once a file is settled here.
 
@@ -88,16 +100,22 @@ class Assembler:
 
     def _value_source(
         self, name: str, types: Mapping[str, pa.DataType], scale: TimeScale | None
-    ) -> Callable[[Sequence[pa.Array], int], tuple[Values, Valid]]:
-        """How the values of a column are had from the stored arrays and the number of rows."""
+    ) -> ValueSource:
+        """How the values of a column are had from the stored arrays of some rows."""
         column = self._columns[name]
-        if column.position is not None and column.constant is None:
-            position, convert = self._order[name], converter(types[name], scale)
-            return lambda arrays, n_rows: convert(arrays[position])
+        width = dict(self._options.vectors or ()).get(name)
+        if column.position is not None and column.constant is None and kind_of(types[name]) != "null":
+            position = self._order[name]
+            if width is None:
+                convert = converter(types[name], scale)
+                return lambda arrays, rows: [convert(arrays[position])]
+            if width == 0:
+                return lambda arrays, rows: [lengths(arrays[position])]
+            return lambda arrays, rows: _elements(arrays[position], column, width, rows)
         if column.constant is None or column.constant.null_count:
-            return lambda arrays, n_rows: (np.zeros(n_rows), np.zeros(n_rows, np.bool_))
+            return lambda arrays, rows: [(np.zeros(rows.n), np.zeros(rows.n, np.bool_))] * (width or 1)
         value = to_float64(column.constant)[0][0]
-        return lambda arrays, n_rows: (np.full(n_rows, value), None)
+        return lambda arrays, rows: [(np.full(rows.n, value), None)]
 
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
         """Build a batch from the stored arrays of its rows.
@@ -105,20 +123,23 @@ class Assembler:
         Raises
         ------
         DataError
-            If a stored column disagrees with the folder's value.
+            If a stored column disagrees with the folder's value, or a vector has another length.
         """
         for column, i in self._disputed:
             _check_agreement(column, arrays[i])
-        pairs = [value(arrays, n_rows) for value in self._values]
         options = self._options
+        keep = None if options.where is None else self._mask(options.where, arrays, n_rows)
+        rows = _SomeRows(start, n_rows, keep)
+        pairs = [pair for value in self._values for pair in value(arrays, rows)]
         return Batch(
             start,
             n_rows,
             tuple([values for values, _ in pairs]),
             tuple([valid for _, valid in pairs]),
-            None if options.where is None else self._mask(options.where, arrays, n_rows),
+            keep,
             tuple([self._key(name, arrays, n_rows) for name in options.by]),
             n_bytes,
+            tuple([self._key(name, arrays, n_rows) for name in options.units]),
         )
 
     def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> NDArray[np.bool_]:
@@ -143,6 +164,17 @@ class Assembler:
             return pa.nulls(n_rows, column.constant.type)
         type_ = pa.dictionary(pa.int8(), column.constant.type)
         return pa.DictionaryArray.from_buffers(type_, n_rows, [None, _zero_bytes(n_rows)], column.constant)
+
+
+def _elements(array: pa.Array, column: Column, width: int, rows: _SomeRows) -> list[tuple[Values, Valid]]:
+    try:
+        return components(array, width, rows.keep)
+    except WrongLength as error:
+        raise BadFileError(
+            f"{column.file or 'the data'}: column {column.name!r} has a list of length {error.length} in row "
+            f"{rows.start + error.row}, but the first of the data has length {width}; give vectors of one "
+            "length, or filter the others out with where"
+        ) from error
 
 
 @lru_cache(maxsize=4)

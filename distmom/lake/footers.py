@@ -10,10 +10,14 @@ from itertools import islice
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
+
+DICTIONARY_BYTES = 1_500_000
+"""More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
 
 BUFFER_BYTES, LOCAL_BUFFER_BYTES = 262_144, 16_384
 """A buffered stream is what bounds memory: without it a whole column chunk is loaded. What is longer than the
@@ -70,19 +74,31 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
 
 
 def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
-    """Physical positions of the top-level columns that are no struct or list, by exact name.
+    """Physical positions of the top-level columns that have one: by exact name, no structs or maps.
 
     PyArrow's own selection by name takes ``a.b`` for the field ``b`` of a struct ``a`` as well as for a
-    column of that name; a flat column is one whose path is its name. A name that occurs twice is -1.
+    column of that name; here the leaves of the fields are counted. A name that occurs twice is -1.
     """
     positions: dict[str, int] = {}
-    schema = parquet.schema
-    for position in range(len(schema)):
-        column = schema.column(position)
-        name = column.path
-        if name == column.name:
-            positions[name] = -1 if name in positions else position
+    position = 0
+    for field in parquet.schema_arrow:
+        leaves = _leaves(field.type)
+        if leaves == 1 and not patypes.is_struct(field.type):
+            positions[field.name] = -1 if field.name in positions else position
+        position += leaves
     return positions
+
+
+def _leaves(type_: pa.DataType) -> int:
+    """Physical columns of a type."""
+    if patypes.is_struct(type_):
+        return sum(_leaves(field.type) for field in type_)
+    if patypes.is_map(type_):
+        return _leaves(type_.key_type) + _leaves(type_.item_type)
+    if patypes.is_nested(type_):
+        return _leaves(type_.value_type)
+    storage = getattr(type_, "storage_type", None)
+    return 1 if storage is None else _leaves(storage)
 
 
 def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
@@ -160,15 +176,29 @@ def _codec_available(codec: str) -> bool:
 def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int) -> pq.ParquetFile:
     options = {"buffer_size": buffer_bytes, "pre_buffer": False, "memory_map": False}
     try:
-        return pq.ParquetFile(stream, read_dictionary=list(dictionaries) or None, **options)
+        found = pq.ParquetFile(stream, read_dictionary=list(dictionaries) or None, **options)
+        good = [name for name in dictionaries if not _outgrown(found, name)]
+        if len(good) == len(dictionaries):
+            return found
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
-        plain = pq.ParquetFile(stream, **options)
-        known = column_positions(plain)
-        stream.seek(0)
-        return pq.ParquetFile(
-            stream, read_dictionary=[name for name in dictionaries if name in known] or None, **options
-        )
+        found = pq.ParquetFile(stream, **options)
+        known = column_positions(found)
+        good = [name for name in dictionaries if name in known and not _outgrown(found, name)]
+    stream.seek(0)
+    return pq.ParquetFile(stream, read_dictionary=good or None, metadata=found.metadata, **options)
+
+
+def _outgrown(parquet: pq.ParquetFile, name: str) -> bool:
+    """Whether a column has so many values that its dictionary did not hold them, by its first row group.
+
+    PyArrow would then build the dictionary anew while it reads, and hand it out again with every batch.
+    """
+    position = column_positions(parquet).get(name, -1)
+    if position < 0 or parquet.metadata.num_row_groups == 0:
+        return False
+    chunk = parquet.metadata.row_group(0).column(position)
+    return bool(chunk.total_uncompressed_size > DICTIONARY_BYTES + 3 * chunk.num_values)
 
 
 def problem(error: Exception, damage: str) -> str:

@@ -70,7 +70,7 @@ def _valid_components(array: pa.Array, type_: pa.DataType) -> list[Component]:
     if kind in ("timestamp", "zoned", "time", "duration"):
         counts = native_values(array.view(pa.int32() if type_.bit_width == 32 else pa.int64())).tolist()
         return [(6, (kind, n * NANOSECONDS[type_.unit])) for n in counts]
-    raise DataError(f"values of type {type_} cannot be keys of groups; choose another column")
+    raise DataError(f"values of type {type_} cannot be keys of groups or units; choose another column")
 
 
 def _texts(array: pa.Array) -> list[str | None]:

@@ -14,10 +14,11 @@ from distmom.errors import DataError, ResourceError
 from distmom.lake import footers
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
-from distmom.lake.references import check_role, find_references
-from distmom.lake.schema import Reference, Role, partition_arrow_type
+from distmom.lake.references import settle
+from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
 from distmom.lake.times import TimeScale
+from distmom.lake.vectors import measured
 
 SEARCHED_FILES = 100
 """How many files may lack values before times are counted from 1970."""
@@ -92,7 +93,8 @@ class Lake:
         """A reader of these columns: frozen, picklable, without the list of files.
 
         One footer is read, more only where a column is null throughout in the first files; of columns of
-        times also their first rows.
+        times also their first rows, and rows up to the first vector where list columns are allowed and their
+        type does not tell their length.
 
         Raises
         ------
@@ -100,17 +102,11 @@ class Lake:
             If no file has a column of that name, or the condition does not fit the columns' types.
         DataError
             If a column's type cannot be read, or some files lack it.
+        NoAnswerError
+            If the length of a list column is looked for and no row has one.
         """
-        roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-        roles += [(name, "key") for name in options.by]
-        roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
-        names = tuple(dict.fromkeys(name for name, _ in roles))
-        references = find_references(names, self.partition_names, self._schemas, options.missing, self.root)
-        for name, role in roles:
-            check_role(name, role, references.get(name), self._schemas)
-        if options.where is not None:
-            options.where.check({name: reference.kind for name, reference in references.items()})
-        return Reader(
+        options, references = settle(options, self.partition_names, self._schemas, self.root)
+        reader = Reader(
             root=self.root,
             filesystem=self.filesystem,
             options=options,
@@ -118,6 +114,7 @@ class Lake:
             references=tuple(references.values()),
             scales={n: self._scale(r) for n, r in references.items() if n in options.columns and r.scale},
         )
+        return measured(reader, self.files)
 
     def _scale(self, reference: Reference) -> TimeScale:
         """The scale of a column of times, counted from near its first values."""

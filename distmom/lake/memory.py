@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, DataError
 from distmom.lake.assemble import Assembler, Column
 from distmom.lake.footers import FIRST_ROWS
-from distmom.lake.references import check_role, find_references
-from distmom.lake.schema import Role
+from distmom.lake.references import settle
+from distmom.lake.schema import roles_of
 from distmom.lake.source import Batch, FileRef, ReadOptions
 from distmom.lake.times import TimeScale
+from distmom.lake.vectors import measured
 
 
 class MemoryColumn(Protocol):
@@ -73,23 +74,22 @@ class MemoryLake:
             If there is no column of that name, or the condition does not fit the columns' types.
         DataError
             If a column's type cannot be read.
+        NoAnswerError
+            If the length of a list column is looked for and no row has one.
         """
-        roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-        roles += [(name, "key") for name in options.by]
-        roles += [(name, "condition") for name in (options.where.columns if options.where else ())]
-        names = tuple(dict.fromkeys(name for name, _ in roles))
-        references = find_references(names, (), self._schemas, "error", "the data")
-        for name, role in roles:
-            check_role(name, role, references.get(name), self._schemas)
-        if options.where is not None:
-            options.where.check({name: reference.kind for name, reference in references.items()})
+        return measured(self.checked(options), self.files)
+
+    def checked(self, options: ReadOptions) -> MemoryReader:
+        """As `reader`, without a look at the rows: lists whose type does not tell their length have 0."""
+        options, references = settle(options, (), self._schemas, "the data")
+        names = dict.fromkeys(name for name, _ in roles_of(options))
+        columns = {name: self.columns[name] for name in names}
         first = min(self.n_rows, FIRST_ROWS)
         scales = {
             name: reference.scale.near(self.columns[name].slice(0, first))
             for name, reference in references.items()
             if name in options.columns and reference.scale
         }
-        columns = {name: self.columns[name] for name in names}
         return MemoryReader(options, self.n_rows, self.n_bytes, columns, scales)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:

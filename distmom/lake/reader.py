@@ -14,7 +14,7 @@ from distmom.errors import BadFileError
 from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
-from distmom.lake.schema import Reference, Role, check_type
+from distmom.lake.schema import Reference, check_type, roles_of
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
 from distmom.lake.times import TimeScale
 
@@ -74,9 +74,9 @@ class Reader:
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
     def _dictionaries(self) -> list[str]:
-        """Text columns that are compared or grouped: their dictionary codes are all that is needed."""
+        """Text columns that are keys or compared: their dictionary codes are all that is needed."""
         where = self.options.where
-        asked = {*self.options.by, *(where.columns if where is not None else ())}
+        asked = {*self.options.by, *self.options.units, *(where.columns if where is not None else ())}
         return [item.column for item in self.references if item.column in asked and item.kind == "text"]
 
     def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
@@ -88,7 +88,7 @@ class Reader:
         references = {reference.column: reference for reference in self.references}
         columns: dict[str, Column] = {}
         types: dict[str, pa.DataType] = {}
-        for name, role in _roles(self.options):
+        for name, role in roles_of(self.options):
             fields = schema.get_all_field_indices(name)
             if len(fields) > 1:
                 raise BadFileError(f"file {file.path} has {len(fields)} columns called {name!r}; rename them")
@@ -99,7 +99,7 @@ class Reader:
             elif fields:
                 types[name] = schema.field(fields[0]).type
                 check_type(role, name, types[name], file.path, references.get(name))
-                columns[name] = Column(name, position=positions[name])
+                columns[name] = Column(name, position=positions[name], file=file.path)
             elif self.options.missing == "null":
                 columns[name] = Column(name, null=True)
             else:
@@ -108,13 +108,6 @@ class Reader:
                     f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
                 )
         return Assembler(list(columns.values()), types, self.options, self.scales)
-
-
-def _roles(options: ReadOptions) -> list[tuple[str, Role]]:
-    roles: list[tuple[str, Role]] = [(name, "value") for name in options.columns]
-    roles += [(name, "key") for name in options.by]
-    roles += [(name, "condition") for name in (options.where.columns if options.where is not None else ())]
-    return roles
 
 
 def _elsewhere(reference: Reference | None) -> str:

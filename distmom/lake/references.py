@@ -13,13 +13,43 @@ import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.messages import suggestion
-from distmom.lake.schema import Reference, Role, check_type, fits, kind_of, type_name
-from distmom.lake.source import FileRef
-from distmom.lake.times import TimeScale
+from distmom.lake.schema import (
+    SEARCHED_FILES,
+    Reference,
+    Role,
+    check_type,
+    fits,
+    kind_of,
+    reference_of,
+    roles_of,
+    type_name,
+)
+from distmom.lake.source import FileRef, ReadOptions
+from distmom.lake.vectors import with_vectors
 
 Schemas = Callable[[], Iterator[tuple[FileRef, pa.Schema]]]
 
-SEARCHED_FILES = 1_000  # how many files are asked before a name counts as misspelled
+
+def settle(
+    options: ReadOptions, partition_names: Sequence[str], schemas: Schemas, root: str
+) -> tuple[ReadOptions, dict[str, Reference]]:
+    """Check the names, roles and types of the columns asked for: the options with their list columns, types.
+
+    Raises
+    ------
+    ConfigError
+        If no file has a column of that name, or the condition does not fit the columns' types.
+    DataError
+        If a column's type cannot be read in its role, or some files lack it.
+    """
+    names = tuple(dict.fromkeys(name for name, _ in roles_of(options)))
+    references = find_references(names, partition_names, schemas, options.missing, root)
+    options = with_vectors(options, references)
+    for name, role in roles_of(options):
+        check_role(name, role, references.get(name), schemas)
+    if options.where is not None:
+        options.where.check({name: reference.kind for name, reference in references.items()})
+    return options, references
 
 
 def find_references(
@@ -93,8 +123,7 @@ def _look(
     seen_in.setdefault(name, file)
     type_ = schema.field(positions[0]).type
     if kind_of(type_) != "null":
-        where = "the folders' names" if is_partition else file
-        found[name] = Reference(name, where, type_name(type_), kind_of(type_), TimeScale.of(type_))
+        found[name] = reference_of(name, "the folders' names" if is_partition else file, type_)
 
 
 def check_role(name: str, role: Role, reference: Reference | None, schemas: Schemas) -> None:

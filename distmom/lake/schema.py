@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import types as patypes
 
 from distmom.errors import BadFileError
-from distmom.lake.source import PartitionType
+from distmom.lake.source import PartitionType, ReadOptions
 from distmom.lake.times import TimeScale
 
 Kind = Literal[
@@ -23,13 +23,19 @@ Kind = Literal[
     "duration",
     "null",
     "struct",
+    "vector",
     "list",
     "other",
 ]
-Role = Literal["value", "key", "condition"]
+Role = Literal["value", "coordinate", "vector", "key", "condition"]
+
+SEARCHED_FILES = 1_000
+"""How many files are asked before a name counts as misspelled, or a column as null throughout."""
 
 _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
     "value": frozenset({"number", "bool", "date", "timestamp", "zoned", "duration", "null"}),
+    "coordinate": frozenset({"number", "bool", "null"}),
+    "vector": frozenset({"vector", "null"}),
     "key": frozenset(
         {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
     ),
@@ -48,6 +54,7 @@ _WORDS = {
     "duration": "a duration",
     "null": "all null",
     "struct": "a struct",
+    "vector": "a list of numbers",
     "list": "a list",
     "other": "of an unknown type",
 }
@@ -57,12 +64,15 @@ _REMEDIES = {
     "time": "store it as a number of a stated unit, such as seconds of the day",
     "duration": "store it as a number of a stated unit, such as seconds",
     "struct": "store the field wanted as a column of its own",
+    "vector": "take the mean vector of its lists with joint=True",
     "list": "store each element as a column of its own",
 }
 
 _ACTIONS: dict[Role, str] = {
     "value": "only numbers, dates, timestamps and durations can be averaged",
-    "key": "it cannot be a key of groups",
+    "coordinate": "only numbers are coordinates of a vector",
+    "vector": "only lists of numbers are vectors",
+    "key": "it cannot be a key of groups or units",
     "condition": "it cannot stand in a condition",
 }
 
@@ -70,7 +80,8 @@ _ACTIONS: dict[Role, str] = {
 class Reference(NamedTuple):
     """Type of a column in the first file of the listing where it is not null throughout.
 
-    ``scale`` tells what the numbers mean that dates, timestamps and durations are read as.
+    ``scale`` tells what the numbers mean that dates, timestamps and durations are read as; ``width`` is the
+    length of a fixed-size list, 0 for all other types.
     """
 
     column: str
@@ -78,6 +89,22 @@ class Reference(NamedTuple):
     type: str
     kind: Kind
     scale: TimeScale | None = None
+    width: int = 0
+
+
+def reference_of(column: str, file: str, type_: pa.DataType) -> Reference:
+    """The reference that a file's type makes."""
+    width = int(type_.list_size) if patypes.is_fixed_size_list(type_) else 0
+    return Reference(column, file, type_name(type_), kind_of(type_), TimeScale.of(type_), width)
+
+
+def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
+    """The columns that the options ask for, each with its role; a column may have several."""
+    vectors = dict(options.vectors or ())
+    own: Role = "value" if options.vectors is None else "coordinate"
+    roles: list[tuple[str, Role]] = [(name, "vector" if name in vectors else own) for name in options.columns]
+    roles += [(name, "key") for name in (*options.by, *options.units)]
+    return roles + [(name, "condition") for name in (options.where.columns if options.where else ())]
 
 
 def kind_of(type_: pa.DataType) -> Kind:
@@ -113,6 +140,8 @@ def _rare_kind(type_: pa.DataType) -> Kind:
         return "duration"
     if patypes.is_struct(type_):
         return "struct"
+    if patypes.is_list(type_) or patypes.is_large_list(type_) or patypes.is_fixed_size_list(type_):
+        return "vector" if kind_of(type_.value_type) in ("number", "bool", "null") else "list"
     if patypes.is_nested(type_):
         return "list"
     return "other"
@@ -141,7 +170,8 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     """
     kind = kind_of(type_)
     fits_role = kind in _KINDS_OF_ROLE[role]
-    mix = reference is None or (role == "value" and {kind, reference.kind} <= {"number", "bool"})
+    numbers = role in ("value", "coordinate")
+    mix = reference is None or (numbers and {kind, reference.kind} <= {"number", "bool"})
     if kind == "null" or (fits_role and mix):
         return
     if reference is not None and reference.kind != kind:

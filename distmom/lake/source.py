@@ -59,12 +59,18 @@ class ReadOptions:
         Columns whose values are wanted, as float64; times as numbers on a scale that the reader tells.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
+    units : tuple of str
+        Columns whose values are keys of units that stay together, as Arrow arrays.
     where : Filter, optional
         Condition that a row must meet to count.
     missing : {"error", "null"}
         What a file without an asked column means: an error, or a column of nulls.
     batch_rows : int
         Rows of a batch.
+    vectors : tuple of (str, int), optional
+        The list columns among them, and the length that all their lists have; 0 asks for the lengths
+        themselves in place of the elements. None refuses list columns; an empty tuple allows them, and
+        `Source.reader` fills it in.
     """
 
     columns: tuple[str, ...] = ()
@@ -72,6 +78,18 @@ class ReadOptions:
     where: Filter | None = None
     missing: Literal["error", "null"] = "error"
     batch_rows: int = BATCH_ROWS
+    vectors: tuple[tuple[str, int], ...] | None = None
+    units: tuple[str, ...] = ()
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of the values of a row: those of the columns, ``v[0]``, ``v[1]``, … for a list column."""
+        widths = dict(self.vectors or ())
+        return tuple(
+            value
+            for name in self.columns
+            for value in ([f"{name}[{i}]" for i in range(widths[name])] if widths.get(name) else [name])
+        )
 
 
 @dataclass(slots=True)
@@ -85,8 +103,8 @@ class Batch:
     n_rows : int
         Number of rows.
     values : tuple of (n_rows,) float64
-        One array per asked column, C-contiguous; may be a read-only view of Arrow memory. Where a value is
-        missing it holds anything.
+        One array for each of the options' `value_names`, C-contiguous; may be a read-only view of Arrow
+        memory. Where a value is missing it holds anything.
     valid : tuple of (n_rows,) bool, or None
         Which values are not null; None where none is. NaN is a value, not a null.
     keep : (n_rows,) bool, optional
@@ -95,6 +113,8 @@ class Batch:
         The ``by`` columns.
     n_bytes : int
         Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
+    units : tuple of pyarrow.Array
+        The ``units`` columns.
     """
 
     start: int
@@ -104,6 +124,7 @@ class Batch:
     keep: NDArray[np.bool_] | None
     keys: tuple[pa.Array, ...]
     n_bytes: int
+    units: tuple[pa.Array, ...] = ()
 
 
 class BatchReader(Protocol):

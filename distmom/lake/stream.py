@@ -17,6 +17,7 @@ from distmom.lake.memory_columns import ArrowColumn
 from distmom.lake.messages import first_line
 from distmom.lake.source import Batch, FileRef, ReadOptions
 from distmom.lake.times import TimeScale
+from distmom.lake.vectors import measured
 
 Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
 """Starts the batches of some columns, of at most so many rows where that can be chosen."""
@@ -69,15 +70,27 @@ class StreamLake:
         return np.full(len(self.files if files is None else files), self.count(), np.int64)
 
     def reader(self, options: ReadOptions) -> StreamReader:
-        """A reader of these columns, after the checks that data in memory undergoes."""
+        """A reader of these columns, after the checks that data in memory undergoes.
+
+        Raises
+        ------
+        ConfigError
+            If the stream can be read only once and its type does not tell the length of its lists.
+        """
         empty = {
             name: ArrowColumn(pa.chunked_array([], self.stored.field(name).type)) for name in self._names()
         }
-        pattern = MemoryLake(empty, 0, 0, self.files).reader(options)
-        reader = StreamReader(options, pattern, self)
+        pattern = MemoryLake(empty, 0, 0, self.files).checked(options)
+        reader = StreamReader(pattern.options, pattern, self)
+        unknown = [name for name, width in pattern.options.vectors or () if not width]
+        if unknown and not self.again:
+            raise ConfigError(
+                f"data: a stream of batches is read only once, and its type does not tell how long the lists "
+                f"of column {unknown[0]!r} are; give lists of fixed size, a table or files"
+            )
         if pattern.scales:  # times are counted from near the first ones
             reader.look_ahead()
-        return reader
+        return measured(reader, self.files)
 
     def _names(self) -> list[str]:
         names = self.stored.names
@@ -137,7 +150,13 @@ class StreamReader:
 
     def _slices(self, record: pa.RecordBatch, names: Sequence[str], row: int) -> Iterator[Batch]:
         columns = {name: ArrowColumn(pa.chunked_array([record.column(name)])) for name in names}
-        part = replace(self.pattern, n_rows=record.num_rows, n_bytes=record.nbytes, columns=columns)
+        part = replace(
+            self.pattern,
+            options=self.options,
+            n_rows=record.num_rows,
+            n_bytes=record.nbytes,
+            columns=columns,
+        )
         for batch in part.batches(self.lake.files[0]):
             batch.start += row
             yield batch

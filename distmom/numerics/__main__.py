@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.distinct import DistinctUnits
 from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
@@ -16,6 +20,7 @@ from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.weighted import plain_rows
 from distmom.numerics.weighted_cells import WeightedCells
+from distmom.numerics.weighted_labels import weighted_labelled_moments
 from distmom.numerics.weighted_leaf import weighted_leaf_moments
 from distmom.numerics.weighted_stored import weighted_stored_moments
 
@@ -45,9 +50,11 @@ def compile_kernels() -> None:
             sampler.offer(key, 0, codes, x, mask, 3)
             weighted = weighted_leaf_moments(x, w, mask, 0, key, table, compiled=True)
             weighted_stored_moments(x, w, mask, 0, stored_edges(n, 5), compiled=True)
+            weighted_labelled_moments(x, w, mask, codes, 3, compiled=True)
             weighted_cells = WeightedCells(compiled=True)
             weighted_cells.grow(3)
             weighted_cells.add(x, mask, codes, w)
+            chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
@@ -60,8 +67,24 @@ def compile_kernels() -> None:
         merge(moments, moments, compiled=True)
     rows = sample.result()
     rows.merge(rows, compiled=True)
+    compile_units(codes, gone)
     with_total(stored, compiled=True)
     with_total(weighted.merge(weighted, compiled=True), compiled=True)
+
+
+def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
+    """Call the kernels that put whole units or chunks into blocks."""
+    block_cells(codes, 0, file_key(0, ""), label_table(0, 945), 9, 5, compiled=True)
+    data, edges = np.zeros(8 * codes.size, np.uint8), np.arange(codes.size + 1) * 8
+    hashes = hash_messages(data, edges, b"key", compiled=True)
+    join_hashes(hashes, hashes, compiled=True)
+    unit_cells(codes, hashes, 945, compiled=True)
+    for values in (codes.astype(np.int32), codes):
+        values.flags.writeable = False
+        look_up_hashes(values, 0, None, hashes[0], hashes)
+    units = DistinctUnits(64, compiled=True)
+    units.offer(hashes, codes, gone)
+    units.result()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.labels import LabelTable, labels
+from distmom.numerics.labels import LabelTable, chunk_labels
 from distmom.numerics.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -85,22 +85,28 @@ def block_cells(
     key: np.uint64,
     table: LabelTable,
     width: int,
+    chunk_rows: int = 1,
     *,
     compiled: bool = False,
 ) -> NDArray[np.int64]:
     """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
 
-    `width` neighbouring labels of the table make one block.
+    `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
     """
     n_blocks = table.n_blocks // width
     if compiled:
-        from distmom.numerics.cells_compiled import label_cells
+        from distmom.numerics import cells_compiled
 
         out = np.empty(codes.size, np.int64)
         blocks = np.arange(table.n_blocks, dtype=np.int64) // width
-        label_cells(codes, first_row, key, table.forward, blocks, n_blocks, out)
+        if chunk_rows == 1:
+            cells_compiled.label_cells(codes, first_row, key, table.forward, blocks, n_blocks, out)
+        else:
+            cells_compiled.chunk_cells(
+                codes, first_row, chunk_rows, key, table.forward, blocks, n_blocks, out
+            )
         return out
-    return codes * n_blocks + labels(first_row, codes.size, key, table) // width
+    return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 
 
 def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:

@@ -57,3 +57,31 @@ def label_cells(codes, first_row, key, forward, blocks, n_blocks, out):
         i += m
         offset = 0
         run += 1
+
+
+@njit
+def chunk_cells(codes, first_row, chunk_rows, key, forward, blocks, n_blocks, out):
+    """As `label_cells`, where `chunk_rows` consecutive rows have one label."""
+    k_labels = forward.shape[1]
+    n = codes.size
+    chunk = first_row // chunk_rows
+    run = chunk // k_labels
+    place = chunk - run * k_labels
+    left = (chunk + 1) * chunk_rows - first_row
+    i = 0
+    while i < n:
+        choice, rotation = run_choice(run, key, k_labels)
+        row = forward[choice]
+        while i < n and place < k_labels:
+            label = np.int64(row[place]) - rotation
+            if label < 0:
+                label += k_labels
+            block = blocks[label]
+            m = min(left, n - i)
+            for j in range(i, i + m):
+                out[j] = codes[j] * n_blocks + block
+            i += m
+            place += 1
+            left = chunk_rows
+        place = 0
+        run += 1

@@ -154,6 +154,22 @@ def labels_of(rows: NDArray[np.int64], key: np.uint64, table: LabelTable) -> NDA
     return np.where(blocks < 0, blocks + k, blocks)
 
 
+def chunk_labels(
+    first_row: int, n_rows: int, chunk_rows: int, key: np.uint64, table: LabelTable
+) -> NDArray[np.int64]:
+    """As `labels`, for chunks of `chunk_rows` consecutive rows: all rows of chunk j have the label of row j.
+
+    Chunk j of a file holds its rows ``j * chunk_rows … (j + 1) * chunk_rows - 1``.
+    """
+    if n_rows == 0 or chunk_rows == 1:
+        return labels(first_row, n_rows, key, table)
+    first, last = first_row // chunk_rows, (first_row + n_rows - 1) // chunk_rows
+    edges = np.arange(first, last + 2, dtype=np.int64) * chunk_rows - first_row
+    edges = np.clip(edges, 0, n_rows)  # the outer chunks may begin before or end behind the rows
+    lengths: NDArray[np.int64] = edges[1:] - edges[:-1]
+    return np.repeat(labels(first, last - first + 1, key, table), lengths)
+
+
 def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> NDArray[np.int64]:
     """Contiguous blocks: row r of a lake of `total` rows belongs to block floor(r * n_blocks / total).
 

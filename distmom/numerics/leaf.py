@@ -23,7 +23,9 @@ SHIFT_PROBES = 31
 LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
 
 Floats = NDArray[np.float64]
-_NONE = np.empty(0, np.bool_)
+NONE_GONE = np.empty(0, np.bool_)
+NO_REST = np.empty(0)
+NO_REST.flags.writeable = False
 
 
 @cache
@@ -41,6 +43,7 @@ def leaf_moments(
     key: np.uint64,
     table: LabelTable,
     *,
+    rest: Floats = NO_REST,
     compiled: bool = False,
 ) -> Moments:
     """Moments of the random blocks in one leaf.
@@ -49,13 +52,15 @@ def leaf_moments(
     ----------
     x : ndarray of float64, shape (n,)
         Values of consecutive rows of a file; anything where `gone`. Not changed.
-    gone : ndarray of bool, shape (n,), or None
+    gone : ndarray of bool, shape (n + size of the rest,), or None
         Rows that do not count (missing, filtered); None where all count.
     first_row : int
         Row number, in the file, of ``x[0]``.
     key : uint64
         `labels.file_key` of the file.
     table : LabelTable
+    rest : ndarray of float64
+        Further values of the leaf: what was read in two batches need not be copied together.
     compiled : bool
         Use the compiled twin (same bits).
 
@@ -70,22 +75,42 @@ def leaf_moments(
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
     """
     if compiled:
-        return _compiled_moments(x, gone, first_row, key, table)
+        return _compiled_moments(x, rest, gone, first_row, key, table)
+    x = together(x, rest)
     shift = middle_value(x, gone)
     moments, lost = _shifted(x, gone, first_row, key, table, shift)
-    better = _amid(moments.at(slice(-1)), shift) if lost else shift
+    better = amid(moments.at(slice(-1)), shift) if lost else shift
     return moments if better == shift else _shifted(x, gone, first_row, key, table, better)[0]
 
 
+def together(x: Floats, rest: Floats) -> Floats:
+    """Both parts of a leaf as one array."""
+    return np.concatenate([x, rest]) if rest.size else x
+
+
+def read_only(x: Floats) -> Floats:
+    """The array as one that cannot be written to, as Arrow's are: a kernel is compiled for these alone."""
+    if x.flags.writeable:
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
 def _compiled_moments(
-    x: Floats, gone: NDArray[np.bool_] | None, first_row: int, key: np.uint64, table: LabelTable
+    x: Floats,
+    rest: Floats,
+    gone: NDArray[np.bool_] | None,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
 ) -> Moments:
     n = table.n_blocks + 1
     out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
-    rows = (x, _NONE if gone is None else gone, first_row, key, table.inverse, table.forward)
+    hidden = NONE_GONE if gone is None else gone
+    rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
     lost, shift, _ = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
     if lost:
-        better = _amid(out.at(slice(-1)), shift)
+        better = amid(out.at(slice(-1)), shift)
         if better != shift:
             _kernels().leaf_about(*rows, better, LOST_BITS, *out)
     return out
@@ -114,7 +139,7 @@ def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
     return float(x[first]) + 0.0 if n and usable[first] else 0.0
 
 
-def _has_lost(moments: Moments, shift: float) -> bool:
+def has_lost(moments: Moments, shift: float) -> bool:
     """Whether some block has lost its second moment's digits."""
     count, mean, m2 = moments
     with np.errstate(over="ignore", invalid="ignore"):
@@ -122,7 +147,7 @@ def _has_lost(moments: Moments, shift: float) -> bool:
         return bool(((raw > LOST_BITS * m2) & (count > 1)).any())
 
 
-def _amid(moments: Moments, shift: float) -> float:
+def amid(moments: Moments, shift: float) -> float:
     """The lower median of the finite block means; `shift` if there is none."""
     finite = moments.mean[(moments.count > 0) & np.isfinite(moments.mean)]
     return float(lower_median(finite)) if finite.size else shift
@@ -148,7 +173,7 @@ def _shifted(
         missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
     runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
     blocks = from_sums(runs - missing, s1, s2, shift)
-    return with_total(blocks), _has_lost(blocks, shift)
+    return with_total(blocks), has_lost(blocks, shift)
 
 
 State = TypeVar("State", bound=BlockState)

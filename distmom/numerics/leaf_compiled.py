@@ -8,13 +8,11 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import inline, njit
 from distmom.numerics.labels_compiled import run_choice
 from distmom.numerics.moments_compiled import total_row
 
 U = np.uint64
-
-
 RUNS_TOGETHER = 4
 
 
@@ -159,15 +157,21 @@ def count_strange(bits):
     return n
 
 
+@inline
+def value_at(x, rest, i):
+    """Value i of a leaf that comes in two arrays."""
+    return x[i] if i < x.size else rest[i - x.size]
+
+
 @njit
-def middle_value(x, gone, n_probes):
+def middle_value(x, rest, gone, n_probes):
     """Twin of `leaf.middle_value`."""
-    n = x.size
+    n = x.size + rest.size
     probes = np.empty(n_probes)
     found = 0
     for p in range(min(n, n_probes)):
         place = p * n // n_probes if n > n_probes else p
-        value = x[place]
+        value = value_at(x, rest, place)
         if math.isfinite(value) and not (gone.size > 0 and gone[place]):
             j = found  # insertion sort: there are few
             while j > 0 and probes[j - 1] > value:
@@ -178,33 +182,43 @@ def middle_value(x, gone, n_probes):
     if found:
         return probes[(found - 1) // 2] + 0.0
     for i in range(n):
-        if math.isfinite(x[i]) and not (gone.size > 0 and gone[i]):
-            return x[i] + 0.0
+        value = value_at(x, rest, i)
+        if math.isfinite(value) and not (gone.size > 0 and gone[i]):
+            return value + 0.0
     return 0.0
 
 
 @njit
-def leaf_about(x, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
+def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
     """Moments of the blocks of a leaf, and last of all its rows, from sums about `shift`.
 
     Returns whether some block has lost its digits, and a number to ignore.
     """
     k = count.size - 1
+    n = x.size
     missing = count[:k]
     s1 = mean[:k]
     s2 = m2[:k]
     missing[:] = 0
     s1[:] = 0.0
     s2[:] = 0.0
-    runs, touched = add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing)
+    runs, touched = add_runs(x, gone[:n], first_row, key, inverse, forward, shift, s1, s2, missing)
+    if rest.size > 0:
+        more, touched_more = add_runs(
+            rest, gone[n:], first_row + n, key, inverse, forward, shift, s1, s2, missing
+        )
+        runs += more
+        touched += touched_more
     lost = finish(runs, shift, lost_bits, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost, touched
 
 
 @njit
-def leaf_blocks(x, gone, first_row, key, inverse, forward, n_probes, lost_bits, count, mean, m2):
+def leaf_blocks(x, rest, gone, first_row, key, inverse, forward, n_probes, lost_bits, count, mean, m2):
     """The same about a value from the middle of the leaf; returns that value, too."""
-    shift = middle_value(x, gone, n_probes)
-    lost, touched = leaf_about(x, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2)
+    shift = middle_value(x, rest, gone, n_probes)
+    lost, touched = leaf_about(
+        x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2
+    )
     return lost, shift, touched

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.labels import GOLDEN, mix
+from distmom.numerics.leaf import NO_REST, NONE_GONE, read_only, together
 from distmom.numerics.loader import log
 
 Floats = NDArray[np.float64]
-_NONE = np.empty(0, np.bool_)
 
 
 @cache
@@ -75,12 +75,24 @@ class LeafSampler:
         self._compiled = compiled
         self._sample = RowSample.empty(1, size)
 
-    def offer(self, key: np.uint64, leaf: int, x: Floats, gone: NDArray[np.bool_] | None) -> None:
-        """Offer the rows of a leaf of the file with this key; those that are `gone` do not count."""
+    def offer(
+        self,
+        key: np.uint64,
+        leaf: int,
+        x: Floats,
+        gone: NDArray[np.bool_] | None,
+        rest: Floats = NO_REST,
+    ) -> None:
+        """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
+
+        The leaf's values may come in two arrays, `x` and `rest`.
+        """
         keys, values = self._sample
         if self._compiled:
-            _kernels().offer_leaf(key, leaf, x, _NONE if gone is None else gone, keys[0], values[0])
+            hidden = NONE_GONE if gone is None else gone
+            _kernels().offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys[0], values[0])
             return
+        x = together(x, rest)
         fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[0, -1]))
         if fresh.size:
             self._sample = self._sample.merge(RowSample(fresh[None], x[rows][None]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from distmom.numerics._jit import brief, inline, njit
 from distmom.numerics.labels_compiled import mix
+from distmom.numerics.leaf_compiled import value_at
 from distmom.numerics.random_counts_compiled import log
 
 U = np.uint64
@@ -94,11 +95,11 @@ def merge_samples(keys_a, values_a, keys_b, values_b, keys, values):
 
 
 @njit
-def insert_rows(key, stream, x, gone, keys, values):
+def insert_rows(key, stream, x, rest, gone, keys, values):
     """Put a leaf's rows into the sample one by one, each with a key of its own: for few rows."""
     start = _start(key, stream)
     last = keys.size - 1
-    for row in range(x.size):
+    for row in range(x.size + rest.size):
         if gone.size > 0 and gone[row]:
             continue
         fresh = -log(_uniform(start, row))
@@ -110,36 +111,37 @@ def insert_rows(key, stream, x, gone, keys, values):
             values[i] = values[i - 1]
             i -= 1
         keys[i] = fresh
-        values[i] = x[row]
+        values[i] = value_at(x, rest, row)
 
 
 @brief
-def offer_leaf(key, leaf, x, gone, keys, values):
+def offer_leaf(key, leaf, x, rest, gone, keys, values):
     """Merge the sample of one leaf into `keys` and `values`; `gone` of size 0 means that all rows count."""
-    n_used = x.size
+    n = x.size + rest.size
+    n_used = n
     for i in range(gone.size):
         n_used -= gone[i]
     if n_used <= keys.size:
-        insert_rows(key, 2 * leaf, x, gone, keys, values)
+        insert_rows(key, 2 * leaf, x, rest, gone, keys, values)
         return
     fresh = np.empty(keys.size)
     n_fresh = spacings(key, 2 * leaf, n_used, keys[keys.size - 1], fresh)
     if n_fresh == 0:
         return
-    pool = x.size
+    pool = n
     used = np.empty(0, np.int64)
-    if 2 * n_used < x.size:  # too many rejections: draw among the used rows instead
+    if 2 * n_used < n:  # too many rejections: draw among the used rows instead
         used = np.empty(n_used, np.int64)
         pool = 0
-        for row in range(x.size):
+        for row in range(n):
             if not gone[row]:
                 used[pool] = row
                 pool += 1
     rows = np.empty(n_fresh, np.int64)
-    distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(x.size // 64 + 1, np.uint64), rows)
+    distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(n // 64 + 1, np.uint64), rows)
     drawn = np.empty(n_fresh)
     for i in range(n_fresh):
-        drawn[i] = x[rows[i]]
+        drawn[i] = value_at(x, rest, rows[i])
     old_keys = keys.copy()
     old_values = values.copy()
     merge_line(old_keys, old_values, fresh[:n_fresh], drawn, keys, values)

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import SHIFT_PROBES, from_sums, middle_value, with_total
+from distmom.numerics.leaf import (
+    NO_REST,
+    NONE_GONE,
+    SHIFT_PROBES,
+    from_sums,
+    middle_value,
+    read_only,
+    together,
+    with_total,
+)
 from distmom.numerics.moments import Moments
 
 LANES = 64
@@ -16,7 +25,6 @@ LANES = 64
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_NONE = np.empty(0, np.bool_)
 
 
 @cache
@@ -33,6 +41,7 @@ def stored_moments(
     first: int,
     edges: Ints,
     *,
+    rest: Floats = NO_REST,
     compiled: bool = False,
 ) -> Moments:
     """Moments of the contiguous blocks in one leaf.
@@ -41,12 +50,14 @@ def stored_moments(
     ----------
     x : ndarray of float64, shape (n,)
         Values of consecutive rows of a lake.
-    gone : ndarray of bool, shape (n,), or None
+    gone : ndarray of bool, shape (n + size of the rest,), or None
         Rows that do not count.
     first : int
         Number of the first of them in the whole lake.
     edges : ndarray of int64, shape (n_blocks + 1,)
         First row of each block, ascending (`labels.stored_edges`).
+    rest : ndarray of float64
+        Further values of the leaf: what was read in two batches need not be copied together.
     compiled : bool
         Use the compiled twin (same bits).
 
@@ -57,8 +68,10 @@ def stored_moments(
     """
     if compiled:
         both = Moments.empty(edges.size)
-        _kernels().stored_blocks(x, _NONE if gone is None else gone, first, edges, *both)
+        hidden = NONE_GONE if gone is None else gone
+        _kernels().stored_blocks(read_only(x), read_only(rest), hidden, first, edges, *both)
         return both
+    x = together(x, rest)
     places = np.clip(edges - first, 0, x.size)
     if gone is not None:
         places = np.concatenate([[0], np.cumsum(~gone)])[places]

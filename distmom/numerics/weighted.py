@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LOST_BITS
+from distmom.numerics.leaf import LOST_BITS, NO_REST, read_only
+from distmom.numerics.median import lower_median
 from distmom.numerics.moments import pooled, union
 
 Floats = NDArray[np.float64]
@@ -156,6 +157,13 @@ class WeightedMoments(NamedTuple):
         return sum(array.nbytes for array in self)
 
 
+def amid(moments: WeightedMoments, shift: float) -> float:
+    """The lower median of the finite block means, the last one apart; `shift` if there is none."""
+    blocks = moments.at(slice(-1))
+    finite = blocks.mean2[(blocks.count > 0) & np.isfinite(blocks.mean2)]
+    return float(lower_median(finite)) if finite.size else shift
+
+
 def from_sums(count: NDArray[np.int64], sums: Floats, shift: float) -> WeightedMoments:
     """Moments from the sums of w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift.
 
@@ -187,17 +195,13 @@ def has_lost(moments: WeightedMoments, shift: float) -> NDArray[np.bool_]:
         return np.asarray((raw > LOST_BITS * moments.m2) & (moments.count > 1))
 
 
-def frozen(array: Floats) -> Floats:
-    """A read-only view: columns come as either kind, and each would have compiled kernels of its own."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def plain_rows(w: Floats, *, compiled: bool = False) -> NDArray[np.bool_] | None:
+def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> NDArray[np.bool_] | None:
     """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
+    plain = np.empty(w.size + rest.size, np.bool_)
     if compiled:
-        plain = np.empty(w.size, np.bool_)
-        return None if _kernels().mark_plain(frozen(w), plain) == w.size else plain
-    plain = (w >= SMALLEST) & (w <= LARGEST)
+        mark = _kernels().mark_plain
+        n = mark(read_only(w), plain[: w.size]) + mark(read_only(rest), plain[w.size :])
+        return None if n == plain.size else plain
+    for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):
+        np.logical_and(part >= SMALLEST, part <= LARGEST, out=mine)
     return None if plain.all() else plain

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, rows_by_rank
-from distmom.numerics.weighted import WeightedMoments, frozen
+from distmom.numerics.leaf import read_only
+from distmom.numerics.weighted import WeightedMoments
 
 Floats = NDArray[np.float64]
 WEIGHTED_CELL_BYTES = 48
@@ -35,7 +36,7 @@ class WeightedCells(Cells):
             from distmom.numerics.weighted_cells_compiled import add_weighted_rows
 
             none = gone if gone is not None else np.empty(0, np.bool_)
-            add_weighted_rows(frozen(x), frozen(w), none, cells, self._cells)
+            add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
             return
         if gone is not None:
             x, w, cells = x[~gone], w[~gone], cells[~gone]

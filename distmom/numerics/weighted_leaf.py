@@ -13,13 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.labels import LabelTable, run_choices
-from distmom.numerics.leaf import SHIFT_PROBES, add_in_order, middle_value, with_total
-from distmom.numerics.median import lower_median
-from distmom.numerics.weighted import WeightedMoments, from_sums, frozen, has_lost
+from distmom.numerics.leaf import (
+    NO_REST,
+    NONE_GONE,
+    SHIFT_PROBES,
+    add_in_order,
+    middle_value,
+    read_only,
+    together,
+    with_total,
+)
+from distmom.numerics.weighted import WeightedMoments, amid, from_sums, has_lost
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
-_NONE = np.empty(0, np.bool_)
 
 
 @cache
@@ -38,6 +45,7 @@ def weighted_leaf_moments(
     key: np.uint64,
     table: LabelTable,
     *,
+    rest: tuple[Floats, Floats] = (NO_REST, NO_REST),
     compiled: bool = False,
 ) -> WeightedMoments:
     """Weighted moments of the random blocks in one leaf.
@@ -46,8 +54,10 @@ def weighted_leaf_moments(
     ----------
     x, w : ndarray of float64, shape (n,)
         Values and weights of consecutive rows of a file; anything where `gone`. Not changed.
-    gone : ndarray of bool, shape (n,), or None
+    gone : ndarray of bool, shape (n + size of the rest,), or None
         Rows that do not count, those of weight 0 included; None where all count.
+    rest : (ndarray of float64, ndarray of float64)
+        Further values and weights of the leaf, which need not be copied together with the others.
     first_row, key, table
         As for `leaf.leaf_moments`.
     compiled : bool
@@ -63,36 +73,37 @@ def weighted_leaf_moments(
     One pass; two where the first shift turns out far from the leaf's values. State: six numbers a block.
     """
     if compiled:
-        return _compiled_moments(x, w, gone, first_row, key, table)
+        return _compiled_moments(x, w, rest, gone, first_row, key, table)
+    x, w = together(x, rest[0]), together(w, rest[1])
     shift = middle_value(x, gone)
     rows = (x, w, gone, first_row, key, table)
     moments = _about(*rows, shift)
     if has_lost(moments.at(slice(-1)), shift).any():
-        better = _amid(moments, shift)
+        better = amid(moments, shift)
         if better != shift:
             moments = _about(*rows, better)
     return moments
 
 
 def _compiled_moments(
-    x: Floats, w: Floats, gone: Mask, first_row: int, key: np.uint64, table: LabelTable
+    x: Floats,
+    w: Floats,
+    rest: tuple[Floats, Floats],
+    gone: Mask,
+    first_row: int,
+    key: np.uint64,
+    table: LabelTable,
 ) -> WeightedMoments:
     n = table.n_blocks + 1
     out = WeightedMoments(np.empty(n, np.int64), *(np.empty(n) for _ in range(5)))
-    rows = (frozen(x), frozen(w), _NONE if gone is None else gone, first_row, key, table.inverse)
-    shift = _kernels().middle_value(rows[0], rows[2], SHIFT_PROBES)
+    hidden = NONE_GONE if gone is None else gone
+    rows = (*map(read_only, (x, w, *rest)), hidden, first_row, key, table.inverse)
+    shift = _kernels().middle_value(rows[0], rows[2], hidden, SHIFT_PROBES)
     if _kernels().weighted_leaf_blocks(*rows, shift, *out):
-        better = _amid(out, shift)
+        better = amid(out, shift)
         if better != shift:
             _kernels().weighted_leaf_blocks(*rows, better, *out)
     return out
-
-
-def _amid(moments: WeightedMoments, shift: float) -> float:
-    """The lower median of the finite block means; `shift` if there is none."""
-    blocks = moments.at(slice(-1))
-    finite = blocks.mean2[(blocks.count > 0) & np.isfinite(blocks.mean2)]
-    return float(lower_median(finite)) if finite.size else shift
 
 
 def _about(

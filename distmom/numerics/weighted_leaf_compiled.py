@@ -154,12 +154,18 @@ def sum_runs(x, w, gone, first_row, key, inverse, shift, sums, missing):
 
 
 @njit
-def weighted_leaf_blocks(x, w, gone, first_row, key, inverse, shift, count, weight, mean, weight2, mean2, m2):
+def weighted_leaf_blocks(
+    x, w, rest, w_rest, gone, first_row, key, inverse, shift, count, weight, mean, weight2, mean2, m2
+):
     """Weighted moments of the blocks of a leaf, and last of all its rows; whether a block lost its digits."""
     n_blocks = count.size - 1
     sums = np.zeros((5, n_blocks))
     count[:] = 0
-    runs = sum_runs(x, w, gone, first_row, key, inverse, shift, sums, count[:n_blocks])
+    n = x.size
+    missing = count[:n_blocks]
+    runs = sum_runs(x, w, gone[:n], first_row, key, inverse, shift, sums, missing)
+    if rest.size > 0:
+        runs += sum_runs(rest, w_rest, gone[n:], first_row + n, key, inverse, shift, sums, missing)
     lost = False
     for k in range(n_blocks):
         rows = runs - count[k]

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import middle_value, with_total
+from distmom.numerics.leaf import NO_REST, NONE_GONE, middle_value, read_only, together, with_total
 from distmom.numerics.stored import LANES
-from distmom.numerics.weighted import WeightedMoments, from_sums, frozen, has_lost
+from distmom.numerics.weighted import WeightedMoments, from_sums, has_lost
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
-_NONE = np.empty(0, np.bool_)
 
 
 @cache
@@ -32,6 +31,7 @@ def weighted_stored_moments(
     first: int,
     edges: NDArray[np.int64],
     *,
+    rest: tuple[Floats, Floats] = (NO_REST, NO_REST),
     compiled: bool = False,
 ) -> WeightedMoments:
     """Weighted moments of the contiguous blocks in one leaf.
@@ -40,10 +40,12 @@ def weighted_stored_moments(
     ----------
     x, w : ndarray of float64, shape (n,)
         Values and weights of consecutive rows of a lake.
-    gone : ndarray of bool, shape (n,), or None
+    gone : ndarray of bool, shape (n + size of the rest,), or None
         Rows that do not count, those of weight 0 included.
     first, edges
         As for `stored.stored_moments`.
+    rest : (ndarray of float64, ndarray of float64)
+        Further values and weights of the leaf.
     compiled : bool
         Use the compiled twin (same bits).
 
@@ -54,9 +56,10 @@ def weighted_stored_moments(
     """
     if compiled:
         both = WeightedMoments.empty(edges.size)
-        rows = (frozen(x), frozen(w), _NONE if gone is None else gone)
-        _kernels().weighted_stored_blocks(*rows, first, edges, *both)
+        parts = map(read_only, (x, w, *rest))
+        _kernels().weighted_stored_blocks(*parts, NONE_GONE if gone is None else gone, first, edges, *both)
         return both
+    x, w = together(x, rest[0]), together(w, rest[1])
     out = WeightedMoments.empty(edges.size - 1)
     places = np.clip(edges - first, 0, x.size)
     for k in np.flatnonzero(np.diff(places)).tolist():

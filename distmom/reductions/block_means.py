@@ -7,10 +7,14 @@ from typing import Any, Literal
 
 from distmom.numerics.moments import Moments, merge
 from distmom.reductions import Accumulator
-from distmom.reductions.layouts import Layout
+from distmom.reductions.layouts import Layout, UnitBlocks
 from distmom.reductions.state import MeanState, merge_states
 
 NanPolicy = Literal["omit", "raise", "keep"]
+UnitKind = Literal["file", "columns"]
+
+SKETCH, SKETCH_OF_GROUPS = 4_096, 16_384
+"""Up to so many units (with groups: pairs of group and unit) are counted exactly."""
 
 
 def load_kernels() -> None:
@@ -46,6 +50,10 @@ class BlockMeans:
     weights : str, optional
         Name of the weights, which rows bring as one more column behind the others: the blocks then have
         weighted means. Rows without a positive weight are counted, and do not enter.
+    joint : bool
+        A row is one vector: it enters all columns or, where one of its values is missing, none.
+    count_units : {"file", "columns"}, optional
+        Count distinct units of each group: files with rows, or units whose hashes come with the rows.
     """
 
     columns: tuple[str, ...]
@@ -58,10 +66,30 @@ class BlockMeans:
     nan: NanPolicy = "omit"
     compiled: bool = False
     weights: str | None = None
+    joint: bool = False
+    count_units: UnitKind | None = None
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """Columns whose rows enter together: each its own, or all."""
+        every = tuple(range(len(self.columns)))
+        return (every,) if self.joint else tuple((c,) for c in every)
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether rows are taken one by one, not leaf by leaf."""
+        return isinstance(self.layout, UnitBlocks) or (self.grouped and not self.layout.by_leaf)
+
+    @property
+    def sketch_size(self) -> int:
+        """Hashes of units that are kept."""
+        if self.count_units is None:
+            return 0
+        return SKETCH_OF_GROUPS if self.grouped else SKETCH
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
-        if not self.grouped or self.layout.by_leaf:
+        if not self.rowwise:
             from distmom.reductions.leafwise import LeafwiseMeans
 
             return LeafwiseMeans(self, n_files, window)
@@ -71,9 +99,10 @@ class BlockMeans:
 
     def merge(self, left: MeanState, right: MeanState) -> MeanState:
         """The state of both; `left` holds the rows that come first in the lake."""
-        return merge_states(left, right, compiled=self.compiled)
+        return merge_states(left, right, compiled=self.compiled, sketch_size=self.sketch_size)
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""
-        cells = (24 if self.weights is None else 48) * (self.layout.n_blocks + self.n_cells)
-        return n_groups * (8 + len(self.columns) * (24 + cells + 16 * self.sample_size))
+        block = 24 if self.weights is None else 48
+        column = 24 + block * (self.layout.n_blocks + self.n_cells) + 16 * self.sample_size
+        return 16 * self.sketch_size + n_groups * (8 + len(self.columns) * column)

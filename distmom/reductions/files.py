@@ -13,7 +13,7 @@ from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.numerics.weighted import LARGEST, plain_rows
-from distmom.reductions.leaves import Floats, Mask, Rows, missing_rows, strange_rows
+from distmom.reductions.leaves import Mask, Rows, all_of, any_of, missing_rows, strange_rows
 from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class Census:
         self._spec = spec
         n_groups = 0 if spec.grouped else 1
         self.n_rows = np.zeros(n_groups, np.int64)
-        n_columns = len(spec.columns) + (spec.weights is not None)
-        self.counts = np.zeros((n_columns, n_groups, 3), np.int64)
+        n_counted = len(spec.sets) + (spec.weights is not None)
+        self.counts = np.zeros((n_counted, n_groups, 3), np.int64)
 
     def rows(self, rows: Rows, n_groups: int) -> None:
         """Count rows that pass the filter; `n_groups` groups have been met so far."""
@@ -94,8 +94,8 @@ class Census:
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
 
-    def weighed(self, rows: Rows, path: str) -> tuple[Rows, Floats | None]:
-        """Count the rows without a positive weight; the rows with only the others kept, and the weights.
+    def weighed(self, rows: Rows, path: str) -> Rows:
+        """Count the rows without a positive weight; the rows with only the others kept.
 
         Raises
         ------
@@ -104,57 +104,59 @@ class Census:
             ``nan="raise"``.
         """
         if self._spec.weights is None:
-            return rows, None
-        w = rows.values[-1]
-        plain = plain_rows(w, compiled=self._spec.compiled)
+            return rows
+        parts = [part[-1] for part in (rows.values, rows.rest) if part]
+        plain = plain_rows(*parts, compiled=self._spec.compiled)
         if plain is None and rows.valid[-1] is None:
-            return rows, w
+            return rows
         gone, null = missing_rows(rows.valid[-1], rows.keep)
         odd = np.zeros(0, np.int64)
         if plain is not None:  # a null's value may be anything
             odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
         self._count_weightless(rows, null, odd, path)
         if gone is None:
-            return replace(rows, keep=plain), w
-        return replace(rows, keep=~gone if plain is None else plain & ~gone), w
+            return replace(rows, keep=plain)
+        return replace(rows, keep=~gone if plain is None else plain & ~gone)
 
     def _count_weightless(self, rows: Rows, null: Mask, odd: NDArray[np.int64], path: str) -> None:
         """Count null weights, and the few `odd` ones, which are not plain numbers: NaN, zero, or refused."""
-        w = rows.values[-1]
-        v = w[odd]
+        v = rows.column(-1)[odd] if odd.size else np.zeros(0)
         nan = np.isnan(v)
-        bad = odd[~nan & ~((v >= 0.0) & (v <= LARGEST))]
+        bad = np.flatnonzero(~nan & ~((v >= 0.0) & (v <= LARGEST)))
         if bad.size:
-            self._refuse_weight(float(w[bad[0]]), rows.first_row + int(bad[0]), path)
+            self._refuse_weight(float(v[bad[0]]), rows.first_row + int(odd[bad[0]]), path)
         if self._spec.nan == "raise" and nan.any():
             self._refuse(self._spec.weights, rows.first_row + int(odd[nan][0]), path)
         for kind, those in ((NULLS, null), (NANS, odd[nan]), (ZEROS, odd[~nan])):
             if those is not None:
                 self._add(self.counts[-1, :, kind], rows, those)
 
-    def missing(self, rows: Rows, c: int) -> Mask:
-        """Count the nulls of column c, and say which rows are null or filtered."""
-        gone, null = missing_rows(rows.valid[c], rows.keep)
+    def missing(self, rows: Rows, number: int) -> Mask:
+        """Count the rows that are null in a column of a set, and say which are null or filtered."""
+        known = all_of([rows.valid[c] for c in self._spec.sets[number]])
+        gone, null = missing_rows(known, rows.keep)
         if null is not None:
-            self._add(self.counts[c, :, NULLS], rows, null)
+            self._add(self.counts[number, :, NULLS], rows, null)
         return gone
 
-    def strange(self, rows: Rows, c: int, gone: Mask, path: str) -> Mask:
-        """Count NaNs and infinities of column c, and say which rows do not enter.
+    def strange(self, rows: Rows, number: int, gone: Mask, path: str) -> Mask:
+        """Count rows with NaN, and those without but with infinities, in a set; say which rows do not enter.
 
-        Those are the rows that are `gone` already, and under ``nan="omit"`` the NaNs.
+        Those are the rows that are `gone` already, and under ``nan="omit"`` those with NaN.
         """
-        nan, inf = strange_rows(rows.values[c], gone)
+        nan: Mask = None
+        inf: Mask = None
+        for c in self._spec.sets[number]:
+            is_nan, is_inf = strange_rows(rows.column(c), gone)
+            if is_nan is not None and self._spec.nan == "raise":
+                self._refuse(self._spec.columns[c], rows.first_row + int(np.argmax(is_nan)), path)
+            nan, inf = any_of(nan, is_nan), any_of(inf, is_inf)
         if inf is not None:
-            self._add(self.counts[c, :, INFS], rows, inf)
+            self._add(self.counts[number, :, INFS], rows, inf if nan is None else inf & ~nan)
         if nan is None:
             return gone
-        if self._spec.nan == "raise":
-            self._refuse(self._spec.columns[c], rows.first_row + int(np.argmax(nan)), path)
-        self._add(self.counts[c, :, NANS], rows, nan)
-        if self._spec.nan == "keep":
-            return gone
-        return nan if gone is None else gone | nan
+        self._add(self.counts[number, :, NANS], rows, nan)
+        return gone if self._spec.nan == "keep" else any_of(gone, nan)
 
     def _add(self, target: NDArray[np.int64], rows: Rows, those: Mask | NDArray[np.int64]) -> None:
         """Add the marked or listed rows (all, where there is None) to their groups' counts."""

@@ -15,40 +15,57 @@ from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.cells import block_cells
-from distmom.numerics.labels import label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.keyed_hash import unit_cells
+from distmom.numerics.labels import LabelTable, label_table, stored_edges, stored_labels
+from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample_tree import SampleWindow
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
+from distmom.numerics.weighted import WeightedMoments
 from distmom.numerics.weighted_cells import new_cells
+from distmom.numerics.weighted_labels import weighted_labelled_moments
 from distmom.numerics.weighted_leaf import weighted_leaf_moments
 from distmom.numerics.weighted_stored import weighted_stored_moments
 
 
 @dataclass(slots=True)
 class Place:
-    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit."""
+    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
+
+    And the hashes of the units that the rows belong to, where such have been asked for.
+    """
 
     key: np.uint64
     first_row: int
     file: int = 0
+    units: NDArray[np.uint64] | None = None
+
+
+@dataclass(slots=True)
+class Weights:
+    """Weights of the rows of a leaf, in two arrays as their values are."""
+
+    w: NDArray[np.float64]
+    rest: NDArray[np.float64]
 
 
 @dataclass(slots=True)
 class LeafRows:
-    """The rows of one leaf in one column: values, which do not count, group codes (None: one group), weights.
+    """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group).
 
-    A row whose weight is 0 is among those that do not count.
+    And weights, if there are any; a row of weight 0 is among those that do not count.
     """
 
     x: NDArray[np.float64]
+    rest: NDArray[np.float64]
     gone: NDArray[np.bool_] | None
     codes: NDArray[np.int64] | None
     n_groups: int
     place: Place
-    w: NDArray[np.float64] | None = None
+    weights: Weights | None = None
 
 
 class Layout(Protocol):
@@ -96,12 +113,13 @@ class RandomBlocks:
     """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
 
     Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
-    are kept together.
+    are kept together. With `chunk_rows` above 1 it is chunks of so many consecutive rows that are given.
     """
 
     seed: int
     n_fine: int
     width: int = 1
+    chunk_rows: int = 1
     repeats = 1
     by_leaf = False
 
@@ -111,10 +129,30 @@ class RandomBlocks:
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
-        where = (rows.gone, rows.place.first_row, rows.place.key, table)
-        if rows.w is not None:
-            return weighted_leaf_moments(rows.x, rows.w, *where, compiled=compiled).at(None)
-        return leaf_moments(rows.x, *where, compiled=compiled).at(None)
+        first, key = rows.place.first_row, rows.place.key
+        if rows.weights is not None:
+            return self._weighted_leaf(rows, rows.weights, table, compiled)
+        if self.chunk_rows == 1:
+            blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
+        else:
+            x = together(rows.x, rows.rest)
+            blocks = chunk_moments(x, rows.gone, first, key, table, self.chunk_rows, compiled=compiled)
+        return blocks.at(None)
+
+    def _weighted_leaf(
+        self, rows: LeafRows, weights: Weights, table: LabelTable, compiled: bool
+    ) -> WeightedMoments:
+        first, key = rows.place.first_row, rows.place.key
+        if self.chunk_rows == 1:
+            rest = (rows.rest, weights.rest)
+            return weighted_leaf_moments(
+                rows.x, weights.w, rows.gone, first, key, table, rest=rest, compiled=compiled
+            ).at(None)
+        x, w = together(rows.x, rows.rest), together(weights.w, weights.rest)
+        labels = block_cells(
+            np.zeros(x.size, np.int64), first, key, table, 1, self.chunk_rows, compiled=compiled
+        )
+        return weighted_labelled_moments(x, w, rows.gone, labels, self.n_fine, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -124,7 +162,9 @@ class RandomBlocks:
         self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
     ) -> NDArray[np.int64]:
         table = label_table(self.seed, self.n_fine)
-        return block_cells(codes, place.first_row, place.key, table, self.width, compiled=compiled)
+        return block_cells(
+            codes, place.first_row, place.key, table, self.width, self.chunk_rows, compiled=compiled
+        )
 
 
 @dataclass(frozen=True)
@@ -153,6 +193,28 @@ class StoredBlocks:
     ) -> NDArray[np.int64]:
         first = int(window[place.file]) + place.first_row
         return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+
+
+@dataclass(frozen=True)
+class UnitBlocks:
+    """All rows of a unit, wherever they lie, are in the cell that its hash says."""
+
+    n_blocks: int
+    repeats = 1
+    by_leaf = False
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
+        raise NotImplementedError("rows of units are taken one by one")
+
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def row_cells(  # noqa: D102
+        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
+    ) -> NDArray[np.int64]:
+        assert place.units is not None
+        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
 
 
 @dataclass(frozen=True)
@@ -195,7 +257,7 @@ class SampledBlocks:
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
         counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
         moments = sampled_leaf_moments(
-            rows.x,
+            together(rows.x, rows.rest),
             rows.gone,
             rows.codes,
             rows.n_groups,
@@ -229,16 +291,19 @@ def _window_counts(
 def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
-        everything = np.array([0, max(rows.x.size, 1)])
+        everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
         return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
-    groups = new_cells(weighted=rows.w is not None, compiled=compiled)
+    weights = rows.weights
+    groups = new_cells(weighted=weights is not None, compiled=compiled)
     groups.grow(rows.n_groups)
-    groups.add(rows.x, rows.gone, rows.codes, rows.w)
+    w = None if weights is None else together(weights.w, weights.rest)
+    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, w)
     return groups.moments(rows.n_groups).at((slice(None), None))
 
 
 def _contiguous(rows: LeafRows, first: int, edges: NDArray[np.int64], compiled: bool) -> BlockState:
     """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
-    if rows.w is not None:
-        return weighted_stored_moments(rows.x, rows.w, rows.gone, first, edges, compiled=compiled)
-    return stored_moments(rows.x, rows.gone, first, edges, compiled=compiled)
+    if rows.weights is not None:
+        w, rest = rows.weights.w, (rows.rest, rows.weights.rest)
+        return weighted_stored_moments(rows.x, w, rows.gone, first, edges, rest=rest, compiled=compiled)
+    return stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)

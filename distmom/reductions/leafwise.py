@@ -9,12 +9,14 @@ import numpy as np
 
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, NO_REST
+from distmom.numerics.moments import Moments
 from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
-from distmom.reductions.layouts import LeafRows, Place
-from distmom.reductions.leaves import Floats, LeafCutter, Rows
+from distmom.reductions.layouts import LeafRows, Place, Weights
+from distmom.reductions.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.state import Key, MeanState, in_key_order
+from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -36,7 +38,8 @@ class LeafwiseMeans:
         self._cutter = LeafCutter()
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
-        self._strange = [False for _ in spec.columns]
+        self._strange = [False for _ in spec.sets]
+        self._units = UnitCounter(spec) if spec.count_units else None
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
@@ -53,39 +56,70 @@ class LeafwiseMeans:
 
     def _take(self, leaf: Rows) -> None:
         self._census.rows(leaf, self._n_groups)
-        leaf, weights = self._census.weighed(leaf, self._path)
+        if self._units is not None:
+            self._units.add(leaf, leaf.codes, self._key, self._n_groups)
+        leaf = self._census.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
-        first, *others = (self._column(leaf, c, weights, place) for c in range(len(self._spec.columns)))
+        first, *others = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
         self._tree.push_leaf(first.stacked(*others))
 
-    def _column(self, leaf: Rows, c: int, weights: Floats | None, place: Place) -> BlockState:
-        """Moments of one column; its values are searched for NaN and infinity only if the sums tell of some.
+    def _set(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
+        """Moments of the columns of a set; values are searched for NaN and infinity if the sums tell of some.
 
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
         searched first, which saves doing it twice.
         """
-        gone = self._census.missing(leaf, c)
-        if not self._strange[c]:
-            mine = LeafRows(leaf.values[c], gone, leaf.codes, self._n_groups, place, weights)
-            blocks = self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
-            if all(map(isfinite, blocks.mean[:, -1].tolist())):
-                self._offer(c, mine)
+        gone = self._census.missing(leaf, number)
+        if not self._strange[number]:
+            mine = self._mine(leaf, number, gone, place)
+            blocks = self._clean(mine)
+            if blocks is not None:
+                self._offer(number, mine)
                 return blocks
-        searched = self._census.strange(leaf, c, gone, self._path)
-        self._strange[c] = searched is not gone
-        mine = LeafRows(leaf.values[c], searched, leaf.codes, self._n_groups, place, weights)
-        self._offer(c, mine)
-        return self._spec.layout.leaf(mine, self._window, compiled=self._spec.compiled)
+        searched = self._census.strange(leaf, number, gone, self._path)
+        self._strange[number] = searched is not gone
+        mine = self._mine(leaf, number, searched, place)
+        self._offer(number, mine)
+        return [self._moments(rows) for rows in mine]
 
-    def _offer(self, c: int, leaf: LeafRows) -> None:
+    def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
+        columns = self._spec.sets[number]
+        rest = [leaf.rest[c] if leaf.rest else NO_REST for c in columns]
+        weights = None
+        if self._spec.weights is not None:
+            weights = Weights(leaf.values[-1], leaf.rest[-1] if leaf.rest else NO_REST)
+        return [
+            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place, weights)
+            for c, more in zip(columns, rest, strict=True)
+        ]
+
+    def _clean(self, columns: list[LeafRows]) -> list[BlockState] | None:
+        """Moments of each, or None as soon as one is not finite."""
+        blocks = []
+        for rows in columns:
+            blocks.append(self._moments(rows))
+            if not all(map(isfinite, blocks[-1].mean[:, -1].tolist())):
+                return None
+        return blocks
+
+    def _moments(self, rows: LeafRows) -> BlockState:
+        blocks = self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled)
+        if rows.weights is not None and isinstance(blocks, Moments):
+            raise NotImplementedError("blocks of this kind have no weights")
+        return blocks
+
+    def _offer(self, number: int, columns: list[LeafRows]) -> None:
         if self._samplers:
-            number = leaf.place.first_row // LEAF_ROWS
-            self._samplers[c].offer(self._key, number, leaf.x, leaf.gone)
+            number_of_leaf = columns[0].place.first_row // LEAF_ROWS
+            for c, rows in zip(self._spec.sets[number], columns, strict=True):
+                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
         if moments is None:
             return None
         samples = tuple(s.result() for s in self._samplers)
-        state = MeanState(tuple(keys), self._census.n_rows, self._census.counts, moments, samples)
+        units = None if self._units is None else self._units.result()
+        census = self._census
+        state = MeanState(tuple(keys), census.n_rows, census.counts, moments, samples, units)
         return in_key_order(state)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, together
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_] | None
@@ -16,7 +15,11 @@ Mask = NDArray[np.bool_] | None
 
 @dataclass(slots=True)
 class Rows:
-    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes."""
+    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
+
+    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
+    that the rows belong to, where such have been asked for.
+    """
 
     first_row: int
     n_rows: int
@@ -24,9 +27,21 @@ class Rows:
     valid: tuple[Mask, ...]
     keep: Mask
     codes: NDArray[np.int64] | None
+    units: NDArray[np.uint64] | None = None
+    rest: tuple[Floats, ...] = ()
+
+    def column(self, c: int) -> Floats:
+        """Values of column c in one array."""
+        return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
+
+    def whole(self) -> Rows:
+        """The same with all values of a column in one array."""
+        if not self.rest:
+            return self
+        return replace(self, values=tuple(map(together, self.values, self.rest)), rest=())
 
     def part(self, start: int, stop: int) -> Rows:
-        """Rows start … stop - 1 of these, as views."""
+        """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)
         return Rows(
             self.first_row + start,
@@ -35,28 +50,26 @@ class Rows:
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
+            None if self.units is None else self.units[cut],
         )
 
 
 def join(pieces: list[Rows]) -> Rows:
-    """Consecutive pieces as one; the piece itself where there is only one, so nothing is copied then."""
-    if len(pieces) == 1:
-        return pieces[0]
-    values = tuple(np.concatenate(arrays) for arrays in zip(*(p.values for p in pieces), strict=True))
-    return replace(_joined(pieces), values=values)
-
-
-def _joined(pieces: list[Rows]) -> Rows:
-    """All of consecutive pieces but their values."""
-    first = pieces[0]
-    codes = None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None])
+    """Consecutive pieces as one; of the values all but the first piece are copied together."""
+    first, *others = pieces
+    if not others:
+        return first
+    values = [p.values for p in others]
+    rest = values[0] if len(values) == 1 else tuple(map(np.concatenate, zip(*values, strict=True)))
     return Rows(
         first.first_row,
-        sum(p.n_rows for p in pieces),
-        (),
-        tuple(_join_masks([p.valid[c] for p in pieces], pieces) for c in range(len(first.valid))),
+        sum([p.n_rows for p in pieces]),
+        first.values,
+        tuple([_join_masks(list(masks), pieces) for masks in zip(*[p.valid for p in pieces], strict=True)]),
         _join_masks([p.keep for p in pieces], pieces),
-        codes,
+        None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None]),
+        None if first.units is None else np.concatenate([p.units for p in pieces if p.units is not None]),
+        rest,
     )
 
 
@@ -69,52 +82,51 @@ def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
 
 
 class LeafCutter:
-    """Cuts the rows of one file into its leaves, whatever batches they come in.
-
-    A leaf is valid until the next one is asked for. One that lies within a batch is a view of it; the pieces
-    of others are copied, as they come, into the same memory again and again: that is faster than to hold the
-    batches and join them, since fresh memory costs more than the copy.
-    """
+    """Cuts the rows of one file into its leaves, whatever batches they come in."""
 
     def __init__(self) -> None:
         self._pieces: list[Rows] = []
         self._held = 0
-        self._buffers: list[Floats] = []
 
-    def add(self, rows: Rows) -> Iterator[Rows]:
-        """Add the next rows of the file; yield the leaves they complete."""
-        if rows.n_rows == LEAF_ROWS and not self._pieces:  # batches of the usual size
-            yield rows
-            return
+    def add(self, rows: Rows) -> list[Rows]:
+        """Add the next rows of the file; the leaves they complete."""
+        leaves: list[Rows] = []
         start = 0
         while start < rows.n_rows:
             stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
-            piece = rows.part(start, stop)
+            piece = rows if stop - start == rows.n_rows else rows.part(start, stop)
+            self._pieces.append(piece)
+            self._held += stop - start
             start = stop
-            if piece.n_rows == LEAF_ROWS:
-                yield piece
-            else:
-                self._hold(piece)
-                if self._held == LEAF_ROWS:
-                    yield from self.flush()
+            if self._held == LEAF_ROWS:
+                leaves += self.flush()
+            elif piece.codes is not None:  # that array is filled anew with the next batch, the others are not
+                self._pieces[-1] = replace(piece, codes=piece.codes.copy())
+        return leaves
 
-    def _hold(self, piece: Rows) -> None:
-        if not self._buffers:
-            self._buffers = [np.empty(LEAF_ROWS) for _ in piece.values]
-        for buffer, values in zip(self._buffers, piece.values, strict=True):
-            buffer[self._held : self._held + piece.n_rows] = values
-        # the array of codes is filled anew with the next batch, the masks are not
-        codes = None if piece.codes is None else piece.codes.copy()
-        self._pieces.append(replace(piece, values=(), codes=codes))
-        self._held += piece.n_rows
-
-    def flush(self) -> Iterator[Rows]:
-        """Yield the last, incomplete leaf of the file, if there is one."""
+    def flush(self) -> list[Rows]:
+        """The last, incomplete leaf of the file, if there is one."""
         if not self._pieces:
-            return
-        leaf = _joined(self._pieces)
+            return []
+        leaf = join(self._pieces)
         self._pieces, self._held = [], 0
-        yield replace(leaf, values=tuple(buffer[: leaf.n_rows] for buffer in self._buffers))
+        return [leaf]
+
+
+def all_of(masks: list[Mask]) -> Mask:
+    """Rows that every mask marks; None marks all."""
+    found: Mask = None
+    last: Mask = None
+    for mask in masks:
+        if mask is not None and mask is not last:  # the places of a list share their mask
+            found = mask if found is None else found & mask
+        last = mask
+    return found
+
+
+def any_of(first: Mask, second: Mask) -> Mask:
+    """Rows that one of two masks marks; None marks none."""
+    return second if first is None else first if second is None else first | second
 
 
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:

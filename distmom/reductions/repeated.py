@@ -38,7 +38,8 @@ class RepeatedBlocks:
         parts = []
         for number, table in enumerate(repeat_tables(self.seed, self.n_fine, self.repeats)):
             key = repeat_key(place.key, self.seed, number)
-            parts.append(leaf_moments(rows.x, rows.gone, place.first_row, key, table, compiled=compiled))
+            first, rest = place.first_row, rows.rest
+            parts.append(leaf_moments(rows.x, rows.gone, first, key, table, rest=rest, compiled=compiled))
         blocks = [part.at(slice(self.n_fine)) for part in parts]
         together = [*blocks, parts[0].at(slice(self.n_fine, None))]
         return Moments(*(np.concatenate(arrays) for arrays in zip(*together, strict=True))).at(None)

@@ -18,6 +18,7 @@ from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import Place
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
+from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -27,7 +28,7 @@ LEAVES_TOGETHER = 8
 
 
 class RowwiseMeans:
-    """The `Accumulator` for grouped rows.
+    """The `Accumulator` for rows of groups or of units.
 
     Running moments do not depend on how rows come in batches, so nothing is buffered; every eight leaves (of
     the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
@@ -45,6 +46,8 @@ class RowwiseMeans:
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         self._number, self._path, self._key = 0, "", np.uint64(0)
+        self._units = UnitCounter(spec) if spec.count_units else None
+        self._zeros = np.zeros(0, np.int64)
         self._filled = False
         self._n_groups = 0
 
@@ -79,20 +82,31 @@ class RowwiseMeans:
             cells.grow(n_groups * self._blocks)
 
     def _take(self, rows: Rows) -> None:
-        spec, codes = self._spec, rows.codes
-        assert codes is not None
-        place = Place(self._key, rows.first_row, self._number)
+        spec = self._spec
+        codes = self._one_group(rows.n_rows) if rows.codes is None else rows.codes
+        place = Place(self._key, rows.first_row, self._number, rows.units)
         cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
-        rows, weights = self._census.weighed(rows, self._path)
-        for c, x in enumerate(rows.values[: len(spec.columns)]):
-            gone = self._census.missing(rows, c)
-            if not all_finite(x, compiled=spec.compiled):
-                gone = self._census.strange(rows, c, gone, self._path)
-            for partition in np.atleast_2d(cells):
-                self._cells[c].add(x, gone, partition, weights)
-            if self._samplers:
-                self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
+        if self._units is not None:
+            self._units.add(rows, codes, self._key, self._n_groups)
+        rows = self._census.weighed(rows, self._path)
+        weights = None if spec.weights is None else rows.values[-1]
+        for number, columns in enumerate(spec.sets):
+            gone = self._census.missing(rows, number)
+            if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
+                gone = self._census.strange(rows, number, gone, self._path)
+            for c in columns:
+                x = rows.values[c]
+                for partition in np.atleast_2d(cells):
+                    self._cells[c].add(x, gone, partition, weights)
+                if self._samplers:
+                    self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
+
+    def _one_group(self, n_rows: int) -> NDArray[np.int64]:
+        """Codes of rows without groups."""
+        if self._zeros.size < n_rows:
+            self._zeros = np.zeros(n_rows, np.int64)
+        return self._zeros[:n_rows]
 
     def _push(self) -> None:
         if not self._filled:
@@ -119,7 +133,8 @@ class RowwiseMeans:
         if moments is None:
             return None
         samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
-        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples)
+        units = None if self._units is None else self._units.result()
+        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples, units)
         return in_key_order(state)
 
     def _n_rows(self, moments: BlockState) -> NDArray[np.int64]:

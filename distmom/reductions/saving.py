@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.distinct import UnitSketch
 from distmom.numerics.moments import Moments
 from distmom.numerics.sample import RowSample
 from distmom.numerics.weighted import WeightedMoments
@@ -22,7 +23,8 @@ from distmom.reductions.state import Key, MeanState
 from distmom.reductions.stream import StreamNode, StreamState
 
 CLASSES: dict[str, type] = {
-    c.__name__: c for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState, WeightedMoments)
+    c.__name__: c
+    for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState, UnitSketch, WeightedMoments)
 }
 """Dataclasses and named tuples that states are made of."""
 
@@ -55,6 +57,9 @@ def to_arrays(state: Any, name: str, arrays: Arrays, key_to_bytes: Callable[[Key
     if isinstance(state, np.ndarray):
         arrays[name] = state
         return "array"
+    if isinstance(state, np.generic):
+        arrays[name] = np.asarray(state)
+        return "scalar"
     kind = type(state).__name__
     if CLASSES.get(kind) is type(state):
         form = {}
@@ -83,10 +88,10 @@ def from_arrays(
     """
     if form is None or isinstance(form, (bool, int)):
         return form
-    if form == "array":
-        if not isinstance(arrays[name], np.ndarray):
-            raise ValueError(f"{name} is no array")
-        return arrays[name]
+    if form in ("array", "scalar"):
+        if not isinstance(arrays[name], np.ndarray) or (form == "scalar" and arrays[name].shape):
+            raise ValueError(f"{name} is no {form}")
+        return arrays[name] if form == "array" else arrays[name][()]
     if form == "keys":
         return tuple(map(key_from_bytes, arrays[name]))
     if isinstance(form, list):

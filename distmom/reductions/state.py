@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
+from distmom.numerics.distinct import UnitSketch
 from distmom.numerics.sample import RowSample
+from distmom.numerics.weighted import WeightedMoments
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""
@@ -29,13 +31,15 @@ class MeanState:
         Ascending and distinct.
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
-    counts : ndarray of int64, shape (C, G, 3)
+    counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) where rows are vectors
         Nulls, NaNs and infinities among them. With weights shape (C + 1, G, 3): those of the rows that have a
         weight, and last the rows that have none, because it is null, NaN or zero.
     moments : Moments or WeightedMoments, of shape (C, G, n_blocks + n_cells)
         First the row blocks, then the cells that hold whole files.
     samples : tuple of RowSample, length C
         Uniform samples of the used rows, shape (G, size); empty where none is wanted.
+    units : UnitSketch, optional
+        Hashes of units that tell how many each group has.
     """
 
     keys: tuple[Key, ...]
@@ -43,15 +47,43 @@ class MeanState:
     counts: NDArray[np.int64]
     moments: BlockState
     samples: tuple[RowSample, ...]
+    units: UnitSketch | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         samples = sum(s.keys.nbytes + s.values.nbytes for s in self.samples)
-        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples
+        units = 0 if self.units is None else self.units.nbytes
+        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples + units
 
 
-def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -> MeanState:
+def sizes_of(state: MeanState) -> tuple[int, ...]:
+    """Numbers of columns, of blocks and cells, of weights and of sampled rows: states with equal ones merge.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit each other, as no reduction leaves them: kernels would read past their ends.
+    """
+    n_groups, shape = len(state.keys), state.moments.count.shape
+    n_columns, n_blocks = (shape[0], shape[2]) if len(shape) == 3 else (0, 0)
+    weighted = isinstance(state.moments, WeightedMoments)
+    lines = (n_columns + 1,) if weighted else (n_columns, 1)  # of a vector there is one
+    sizes = {a.shape[-1] for sample in state.samples for a in sample if a.ndim == 2}
+    good = (
+        state.n_rows.shape == (n_groups,)
+        and state.counts.shape in [(n, n_groups, 3) for n in lines]
+        and all(a.shape == (n_columns, n_groups, n_blocks) for a in state.moments)
+        and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
+    )
+    if not good:
+        raise ValueError("the arrays of a state do not fit each other")
+    return n_columns, n_blocks, int(weighted), len(state.samples), *sizes
+
+
+def merge_states(
+    left: MeanState, right: MeanState, *, compiled: bool = False, sketch_size: int = 0
+) -> MeanState:
     """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
     if left.keys != right.keys:
         keys = tuple(sorted({*left.keys, *right.keys}))
@@ -62,6 +94,7 @@ def merge_states(left: MeanState, right: MeanState, *, compiled: bool = False) -
         left.counts + right.counts,
         left.moments.merge(right.moments, compiled=compiled),
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
+        None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
     )
 
 
@@ -84,6 +117,7 @@ def _aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         spread(state.counts, 1),
         state.moments.each(lambda a: spread(a, 1)),
         tuple(s.each(lambda a, none: spread(a, 0, none)) for s in state.samples),
+        None if state.units is None else state.units.renumbered(where),
     )
 
 
@@ -92,10 +126,13 @@ def in_key_order(state: MeanState) -> MeanState:
     if len(state.keys) < 2:
         return state
     order = np.array(sorted(range(len(state.keys)), key=state.keys.__getitem__), np.int64)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
     return MeanState(
         tuple(state.keys[i] for i in order),
         state.n_rows[order],
         state.counts[:, order],
         state.moments.each(lambda a: a[:, order]),
         tuple(s.each(lambda a, _: a[order]) for s in state.samples),
+        None if state.units is None else state.units.renumbered(place),
     )

@@ -87,14 +87,14 @@ class LeafStream:
             self._tree.push(0, self.n_rows // self._leaf_rows - 1, self._begun(keys))
             self._pieces = []
         while len(self._pieces) > 1 and self._pieces[-2].n_rows <= BOTH_SMALL * self._pieces[-1].n_rows:
-            self._pieces[-2:] = [join(self._pieces[-2:])]
+            self._pieces[-2:] = [join(self._pieces[-2:]).whole()]
         return whole
 
     def _begun(self, keys: Sequence[Key]) -> MeanState | None:
         """The state of the leaf that has begun."""
         accumulator = self.reduction.begin(1)
         accumulator.start_file(0, self._name)
-        accumulator.add(join(self._pieces), len(keys))
+        accumulator.add(join(self._pieces).whole(), len(keys))
         accumulator.end_file()
         state: MeanState | None = accumulator.result(list(keys))
         return state
@@ -108,7 +108,7 @@ class LeafStream:
 
     def saved(self, keys: Sequence[Key]) -> StreamState:
         """All that is needed to go on."""
-        pending = join(self._pieces) if self._pieces else None
+        pending = join(self._pieces).whole() if self._pieces else None
         return StreamState(
             self.n_rows,
             tuple(StreamNode(*node, self._tree.waiting[node]) for node in sorted(self._tree.waiting)),

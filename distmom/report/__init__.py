@@ -2,7 +2,18 @@
 
 from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
+from distmom.report.result import Result
 from distmom.report.results import Results
+from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
-__all__ = ["MeanResult", "PlanResult", "PlannedWay", "Results", "check_output", "write_results"]
+__all__ = [
+    "MeanResult",
+    "PlanResult",
+    "PlannedWay",
+    "Result",
+    "Results",
+    "VectorResult",
+    "check_output",
+    "write_results",
+]

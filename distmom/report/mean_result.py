@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from distmom.report.result import Result
+from distmom.report.words import TWO_STORIES, accused, number, span
 
+if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
 
 Value = Any
@@ -39,11 +37,25 @@ _SHOWN = (
     "n_ruined_blocks",
     "plain_estimate",
     "scheme",
+    "interval_reason",
+    "achieved_level",
+    "repeats",
+    "n_set_aside",
+    "n_units",
+    "n_units_exact",
+    "weights",
+    "n_unweighted",
+    "n_zero_weight",
+    "n_effective",
+    "other_estimate",
+    "accused_files",
+    "notes",
+    "type",
 )
 
 
 @dataclass(frozen=True, eq=False)
-class MeanResult:
+class MeanResult(Result):
     """A robust mean, its interval, and what it was computed from.
 
     Attributes
@@ -76,6 +88,11 @@ class MeanResult:
         Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
+    n_units : int or None
+        With `block_by`, the units (or files) that have rows which passed the filter; else None.
+    n_units_exact : bool or None
+        Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
+        Above, it is an estimate from hashes: within 2 % or so, with groups rougher.
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
@@ -90,8 +107,9 @@ class MeanResult:
         The answer not shown first, where blocks of rows and blocks of files disagree.
     weights : str or None
         Column of the weights.
-    n_unweighted, n_zero_weight : int
-        Rows that do not count because their weight is null or NaN, or because it is zero.
+    n_unweighted, n_zero_weight : int or None
+        Rows that do not count because their weight is null or NaN, or because it is zero; None without
+        weights.
     n_effective : float or None
         Effective rows, (sum w)^2 / sum w^2 over the used rows; None without weights.
     notes : tuple of str
@@ -130,14 +148,16 @@ class MeanResult:
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
+    n_units: int | None = None
+    n_units_exact: bool | None = None
     block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, Value, Value], ...] = field(default=(), repr=False)
     accused_files: tuple[str, ...] = ()
     repeats: int = 1
     other_estimate: Value = None
     weights: str | None = None
-    n_unweighted: int = 0
-    n_zero_weight: int = 0
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
     n_effective: float | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -159,41 +179,93 @@ class MeanResult:
 
         return str(arrow_type(self.scale))
 
-    def __str__(self) -> str:
-        from distmom.report.results import Results
+    shown: ClassVar[tuple[str, ...]] = _SHOWN
 
-        return str(Results.of(self))
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.column
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, as in the JSON output: numbers that are not finite become None.
 
         Times are ISO 8601 texts, durations seconds such as ``PT3723.5S``.
         """
-        shown: dict[str, Any] = {name: getattr(self, name) for name in _SHOWN}
-        shown["status"] = list(self.status)
-        for name in ("interval_reason", "achieved_level", "repeats", "n_set_aside", "other_estimate"):
-            shown[name] = getattr(self, name)
-        if self.weights is not None:
-            for name in ("weights", "n_unweighted", "n_zero_weight", "n_effective"):
-                shown[name] = getattr(self, name)
+        told = super().to_dict()
         if self.scale is not None:
             from distmom.report.times import text
 
             numbers = self.numbers
             for name in ("estimate", "plain_estimate", "other_estimate"):
-                shown[name] = text(self.scale, getattr(numbers, name))
+                told[name] = text(self.scale, getattr(numbers, name))
             if self.interval is not None:
-                shown["interval"] = [text(self.scale, end) for end in numbers.interval or ()]
-        shown["accused_files"] = list(self.accused_files)
-        shown["notes"] = list(self.notes)
-        shown["type"] = self.type
-        return {name: plain(value) for name, value in shown.items()}
+                told["interval"] = [text(self.scale, end) for end in numbers.interval or ()]
+        return told
 
-    def to_arrow(self) -> pa.Table:
-        """A table of one row; see `Results.to_arrow`."""
-        from distmom.report.results import Results
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        numbers = self.numbers
+        low, high = (None, None) if self.interval is None else numbers.interval or (None, None)
+        return [
+            {
+                "column": self.column,
+                "estimate": numbers.estimate,
+                "interval_low": low,
+                "interval_high": high,
+                "interval_kind": self.interval_kind,
+                "interval_reason": self.interval_reason,
+                "confidence_level": self.confidence_level,
+                "achieved_level": self.achieved_level,
+                "status": "; ".join(self.status),
+                "n_rows": self.n_rows,
+                "n_used": self.n_used,
+                "n_null": self.n_null,
+                "n_nan": self.n_nan,
+                "n_inf": self.n_inf,
+                "n_blocks": self.n_blocks,
+                "repeats": self.repeats,
+                "block_size_min": self.block_size[0],
+                "block_size_max": self.block_size[1],
+                "n_ruined_blocks": self.n_ruined_blocks,
+                "n_set_aside": self.n_set_aside,
+                "n_units": self.n_units,
+                "n_units_exact": self.n_units_exact,
+                "weights": self.weights,
+                "n_unweighted": self.n_unweighted,
+                "n_zero_weight": self.n_zero_weight,
+                "n_effective": self.n_effective,
+                "plain_estimate": numbers.plain_estimate,
+                "scheme": self.scheme,
+            }
+        ]
 
-        return Results.of(self).to_arrow()
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        units = () if self.n_units is None else ("units",)
+        level = f"{self.confidence_level:.6g} interval"
+        return ("estimate", level, "plain mean", "rows used", *units, "blocks")
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        if self.scale is None:
+            shown = (number(self.estimate), span(self.interval), number(self.plain_estimate))
+        else:
+            from distmom.report.times import shown as shown_times
+
+            shown = shown_times(self.numbers, self.scale)
+        units = () if self.n_units is None else (f"{self.n_units:,}",)
+        if units and not self.n_units_exact:
+            units = (f"about {units[0]}",)
+        return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        weightless = {"without a weight": self.n_unweighted or 0, "of weight zero": self.n_zero_weight or 0}
+        return {**super().left_out(), **weightless}
+
+    def remarks(self) -> list[str]:  # noqa: D102
+        found = []
+        if self.interval is None and self.interval_reason and self.interval_kind != "none":
+            found.append(f"no interval: {self.interval_reason}")
+        found += self.notes
+        if self.other_estimate is not None:
+            found.append(TWO_STORIES)
+        return found + accused(self.accused_files)
 
     def plot(self, ax: Any = None) -> Any:
         """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.
@@ -216,46 +288,3 @@ class MeanResult:
         from distmom.report.plot import plot_mean
 
         return plot_mean(self, ax)
-
-    def same_bits(self, other: MeanResult) -> bool:
-        """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
-        names = (f.name for f in fields(self) if f.name not in ("data", "run"))
-        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        # the sign of a NaN depends on how it arose, and means nothing
-        if a.dtype.kind == b.dtype.kind == "f":
-            a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
-        return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
-    if isinstance(a, MeanResult):
-        return isinstance(b, MeanResult) and a.same_bits(b)
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, Mapping):
-        return isinstance(b, Mapping) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, float) and isinstance(b, float):
-        return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
-    return bool(type(a) is type(b) and a == b)
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON can carry it: no NaN or infinity, dates as ISO text, tuples as lists."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, timedelta):
-        from distmom.lake.times import duration_text
-
-        return duration_text(value // timedelta(microseconds=1), 10**6)
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from distmom.report.mean_result import plain
+from distmom.report.result import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa

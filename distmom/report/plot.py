@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
-from distmom.report.text import number
+from distmom.report.words import number
 
 if TYPE_CHECKING:
     from distmom.report.mean_result import MeanResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from distmom.report.mean_result import MeanResult, plain
+from distmom.report.result import Result, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,27 +17,29 @@ NO_ANSWER_STATUSES = ("no rows", "no finite answer", "beyond capacity")
 """First words of a status with which a result is not to be relied upon."""
 
 
-class Results(Sequence[MeanResult]):
+class Results(Sequence[Result]):
     """Results of one run, in order of column and group.
 
     Parameters
     ----------
-    results : sequence of MeanResult
+    results : sequence of MeanResult or VectorResult
     data : dict
-        What was read: ``n_files``, ``n_bytes``, ``skipped`` (files left out, each with its reason).
+        What was read: ``n_files``, ``n_bytes``, ``skipped`` (files left out, each with its reason); with a
+        saved state also ``state``: its ``file``, ``n_files_before``, ``n_files_read``, and ``restarted`` (why
+        everything was read again, or None).
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``.
     """
 
-    def __init__(self, results: Sequence[MeanResult], data: dict[str, Any], run: dict[str, Any]) -> None:
+    def __init__(self, results: Sequence[Result], data: dict[str, Any], run: dict[str, Any]) -> None:
         self._results = tuple(results)
         self.data = data
         self.run = run
 
     @staticmethod
-    def of(found: MeanResult | Results) -> Results:
+    def of(found: Result | Results) -> Results:
         """The results themselves, or a sequence of the single result."""
-        return Results([found], found.data, found.run) if isinstance(found, MeanResult) else found
+        return found if isinstance(found, Results) else Results([found], found.data, found.run)
 
     @property
     def exit_code(self) -> int:
@@ -55,17 +57,17 @@ class Results(Sequence[MeanResult]):
         return len(self._results)
 
     @overload
-    def __getitem__(self, index: int) -> MeanResult: ...
+    def __getitem__(self, index: int) -> Result: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[MeanResult, ...]: ...
-    def __getitem__(self, index: int | slice) -> MeanResult | tuple[MeanResult, ...]:
+    def __getitem__(self, index: slice) -> tuple[Result, ...]: ...
+    def __getitem__(self, index: int | slice) -> Result | tuple[Result, ...]:
         return self._results[index]
 
-    def __iter__(self) -> Iterator[MeanResult]:
+    def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} of {len({r.column for r in self})} column(s)>"
+        return f"<Results: {len(self)} of {len({r.name for r in self})} column(s)>"
 
     def __str__(self) -> str:
         from distmom.report.text import as_text

@@ -1,4 +1,4 @@
-"""Results as an Arrow table: one flat row each."""
+"""Results as an Arrow table: one flat row each, of a vector one for each coordinate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from distmom.report.results import Results
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate")
-_FLOATS = ("confidence_level", "achieved_level", "n_effective")
+_FLOATS = ("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap")
 _WHOLE = (
     "n_rows",
     "n_used",
@@ -25,6 +25,7 @@ _WHOLE = (
     "block_size_max",
     "n_ruined_blocks",
     "n_set_aside",
+    "n_units",
     "n_unweighted",
     "n_zero_weight",
 )
@@ -36,37 +37,45 @@ def as_arrow(results: Results) -> pa.Table:
     """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
     import pyarrow as pa
 
-    rows = [_flat(r) for r in results]
+    rows = [record for r in results for record in r.records()]
+    scales = [getattr(r, "scale", None) for r in results for _ in r.records()]
     names = list(results[0].group) if len(results) and results[0].group else []
     columns: dict[str, pa.Array] = {}
     for name in names:
-        columns[name] = _keys([(r.group or {}).get(name) for r in results])
+        columns[name] = _keys([(r.group or {}).get(name) for r in results for _ in r.records()])
     for name in rows[0] if rows else ():
         if name in _VALUES:
-            found = _values(name, results, [row[name] for row in rows])
+            found = _values(name, scales, [row[name] for row in rows])
         else:
-            kind = pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
-            found = {name: pa.array([row[name] for row in rows], kind)}
+            found = {name: pa.array([row[name] for row in rows], _kind(name))}
         for key, array in found.items():
             columns[key if key not in columns else f"{key}_"] = array
     return pa.table(columns)
 
 
-def _values(name: str, results: Results, numbers: list[float | None]) -> dict[str, pa.Array]:
+def _kind(name: str) -> pa.DataType:
+    import pyarrow as pa
+
+    if name == "n_units_exact":
+        return pa.bool_()
+    return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
+
+
+def _values(name: str, scales: list[TimeScale | None], numbers: list[float | None]) -> dict[str, pa.Array]:
     """The columns of one kind of value: one for each kind of result."""
     import pyarrow as pa
 
-    kinds = ["number" if r.scale is None else r.scale.kind for r in results]
+    kinds = ["number" if scale is None else scale.kind for scale in scales]
     present = [kind for kind in _SUFFIXES if kind in kinds]
     out: dict[str, pa.Array] = {}
     for kind in present:
         key = name if len(present) == 1 else name + _SUFFIXES[kind]
-        scales = [r.scale if k == kind else None for r, k in zip(results, kinds, strict=True)]
+        same = [scale if k == kind else None for scale, k in zip(scales, kinds, strict=True)]
         if kind == "number":
             mine = [n if k == kind else None for n, k in zip(numbers, kinds, strict=True)]
             out[key] = pa.array(mine, pa.float64())
         else:
-            out[key] = _times(scales, numbers)
+            out[key] = _times(same, numbers)
     return out
 
 
@@ -111,41 +120,3 @@ def _keys(values: list[Any]) -> pa.Array:
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             continue
     return pa.array([None if v is None else str(v) for v in values], pa.string())
-
-
-def _flat(r: Any) -> dict[str, Any]:
-    numbers = r.numbers
-    low, high = (None, None) if r.interval is None else numbers.interval
-    return {
-        "column": r.column,
-        "estimate": numbers.estimate,
-        "interval_low": low,
-        "interval_high": high,
-        "interval_kind": r.interval_kind,
-        "interval_reason": r.interval_reason,
-        "confidence_level": r.confidence_level,
-        "achieved_level": r.achieved_level,
-        "status": "; ".join(r.status),
-        "n_rows": r.n_rows,
-        "n_used": r.n_used,
-        "n_null": r.n_null,
-        "n_nan": r.n_nan,
-        "n_inf": r.n_inf,
-        "n_blocks": r.n_blocks,
-        "repeats": r.repeats,
-        "block_size_min": r.block_size[0],
-        "block_size_max": r.block_size[1],
-        "n_ruined_blocks": r.n_ruined_blocks,
-        "n_set_aside": r.n_set_aside,
-        "plain_estimate": numbers.plain_estimate,
-        "scheme": r.scheme,
-        **_weights(r),
-    }
-
-
-def _weights(r: Any) -> dict[str, Any]:
-    """Columns that only weighted results have."""
-    if r.weights is None:
-        return {}
-    names = ("weights", "n_unweighted", "n_zero_weight", "n_effective")
-    return {name: getattr(r, name) for name in names}

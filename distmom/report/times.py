@@ -20,6 +20,9 @@ from distmom.report.mean_result import MeanResult
 if TYPE_CHECKING:
     import pyarrow as pa
 
+DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
+"""Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""
+
 BEYOND = "a value lies beyond the years 1 to 9999 and is not shown"
 NAT = -(2**63)
 """What NumPy stores for no time."""
@@ -101,6 +104,18 @@ def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
     days, seconds = divmod(seconds, 86_400)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction(rest, 10**digits)}"
     return f"{'-' if count < 0 else ''}{f'{days:,} d ' if days else ''}{clock}"
+
+
+def shown(numbers: MeanResult, scale: TimeScale) -> tuple[str, str, str]:
+    """Estimate, interval and plain mean of a result in nanoseconds, with digits to fit the interval."""
+    low, high = numbers.interval or (None, None)
+    digits = 3 if low is None else next((n for n, least in DIGITS.items() if high - low >= least), 9)
+    estimate, begin, end, plain = (
+        readable(scale, offset, digits) for offset in (numbers.estimate, low, high, numbers.plain_estimate)
+    )
+    if scale.kind != "duration" and begin[:11] == end[:11]:  # of one day
+        begin, end = begin.removesuffix(end[19:].lstrip(".0123456789")), end[11:]
+    return estimate, "-" if low is None else f"{begin} … {end}", plain
 
 
 def _count(scale: TimeScale, offset: float | None, nanoseconds: int) -> int | None:

@@ -13,7 +13,7 @@ from distmom.errors import ConfigError, ResourceError
 from distmom.report.results import Results
 
 if TYPE_CHECKING:
-    from distmom.report.mean_result import MeanResult
+    from distmom.report.result import Result
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
 
@@ -36,7 +36,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def write_results(results: Results | MeanResult, path: str | os.PathLike[str]) -> None:
+def write_results(results: Results | Result, path: str | os.PathLike[str]) -> None:
     """Write results in the format that the ending of the path names; the file appears complete or not at all.
 
     Raises
@@ -117,7 +117,8 @@ def _write_html(results: Results, path: Path) -> None:
     )
     cells = zip(*(list(column.cells) for column in table.columns), strict=True)
     rows = []
-    for result, row in zip(results, cells, strict=True):
+    of_lines = [result for result in results for _ in result.lines()]
+    for result, row in zip(of_lines, cells, strict=True):
         mark = "" if result.status == ("ok",) else ' class="warn"'
         data = "".join(f"<td{k}>{html.escape(str(c))}</td>" for k, c in zip(kinds, row, strict=True))
         rows.append(f"<tr{mark}>{data}</tr>")

@@ -25,7 +25,6 @@ from distmom.theory.bounds import (
     width_factor,
     width_factors,
 )
-from distmom.theory.extensions import vector_factor
 from distmom.theory.inclusion import pair_inverse_inclusion, row_inverse_inclusion
 from distmom.theory.intervals import least_order_blocks, order_level, order_rank
 from distmom.theory.ladder import fine_blocks, ladder_levels
@@ -48,6 +47,7 @@ from distmom.theory.variances import (
     two_sample_variance,
     ustatistic_variance,
 )
+from distmom.theory.vectors import resampled_vector_factor, vector_factor
 from distmom.theory.ways import (
     Way,
     automatic_way,
@@ -104,6 +104,7 @@ __all__ = [
     "resampled_failure",
     "resampled_halfwidth",
     "resampled_p",
+    "resampled_vector_factor",
     "row_inverse_inclusion",
     "rows_for_halfwidth",
     "rows_for_way",

@@ -10,8 +10,6 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from distmom.theory.bounds import median_rank
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,13 +18,12 @@ NODES = 64
 DROP = 36.0
 
 
-def log_integral(n_blocks: int, a: float, p: float) -> float:
-    """Logarithm of E exp(-a kl+(T | p)), T ~ Beta(m, c) with c = K - m + 1, for 0 < p < 1."""
+def log_integral(n_blocks: int, a: float, p: float, rank: int) -> float:
+    """Logarithm of E exp(-a kl+(T | p)), T ~ Beta(m, c) with c = K - m + 1 for rank m, for 0 < p < 1."""
     import numpy as np
     from scipy.special import betainc, betaln
 
-    m = median_rank(n_blocks)
-    c = n_blocks - m + 1
+    m, c = rank, n_blocks - rank + 1
     start = math.log(p) - math.log1p(-p)
     mode = _mode(m, c, a, start)
     peak = float(_log_integrand(np.float64(mode), m, c, a, p))

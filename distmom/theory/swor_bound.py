@@ -19,7 +19,7 @@ from functools import lru_cache
 from distmom.theory._beta_integral import log_integral
 from distmom.theory._checks import check_count, check_delta, check_variance
 from distmom.theory._roots import last_nonpositive
-from distmom.theory.bounds import binomial_p, median_rank
+from distmom.theory.bounds import median_rank
 from distmom.theory.inclusion import row_inverse_inclusion
 from distmom.theory.variances import mean_variance
 
@@ -103,26 +103,29 @@ def resampled_halfwidth(variance: float, n_blocks: int, inverse_inclusion: float
 
 
 @lru_cache(maxsize=4096)
-def resampled_p(n_blocks: int, inverse_inclusion: float, delta: float) -> float:
+def resampled_p(n_blocks: int, inverse_inclusion: float, delta: float, rank: int | None = None) -> float:
     """Largest probability of a bad block for which `resampled_failure` stays within ``delta``.
 
-    Always at least delta m/K (Markov), at most `binomial_p` (which it reaches as a grows).
+    Always at least delta m/K (Markov), at most `binomial_p` (which it reaches as a grows). With another
+    ``rank`` j in place of m = ceil(K/2): the probability of at least j bad blocks stays within ``delta``.
 
     Examples
     --------
     >>> round((42.219 / resampled_p(1521, 42.219, 0.001)) ** 0.5, 1)
     13.5
     """
+    from scipy.special import betaincinv
+
     _check(n_blocks, inverse_inclusion)
     check_delta(delta)
-    rank = median_rank(n_blocks)
+    rank = median_rank(n_blocks) if rank is None else rank
     markov = delta * rank / n_blocks
     log_delta = math.log(delta)
 
     def excess(log_p: float) -> float:
-        return log_integral(n_blocks, inverse_inclusion, math.exp(log_p)) - log_delta
+        return log_integral(n_blocks, inverse_inclusion, math.exp(log_p), rank) - log_delta
 
-    low, high = math.log(markov), math.log(binomial_p(n_blocks, delta))
+    low, high = math.log(markov), math.log(betaincinv(rank, n_blocks - rank + 1, delta))
     if low >= high or excess(low) > 0.0:
         return markov
     return math.exp(last_nonpositive(excess, low, high))
@@ -159,8 +162,9 @@ def resampled_failure(n_blocks: int, inverse_inclusion: float, p: float) -> floa
         raise ValueError(f"p must be a probability, got {p!r}")
     if p in (0.0, 1.0):
         return p
-    markov = n_blocks / median_rank(n_blocks) * p
-    return min(1.0, markov, math.exp(log_integral(n_blocks, inverse_inclusion, p)))
+    rank = median_rank(n_blocks)
+    markov = n_blocks / rank * p
+    return min(1.0, markov, math.exp(log_integral(n_blocks, inverse_inclusion, p, rank)))
 
 
 def _check(n_blocks: int, inverse_inclusion: float) -> None:

@@ -46,7 +46,8 @@ USAGE = {
     "twice": (("-c", "x"), "twice"),
     "memory": (("--memory-limit", "lots"), "memory_limit"),
     "batch": (("--batch-rows", "0"), "batch_rows"),
-    "block_by": (("--block-by", "day"), "block_by"),
+    "block_by": (("--block-by", "kins"), "did you mean 'kind'"),
+    "block_by itself": (("--block-by", "x"), "also a column to average"),
 }
 
 

@@ -45,6 +45,8 @@ MORE_KEYS = [
     "achieved_level",
     "repeats",
     "n_set_aside",
+    "n_units",
+    "n_units_exact",
     "other_estimate",
     "accused_files",
     "notes",
@@ -105,6 +107,26 @@ def test_json_has_no_nan_where_a_group_has_no_answer(distmom: Run, tmp_path: Pat
     assert ended.code == 5
 
 
+def test_joint_vectors(distmom: Run, lake: Path, tmp_path: Path) -> None:
+    expected = dm.mean(lake, ["x", "y"], joint=True, rng=0)
+    assert isinstance(expected, dm.VectorResult)
+    words = ("mean", lake, "-c", "x", "-c", "y", "--joint", "geometric")
+    ended = distmom(*words, "--output", tmp_path / "v.csv")
+    head, _, first, second = ended.out.splitlines()
+    assert "0.99 radius" in head and (first.split()[0], second.split()[0]) == ("x", "y")
+    assert ended.err == "x, y: 40 null of 2,000 rows\n" and ended.code == 0
+    assert len((tmp_path / "v.csv").read_text().splitlines()) == 3
+    [found] = strict_json(distmom(*words, "--json").out)["results"]
+    assert found == expected.to_dict() and len(found["estimate"]) == 2
+    by_columns = strict_json(distmom(*words[:-1], "coordinatewise", "--json").out)["results"][0]
+    assert by_columns["radius"] is None and len(by_columns["intervals"]) == 2
+    refused = distmom(*words, "--interval", "order")
+    assert refused.code == 2 and "joint='geometric' does not go with interval='order'" in refused.err
+    assert distmom(*words[:-1], "geometrical").code == 2
+    plan = strict_json(distmom(*words, "--dry-run", "--json").out)["plan"]
+    assert plan["n_files"] == 4
+
+
 def test_several_data_arguments_are_a_list(distmom: Run, lake: Path, tmp_path: Path) -> None:
     files = sorted(lake.glob("*/*.parquet"))
     whole = strict_json(distmom("mean", lake, "-c", "x", "--json").out)["results"]
@@ -151,7 +173,9 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "paper": (("--blocks", "paper", "--interval", "paper"), {"n_blocks": "paper", "interval": "paper"}),
     "block_size": (("--block-size", "40"), {"block_size": 40}),
     "stored": (("--order", "stored"), {"order": "stored"}),
-    "block_by": (("--block-by", "file"), {"block_by": "file"}),
+    "block_by file": (("--block-by", "file"), {"block_by": "file"}),
+    "block_by columns": (("--block-by", "day", "--block-by", "kind"), {"block_by": ["day", "kind"]}),
+    "chunk_rows": (("--chunk-rows", "3"), {"chunk_rows": 3}),
     "fine": (("--fine", "many"), {"fine": "many"}),
     "nan": (("--nan", "keep"), {"nan": "keep"}),
     "place": (

@@ -37,6 +37,13 @@ def test_groups_filters_and_row_counts(frame: Any) -> None:
         assert np.isfinite(dm.mean(frame, "x", rng=0, **options).estimate)
 
 
+def test_units_may_lie_in_several_partitions(frame: Any) -> None:
+    whole = dm.mean(FRAME, "x", block_by=["k", "name"], where="x > 0", rng=0)
+    found = dm.mean(frame, "x", block_by=["k", "name"], where="x > 0", rng=0)
+    assert (found.n_units, found.n_blocks) == (whole.n_units, whole.n_blocks) == (3, whole.n_blocks)
+    assert found.estimate == pytest.approx(whole.estimate, rel=1e-12)
+
+
 def test_expressions_are_computed_lazily(frame: Any) -> None:
     found = dm.mean(frame.assign(y=frame.x * 2 + 1)[frame.k == 1], "y", rng=0)
     assert found.plain_estimate == pytest.approx(2 * X[FRAME.k == 1].mean() + 1, rel=1e-12)

@@ -58,6 +58,11 @@ def efficiency(blocks):
     return lower_median(effective(b) / b[0] for b in blocks if b[0])
 
 
+def average_efficiency(blocks):
+    """Effective rows of all blocks, as a share of their rows."""
+    return sum(map(effective, blocks)) / sum(b[0] for b in blocks)
+
+
 def sizes(blocks):
     """What is balanced when blocks are merged: rows, or sixteenths of effective ones if these are few."""
     if 2 * math.floor(sum(map(effective, blocks))) < sum(b[0] for b in blocks):
@@ -151,7 +156,9 @@ def rows_at(blocks, k):
     return math.floor(sum(b[0] for b in blocks) * efficiency(merge(blocks, k)))
 
 
-def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None):
+def run_set(
+    merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None, columns=1
+):
     """Steps 2 to 5 on one set: returns a dict. `typical` is the efficiency of the finest blocks."""
     out = {"levels": levels, "medians": [], "h": [], "counts": [], "se": se, "efficiency": typical}
     out["inflation"] = []
@@ -160,7 +167,7 @@ def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, typi
         out["medians"].append(lower_median(b[1] for b in blocks))
         out["counts"].append(len(blocks))
         out["inflation"].append(math.sqrt(typical / efficiency(blocks)))
-        h = se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels))
+        h = se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels) / columns)
         out["h"].append(h * out["inflation"][-1])
     f_count = len(finest)
     centre = lower_median(b[1] for b in finest)
@@ -208,15 +215,15 @@ def row_scale(finest):
     return max(s, mad([b[1] for b in finest]))
 
 
-def row_set(fine, levels, whole_ladder, n, f, k_answer=None):
+def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1):
     finest = merge(fine, f)
     s = row_scale(finest)
     count = len(finest)
     se = s * math.sqrt(1.0 / count)
     typical = efficiency(finest)
-    spread, share = [s] * count, [1 / count] * count
     n = math.floor(typical * n)
-    return run_set(fine, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer)
+    scale = (se, [s] * count, [1 / count] * count, typical)
+    return run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns)
 
 
 def file_cells(cells, n, sample):
@@ -239,7 +246,7 @@ def file_cells(cells, n, sample):
     return [join(bags[number]) for number in sorted(bags)], {i: order[place[i]] for i in filled}
 
 
-def file_set(cells, n, sample, n_cells):
+def file_set(cells, n, sample, n_cells, columns=1):
     merged, place = file_cells(cells, n, sample)
     count = len(merged)
     if count < 10:
@@ -255,8 +262,9 @@ def file_set(cells, n, sample, n_cells):
         return None
     whole = sum(rows)
     se = deviation / math.sqrt(whole)
-    spread, share = [deviation / math.sqrt(r) for r in rows], [r / whole for r in rows]
-    out = run_set(merged, merged, levels, ladder, math.floor(whole), se, spread, share, whole / n)
+    scale = (se, [deviation / math.sqrt(r) for r in rows], [r / whole for r in rows], whole / n)
+    out = run_set(merged, merged, levels, ladder, math.floor(whole), *scale, columns=columns)
+    out["ladder"], out["merged"] = ladder, merged
     out["place"], out["count"] = place, count
     out["active"] = out["testable"] and out["finite"]
     return out
@@ -286,31 +294,37 @@ def exact_auto(found, delta, between):
     blocks = merge(found["source"], min(scores)[1])
     k = len(blocks)
     sd = found["se"] / math.sqrt(found["kept_share"]) * math.sqrt(k)
-    sd *= math.sqrt(found["efficiency"] / efficiency(blocks))
-    if between:
-        sd = max(sd, mad([b[1] for b in blocks]))
-    half = sd * factor(k, delta)
     centre = lower_median(b[1] for b in blocks)
-    return (centre - half, centre + half, centre, k), ""
+    if not between:
+        half = sd * math.sqrt(found["efficiency"] / efficiency(blocks)) * factor(k, delta)
+        return (centre - half, centre + half, centre, k), ""
+    sd *= math.sqrt(found["efficiency"] / average_efficiency(blocks))
+    sd = max(sd, mad([b[1] for b in blocks]))
+    return sized(found, blocks, sd, centre, delta, 0), ""
 
 
 def exact_given(found, delta, between):
     blocks = found["blocks"]
     k, o = len(blocks), ruined(blocks)
     m = math.ceil(k / 2)
-    rows = sorted(map(effective, blocks))
-    sd = found["se"] * math.sqrt(k)
-    sd *= math.sqrt(found["efficiency"] / (sum(rows) / sum(b[0] for b in blocks)))
+    sd = found["se"] * math.sqrt(k) * math.sqrt(found["efficiency"] / average_efficiency(blocks))
     if between:
         sd = max(sd, mad([b[1] for b in blocks if math.isfinite(b[1])]))
     if m - o < 1:
         return None, "vacuous"
+    return sized(found, blocks, sd, found["estimate"], delta, o), ""
+
+
+def sized(found, blocks, sd, centre, delta, o):
+    """The interval for blocks of these sizes."""
+    k = len(blocks)
+    rows = sorted(map(effective, blocks))
     average = sum(rows) / k
-    centre = found["estimate"]
     if rows[-1] > 1.1 * rows[0]:  # checked against the package's scalar bound instead
-        return ("unequal", sd, centre, k), ""
+        found["unequal"] = (rows, o)
+        return ("unequal", sd, centre, k)
     half = sd * math.sqrt(average / rows[0]) * factor(k, delta, o)
-    return (centre - half, centre + half, centre, k), ""
+    return (centre - half, centre + half, centre, k)
 
 
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
@@ -331,7 +345,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     if k_given is None:
         ladder = divisors(len(rows), 5)
         levels = [k for k in ladder if enough_rows(rows_at(rows, k), k, sample)]
-        levels = [k for k in levels if source != "units" or k <= filled]
+        levels = [k for k in levels if not between or k <= filled]
         if not levels:
             out["status"].add("plain mean, no guarantee")
             out["estimate"] = out["plain"] if math.isfinite(out["plain"]) else NAN
@@ -348,6 +362,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
         ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
         k_now = min(k_given, n)
         good = [k for k in ladder if k >= 5 and enough_rows(rows_at(rows, k), k, sample)]
+        good = [k for k in good if not between or k <= filled]
         levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
         f = max([*levels, k_now])
         found = given_set(rows, levels, ladder, n, f, k_now, bool(good))
@@ -387,9 +402,9 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     return out
 
 
-def given_set(rows, levels, ladder, n, f, k_now, some_good):
+def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
     """A given K: step 3's rule for a fixed K, nothing set aside."""
-    found = row_set(rows, levels, ladder, n, f, k_now)
+    found = row_set(rows, levels, ladder, n, f, k_now, columns)
     wrong = False
     if found["testable"] and some_good and levels and levels[0] <= n:
         theta, h = found["medians"], found["h"]

@@ -28,6 +28,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "seven blocks": {"n_blocks": 7},
     "paper": {"n_blocks": "paper", "interval": "paper"},
     "many fine blocks": {"fine": "many"},
+    "repeated": {"repeats": 3},
+    "repeated, grouped": {"repeats": 2, "by": "key"},
+    "contamination": {"contamination": 2, "n_blocks": 45},
+    "chunks": {"chunk_rows": 7},
+    "units": {"block_by": "u"},
+    "units of two columns, groups": {"block_by": ["name", "u"], "by": "key", "where": "u > 0.1"},
+    "contaminated units": {"block_by": "u", "contamination": 2},
 }
 EACH = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
@@ -265,12 +272,17 @@ def test_what_does_not_merge() -> None:
         ({"columns": 3}, ["columns", "3"]),
         ({"columns": ["x", "x"]}, ["columns", "twice"]),
         ({"by": "x"}, ["by", "'x'"]),
+        ({"block_by": ["u", "x"]}, ["block_by", "'x'", "also a column"]),
+        ({"block_by": "u", "contamination": 0.1}, ["block_by columns", "a share as contamination", "number"]),
         ({"n_blocks": 0}, ["n_blocks", "at least 1"]),
         ({"confidence_level": 2}, ["confidence_level"]),
         ({"where": "x >"}, ["where"]),
         ({"where": 3}, ["where", "int"]),
         ({"rng": -1}, ["rng"]),
         ({"name": None}, ["name"]),
+        ({"contamination": 0.1}, ["contamination=0.1, a share, depends on the number of rows"]),
+        ({"contamination": 2}, ["contamination=2 without n_blocks depends"]),
+        ({"block_by": ["x"]}, ["block_by"]),
     ],
     ids=str,
 )

@@ -28,6 +28,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "stored": {"order": "stored"},
     "samples": {"scheme": "swor", "n_blocks": 7, "block_size": 90, "where": "u > 0.3"},
     "files": {"block_by": "file"},
+    "vectors": {"column": ["x", "y"], "joint": True, "by": "key"},
+    "units": {"block_by": ["u", "name"]},
 }
 EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 Clients = Callable[[int], SomeWorkers]

@@ -160,6 +160,27 @@ def test_files_are_counted_where_they_are_blocks(tmp_path: Path) -> None:
         dm.mean(tmp_path, block_by="file", contamination=200, rng=0)
 
 
+def test_units_are_counted_where_they_are_blocks() -> None:
+    """As many blocks as for many units, whose number is not known before; few units leave no interval."""
+    u = np.arange(20_060) % 2_006
+    table = {"x": X, "u": u}
+    clean = dm.mean(table, "x", block_by="u", contamination=10, rng=0)
+    assert clean.notes[0] == "allows for 10 arbitrary units"
+    assert clean.n_blocks == best_blocks(10**9, 0.01, 10)
+    wild = {"x": np.where(u < 10, 1e9, X), "u": u}
+    found = dm.mean(wild, "x", block_by="u", contamination=10, rng=0)
+    assert half(found) < 2.0 and found.interval is not None
+    assert found.interval[0] < 0.0 < found.interval[1]
+    assert dm.mean(wild, "x", block_by="u", n_blocks=9, rng=0).estimate > 1e6, "nine blocks are outvoted"
+    given = dm.mean(wild, "x", block_by="u", n_blocks=45, contamination=10, rng=0)
+    assert given.n_blocks == 45 and half(given) > half(found)
+    few = dm.mean({"x": X, "u": np.arange(20_060) % 20}, "x", block_by="u", contamination=10, rng=0)
+    assert few.n_units == 20 and few.interval is None
+    assert few.interval_reason == REASON_WORDS[NoInterval.VACUOUS]
+    with pytest.raises(dm.ConfigError, match=r"a share as contamination: units are counted only as they"):
+        dm.mean(table, "x", block_by="u", contamination=0.01, rng=0)
+
+
 def test_all_arbitrary_rows_may_lie_in_one_group() -> None:
     """A large group has its interval, a small one the reason why not; 33 rows ask for more than 66 blocks."""
     table = pa.table({"x": X, "g": ["small"] * 60 + ["large"] * (X.size - 60)})

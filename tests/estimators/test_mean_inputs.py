@@ -18,7 +18,12 @@ import distmom as dm
 from distmom.lake import ReadOptions, open_lake
 
 RNG = np.random.default_rng(0)
-COLUMNS = {"x": RNG.standard_t(3, 20_000), "k": np.arange(20_000) % 3, "a.b": np.ones(20_000)}
+COLUMNS = {
+    "x": RNG.standard_t(3, 20_000),
+    "k": np.arange(20_000) % 3,
+    "u": np.arange(20_000) // 7,
+    "a.b": np.ones(20_000),
+}
 TABLE = pa.table(COLUMNS)
 
 
@@ -46,7 +51,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", [{}, {"by": "k", "where": "x > 0"}, {"n_blocks": 7}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"by": "k", "where": "x > 0"}, {"n_blocks": 7}, {"block_by": "u"}], ids=str
+)
 def test_every_kind_gives_the_bits_of_a_table(kind: str, options: dict[str, Any]) -> None:
     same = dm.mean(TABLE, "x", rng=0, **options)
     found = dm.mean(KINDS[kind](), "x", rng=0, **options)

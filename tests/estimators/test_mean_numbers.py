@@ -139,7 +139,7 @@ def test_decimals(tmp_path: Path) -> None:
     ids=lambda v: str(getattr(v, "type", v)),
 )
 def test_types_without_a_mean_are_refused_by_name(array: pa.Array, words: str, tmp_path: Path) -> None:
-    """Vectors too, for now: one line that names column, type and file."""
+    """Vectors too, unless they are joint: one line that names column, type and file."""
     write(tmp_path / "a.parquet", {"x": array, "y": np.zeros(len(array))})
     with pytest.raises(dm.DistmomError, match=words) as caught:
         dm.mean(tmp_path, "x", rng=0)

@@ -151,10 +151,10 @@ def test_five_partitions_have_nearly_the_risk_of_the_plain_mean() -> None:
 
 @pytest.mark.slow
 def test_risk_of_many_partitions() -> None:
-    """Five: at most 1.1, to 0.4 %. 25 partitions: 1.02 and 0.99, within five standard errors."""
-    five = [risks(5, 8_000, seed=seed) for seed in (10, 11, 12)]
+    """Five: at most 1.1, to 0.5 %. 25 partitions: 1.02 and 0.99, within five standard errors."""
+    five = [risks(5, 8_000, seed=seed) for seed in (10, 11)]
     for name in five[0]:
-        assert sum(risk[name][0] for risk in five) / 3 <= 1.1, name
-    many = risks(25, 8_000, seed=1)
+        assert sum(risk[name][0] for risk in five) / 2 <= 1.1, name
+    many = risks(25, 4_000, seed=1)
     assert abs(many["normal"][0] - 1.02) < 5 * many["normal"][1] + 0.01
     assert abs(many["lognormal"][0] - 0.99) < 5 * many["lognormal"][1] + 0.01

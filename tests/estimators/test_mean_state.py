@@ -22,12 +22,13 @@ from distmom.estimators import keeper, mean_plan
 from distmom.estimators.blocks import fixed_by
 from distmom.estimators.options import MeanOptions
 
+FLAT = VARIANTS | {"units of three columns": {"block_by": ["name", "u", "key"], "column": "y"}}  # no folders
 GROWS = {
     name: options
-    for name, options in VARIANTS.items()
+    for name, options in FLAT.items()
     if not fixed_by(MeanOptions(**{k: v for k, v in options.items() if k not in ("column", "by", "where")}))
 } | {"contamination, given blocks": {"contamination": 2, "n_blocks": 9, "where": "u > 0.1"}}
-EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+EACH = pytest.mark.parametrize("options", FLAT.values(), ids=FLAT)
 EACH_THAT_GROWS = pytest.mark.parametrize("options", GROWS.values(), ids=GROWS)
 N = 11
 
@@ -326,6 +327,8 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
         ({}, {"order": "stored"}, ["order='random', now order='stored'"]),
         ({}, {"scheme": "swor"}, ["scheme='partition', now scheme='swor'"]),
         ({}, {"block_by": "file"}, ["block_by=None, now block_by='file'"]),
+        ({"block_by": "u"}, {"block_by": ["u", "key"]}, ["with block_by='u', now block_by='u', 'key'; use"]),
+        ({}, {"chunk_rows": 4}, ["chunk_rows=1, now chunk_rows=4"]),
         ({}, {"fine": "many"}, ["fine='standard', now fine='many'"]),
         (
             {"n_blocks": "paper"},

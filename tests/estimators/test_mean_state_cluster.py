@@ -38,3 +38,37 @@ def test_a_grown_lake_on_a_cluster(client_of: Clients, tmp_path: Path) -> None:
         some_files(whole, some, range(last))
         found = dm.mean(some, "x", rng=7, state=tmp_path / "s", client=client)
         assert same(found, dm.mean(some, "x", rng=7, threads=1))
+
+
+def test_states_that_are_merged_on_workers_before_they_come(
+    client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large states come as what several units have become; of a lake that grows, whole nodes alone."""
+    from distmom.cluster import batch, runner
+
+    whole, some, asked = (
+        flat_lake(tmp_path / "lake", 45),
+        tmp_path / "some",
+        {"column": "x", "by": "key", "rng": 7},
+    )
+    kinds: set[type] = set()
+    keep = runner._Run.keep
+
+    def seen(run: Any, unit: Any, outcome: Any) -> None:
+        kinds.add(type(unit))
+        keep(run, unit, outcome)
+
+    monkeypatch.setattr(runner._Run, "keep", seen)
+    monkeypatch.setattr(runner, "LARGE_STATE", 1)
+    cut_work(monkeypatch, max_files=1)
+    client = client_of(2)
+    some_files(whole, some, range(37))
+    assert interrupted(some, tmp_path / "s", 4, client=client, **asked)
+    assert same(
+        dm.mean(some, threads=2, **asked), dm.mean(some, state=tmp_path / "s", client=client, **asked)
+    )
+    some_files(whole, some, range(45))
+    assert same(
+        dm.mean(some, threads=2, **asked), dm.mean(some, state=tmp_path / "s", client=client, **asked)
+    )
+    assert batch.Batch in kinds

@@ -135,7 +135,8 @@ def test_counts_of_rows_without_weight(tmp_path: Path) -> None:
     assert (row["weights"], row["n_unweighted"], row["n_zero_weight"]) == ("w", 3, 2)
     assert "3 without a weight, 2 of weight zero of 9 rows" in str(found)
     plain = dm.mean(tmp_path, "x", where="x < 9", rng=0)
-    assert plain.weights is None and "weights" not in plain.to_dict()
+    assert plain.weights is plain.n_unweighted is plain.n_effective is None
+    assert plain.to_dict()["weights"] is None and "weight" not in str(plain)
 
 
 # --- what weights mean

@@ -21,7 +21,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "groups": {"by": "key"},
     "two columns": {"column": ["x", "y"], "by": ["name", "key"], "where": "u > 0.2"},
     "files": {"column": "y", "block_by": "file"},
+    "units": {"column": "y", "block_by": ["u"], "by": "key"},
+    "chunks": {"chunk_rows": 7},
     "seven blocks": {"n_blocks": 7},
+    "repeated": {"repeats": 2},
     "paper": {"n_blocks": "paper", "interval": "paper"},
 }
 FIXED = {"swor": {"scheme": "swor", "n_blocks": 5, "block_size": 20}, "stored": {"order": "stored"}}
@@ -118,6 +121,8 @@ def test_files_that_would_count_twice(lake: Path, tmp_path: Path) -> None:
         ({"n_blocks": 5}, ["n_blocks='auto', there n_blocks=5"]),
         ({"rng": 8}, ["rng=7, there rng=8"]),
         ({"by": "key"}, ["by=nothing, there by='key'"]),
+        ({"block_by": "u"}, ["different options (block_by=None, there block_by='u')"]),
+        ({"chunk_rows": 5}, ["chunk_rows=1, there chunk_rows=5"]),
         ({"where": "u > 0"}, ["where=None, there where='u > 0'"]),
         ({"order": "stored"}, ["order='random', there order='stored'"]),
         ({"column": "y"}, ["columns='x', there columns='y'"]),
@@ -213,6 +218,34 @@ def test_a_state_of_another_kind_or_version(lake: Path, tmp_path: Path) -> None:
         arrays = {key: value for key, value in whole.arrays.items() if key != name}
         write_state(tmp_path / "arrays", replace(whole, arrays=arrays))
         refused(dm.DataError, ["expects", name], lambda: mean(lake, tmp_path / "arrays"))
+
+
+def test_a_state_that_is_whole_but_wrong_is_refused(lake: Path, tmp_path: Path) -> None:
+    """Whoever writes a state himself gets an error or wrong numbers, not a crash, and no memory he likes."""
+    from dataclasses import replace
+
+    mean(lake, tmp_path / "s", by="key")
+    whole = read_state(tmp_path / "s")
+
+    def wrong(facts: dict[str, Any], arrays: dict[str, Any], words: str) -> None:
+        mine = {"facts": {**whole.facts, **facts}, "arrays": {**whole.arrays, **arrays}}
+        write_state(tmp_path / "w", replace(whole, **mine))
+        refused(dm.DataError, ["does not hold", words], lambda: mean(lake, tmp_path / "w", by="key"))
+        refused(dm.DataError, ["does not hold", words], lambda: dm.merge_states(tmp_path / "w"))
+
+    nodes = whole.facts["nodes"]
+    for level, index in ((10**12, 0), (-1, 0), (3, 10**9), (True, 0), (3, None)):
+        wrong({"nodes": [[0, -1, 0, level, index, *nodes[0][5:]], *nodes[1:]]}, {}, "no number")
+    wrong({"numbered": [10**15, 0]}, {}, "no number")
+    wrong({"nodes": [[0, 10**9, 1, 0, 0, *nodes[0][5:]], *nodes[1:]]}, {}, "no number")
+    sample = {"is": "RowSample", "of": {"keys": "array", "values": "array"}}
+    wrong({"nodes": [[*nodes[0][:5], f"{nodes[0][5]}.samples.0", sample]]}, {}, "no state")
+    for field in ("moments.count", "moments.mean", "counts", "n_rows", "samples.0.keys"):
+        name = f"{nodes[0][5]}.{field}"
+        wrong({}, {name: whole.arrays[name][..., :-1]}, "fit each other")
+    shorter = {name: a[..., :-1] for name, a in whole.arrays.items() if ".moments." in name}
+    wrong({}, shorter, "what it says")
+    wrong({}, {name: a for name, a in shorter.items() if name.startswith(nodes[0][5])}, "differ in size")
 
 
 def test_every_byte_of_a_state_is_guarded(lake: Path, tmp_path: Path) -> None:

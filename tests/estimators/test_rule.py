@@ -99,9 +99,8 @@ def compare(found, g, want, confidence, rows):
     low, high, centre, k = want["exact"]
     assert close(got.exact_centre[g], centre, scale) and got.exact_blocks[g] == k
     if low == "unequal":  # never below the Poisson-binomial bound, and not far above it
-        blocks = want["shown"]["blocks"]
-        rows = [rule_twin.effective(b) for b in blocks]
-        sharp = partition_halfwidth(1.0, k, 1 - confidence, rule_twin.ruined(blocks), rows)
+        sizes, ruined = want["shown"]["unequal"]
+        sharp = partition_halfwidth(1.0, k, 1 - confidence, ruined, sizes)
         half = 0.5 * (got.exact_high[g] - got.exact_low[g])
         assert high * sharp * (1 - 1e-6) - 1e-11 * scale <= half <= 1.062 * high * sharp + 1e-9 * scale
     else:
@@ -149,7 +148,7 @@ def test_automatic_rule_is_its_twin(groups, n_fine, n_cells, n_files, deal, sour
     st.sampled_from([(1, 105), (2, 90), (5, 105), (7, 105), (10, 110), (21, 105), (35, 945), (101, 909)]),
     st.sampled_from([1, 60, 400]),
     st.sampled_from(["stratified", "random", "uneven"]),
-    st.sampled_from(["rows", "stored"]),
+    st.sampled_from(["rows", "units", "stored"]),
     st.sampled_from([0.9, 0.99, 0.7]),
     weighted,
 )

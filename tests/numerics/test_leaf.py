@@ -80,6 +80,10 @@ def test_leaf_equals_the_twins(case):
         assert_close(
             whole, slow_moments(x, gone, np.zeros(n, int), 1), scale=1e9 if kind == "offset" else 1.0
         )
+    cut = seed % (n + 1)
+    for compiled in (False, True):
+        halves = garbage[:cut], gone, first, KEY, TABLES[k]
+        assert same_bits(fast, leaf_moments(*halves, rest=garbage[cut:], compiled=compiled))
     if not gone.any():
         assert same_bits(fast, leaf_moments(x, None, first, KEY, TABLES[k]))
         assert same_bits(fast, leaf_moments(x, None, first, KEY, TABLES[k], compiled=True))
@@ -90,6 +94,8 @@ def test_a_full_leaf_equals_the_twins():
     gone = np.random.default_rng(4).random(LEAF_ROWS) < 0.05
     for mask in (None, gone):
         fast = leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], compiled=True)
+        place = mask, 5 * LEAF_ROWS, KEY, TABLES[945]
+        assert same_bits(fast, leaf_moments(x[:65_536], *place, rest=x[65_536:], compiled=True))
         assert same_bits(fast, leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945]))
         fast = fast.at(slice(945))
         blocks = labels(5 * LEAF_ROWS, LEAF_ROWS, KEY, TABLES[945])
@@ -142,6 +148,10 @@ def test_stored_blocks_equal_the_twins(first, n, k, seed, share, kind):
     mask = gone if share else None
     got = stored_moments(garbage, mask, first, edges)
     assert same_bits(got, stored_moments(garbage, mask, first, edges, compiled=True))
+    cut = seed * n // 99
+    for compiled in (False, True):
+        halves = stored_moments(garbage[:cut], mask, first, edges, rest=garbage[cut:], compiled=compiled)
+        assert same_bits(got, halves)
     if n < 600 and kind != "wild":
         scale = 1e9 if kind == "offset" else 1.0
         slow = slow_moments(x, gone, stored_labels(first, n, first + n + 13, k), k)
@@ -157,3 +167,5 @@ def test_a_full_leaf_of_stored_blocks_equals_the_twin():
     for mask in (None, gone):
         fast = stored_moments(x, mask, 0, edges, compiled=True)
         assert same_bits(fast, stored_moments(x, mask, 0, edges))
+        halves = stored_moments(x[:70_007], mask, 0, edges, rest=x[70_007:], compiled=True)
+        assert same_bits(fast, halves)

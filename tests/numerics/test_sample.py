@@ -45,12 +45,16 @@ def test_a_bound_only_cuts_the_same_sample_short(n, seed, below):
 def test_the_compiled_sampler_takes_the_same_sample(sizes, size, seed, share):
     rng = np.random.default_rng(seed)
     samplers = [LeafSampler(size, compiled=compiled) for compiled in (False, True)]
+    halves = LeafSampler(size, compiled=True)
     key = file_key(seed, "a")
     for leaf, n in enumerate(sizes):
         x = rng.normal(size=n)
         gone = None if share is None else rng.random(n) < share
         for sampler in samplers:
             sampler.offer(key, leaf, x, gone)
+        cut = seed % (n + 1)
+        halves.offer(key, leaf, x[:cut], gone, x[cut:])
+    assert same(halves.result(), samplers[0].result())
     assert same(*(sampler.result() for sampler in samplers))
 
 

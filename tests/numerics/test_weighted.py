@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.cells import Cells
-from distmom.numerics.labels import file_key, label_table, labels, stored_edges, stored_labels
+from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.labels import chunk_labels, file_key, label_table, labels, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.moments import Moments
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.weighted import LARGEST, SMALLEST, WeightedMoments, plain_rows
 from distmom.numerics.weighted_cells import WeightedCells
+from distmom.numerics.weighted_labels import weighted_labelled_moments
 from distmom.numerics.weighted_leaf import weighted_leaf_moments
 from distmom.numerics.weighted_stored import weighted_stored_moments
 
@@ -152,6 +154,7 @@ def test_equal_weights_give_the_unweighted_bits(unit):
     x[17] = np.inf
     w = np.full(x.size, unit)
     edges = stored_edges(x.size + 20, 7)
+    chunks = chunk_labels(100, x.size, 7, KEY, TABLES[45])
     for mask in (None, gone):
         for compiled in (False, True):
             pairs = [
@@ -164,6 +167,10 @@ def test_equal_weights_give_the_unweighted_bits(unit):
                     weighted_stored_moments(x, w, mask, 13, edges, compiled=compiled),
                 ),
                 _of_cells(x, w, mask, compiled),
+                (
+                    chunk_moments(x, mask, 100, KEY, TABLES[45], 7, compiled=compiled),
+                    weighted_labelled_moments(x, w, mask, chunks, 45, compiled=compiled),
+                ),
             ]
             for plain, weighted in pairs:
                 assert_equal_weights(plain, weighted, unit)
@@ -247,6 +254,40 @@ def test_leaf_equals_the_twins(case):
     if not gone.any():
         assert same_bits(fast, weighted_leaf_moments(x, w, None, first, KEY, TABLES[k]))
         assert same_bits(fast, weighted_leaf_moments(x, w, None, first, KEY, TABLES[k], compiled=True))
+
+
+@given(leaves, st.floats(0.0, 1.0))
+def test_a_leaf_in_two_parts_has_the_same_bits(case, where):
+    k, first, n, seed, share, kind = case
+    x, w, gone = draw(n, seed, share, kind)
+    cut = int(where * n)
+    parts = (x[:cut], w[:cut], gone), {"rest": (x[cut:], w[cut:])}
+    edges = stored_edges(first + n + 13, 7)
+    for compiled in (False, True):
+        whole = weighted_leaf_moments(x, w, gone, first, KEY, TABLES[k], compiled=compiled)
+        two = weighted_leaf_moments(*parts[0], first, KEY, TABLES[k], **parts[1], compiled=compiled)
+        assert same_bits(whole, two)
+        whole = weighted_stored_moments(x, w, gone, first, edges, compiled=compiled)
+        assert same_bits(
+            whole, weighted_stored_moments(*parts[0], first, edges, **parts[1], compiled=compiled)
+        )
+
+
+@given(
+    n=st.integers(0, 500),
+    k=st.integers(1, 40),
+    seed=st.integers(0, 99),
+    holes=st.booleans(),
+    offset=st.sampled_from([0.0, 1e9]),
+)
+def test_given_blocks_equal_the_row_by_row_twin(n, k, seed, holes, offset):
+    x, w, gone = draw(n, seed, 0.3 * holes, "normal")
+    x += offset
+    at = np.random.default_rng(seed).integers(0, k, n)
+    mask = gone if holes else None
+    found = [weighted_labelled_moments(x, w, mask, at, k, compiled=compiled) for compiled in (False, True)]
+    assert same_bits(*found)
+    assert_close(found[0].at(slice(k)), slow_blocks(x, w, gone, at, k), max(offset, 10.0))
 
 
 def test_a_full_leaf_equals_the_twins():

@@ -81,6 +81,26 @@ def test_weights_are_named(run: Run, folder: Path) -> None:
     assert first["weights"] == "y" and first["estimate"] == expected[0].estimate  # type: ignore[index]
 
 
+def test_a_joint_vector(run: Run, folder: Path) -> None:
+    for written, joint in (("true", True), ('"coordinatewise"', "coordinatewise")):
+        (folder / "job.toml").write_text(
+            f"""
+            pipeline = "summary"
+            data = {{ path = "lake" }}
+            mean = {{ columns = ["x", "y"], joint = {written} }}
+            output.files = ["out.json", "out.html"]
+            """
+        )
+        ended = run(folder / "job.toml")
+        assert ended.code == 0, ended.err
+        expected = dm.mean(folder / "lake", ["x", "y"], joint=joint, rng=0)
+        assert isinstance(expected, dm.VectorResult)
+        assert json.loads((folder / "out.json").read_text())["results"] == [expected.to_dict()]
+    (folder / "job.toml").write_text(SUMMARY.replace("by =", "joint = 3\nby ="))
+    ended = run(folder / "job.toml")
+    assert ended.code == 2 and "joint: must be true, false or a text, not 3" in ended.err
+
+
 def test_every_option_of_python_can_be_configured() -> None:
     known = {key.name or name for name, key in {**MEAN, **RUN}.items()} - {"log"}
     known |= {"data", "where", "missing", "on_bad_file"}

@@ -18,7 +18,7 @@ from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
+from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.leaves import Rows
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.state import MeanState
@@ -33,6 +33,7 @@ class File:
     valid: tuple[np.ndarray, ...]
     keep: np.ndarray
     keys: list[Any] | None = None
+    units: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -41,7 +42,7 @@ class File:
 
 @dataclass
 class Twin:
-    """What the state should hold, by (column, group, place)."""
+    """What the state should hold, by (column, group, place); kinds of rows by (set of columns, group)."""
 
     rows: dict[tuple[int, Any, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     n_rows: dict[Any, int] = field(default_factory=lambda: defaultdict(int))
@@ -49,6 +50,10 @@ class Twin:
     n_nan: dict[tuple[int, Any], int] = field(default_factory=lambda: defaultdict(int))
     n_inf: dict[tuple[int, Any], int] = field(default_factory=lambda: defaultdict(int))
     used: dict[tuple[int, Any], list[float]] = field(default_factory=lambda: defaultdict(list))
+    units: dict[Any, set[Any]] = field(default_factory=lambda: defaultdict(set))
+
+
+_UNITS = np.random.default_rng(99).integers(0, 2**64, 40, dtype=np.uint64)
 
 
 def make_files(
@@ -72,7 +77,8 @@ def make_files(
         keep = g.random(n) > 0.2 if dirty else np.ones(n, bool)
         # later files know other groups than earlier ones, and no file knows all of them
         keys = (g.integers(0, groups, n) + number % 3).tolist() if groups else None
-        files.append(File(f"t/{number:03}.parquet", tuple(values), tuple(valid), keep, keys))
+        units = _UNITS[g.integers(0, 30, n) + 3 * (number % 3)]
+        files.append(File(f"t/{number:03}.parquet", tuple(values), tuple(valid), keep, keys, units))
     return files
 
 
@@ -88,20 +94,23 @@ def twin(spec: BlockMeans, files: Sequence[File]) -> Twin:
         for row in np.flatnonzero(file.keep).tolist():
             group = () if file.keys is None else ((1, file.keys[row]),)
             out.n_rows[group] += 1
-            for c, (x, valid) in enumerate(zip(file.values, file.valid, strict=True)):
-                value = float(x[row])
-                if not valid[row]:
-                    out.n_null[c, group] += 1
+            out.units[group].add(number if spec.count_units == "file" else file.units[row])
+            for number_of_set, columns in enumerate(spec.sets):
+                values = [float(file.values[c][row]) for c in columns]
+                if not all(file.valid[c][row] for c in columns):
+                    out.n_null[number_of_set, group] += 1
                     continue
-                out.n_nan[c, group] += math.isnan(value)
-                out.n_inf[c, group] += math.isinf(value)
-                if math.isnan(value) and spec.nan == "omit":
+                nan = any(map(math.isnan, values))
+                out.n_nan[number_of_set, group] += nan
+                out.n_inf[number_of_set, group] += any(map(math.isinf, values)) and not nan
+                if nan and spec.nan == "omit":
                     continue
-                out.used[c, group].append(value)
-                for place in places[row]:
-                    out.rows[c, group, place].append(value)
-                if cell is not None:
-                    out.rows[c, group, cells_start + cell].append(value)
+                for c, value in zip(columns, values, strict=True):
+                    out.used[c, group].append(value)
+                    for place in places[row]:
+                        out.rows[c, group, place].append(value)
+                    if cell is not None:
+                        out.rows[c, group, cells_start + cell].append(value)
         first += file.n_rows
     return out
 
@@ -115,8 +124,9 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
         table = label_table(spec.seed, layout.n_fine)
 
         def random(number: int, file: File, first: int) -> list[list[int]]:
-            blocks = labels(0, file.n_rows, file_key(spec.seed, file.path), table) // layout.width
-            return [[b] for b in blocks.tolist()]
+            chunks = -(-file.n_rows // layout.chunk_rows)
+            blocks = labels(0, chunks, file_key(spec.seed, file.path), table) // layout.width
+            return [[int(blocks[row // layout.chunk_rows])] for row in range(file.n_rows)]
 
         return random
     if isinstance(layout, RepeatedBlocks):
@@ -126,6 +136,8 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
         return lambda number, file, first: [
             [b] for b in stored_labels(first, file.n_rows, total, layout.n_blocks).tolist()
         ]
+    if isinstance(layout, UnitBlocks):
+        return lambda number, file, first: [[(int(u) * layout.n_blocks) >> 64] for u in file.units]
     assert isinstance(layout, SampledBlocks)
     return _sampled_places(layout, files)
 
@@ -182,9 +194,13 @@ def compare(state: MeanState, expected: Twin, n_places: int) -> None:
     assert list(state.keys) == met or (state.keys == ((),) and not met)  # all rows filtered
     for g, group in enumerate(state.keys):
         assert state.n_rows[g] == expected.n_rows[group]
-        for c in range(state.counts.shape[0]):
-            kinds = (expected.n_null[c, group], expected.n_nan[c, group], expected.n_inf[c, group])
-            assert tuple(state.counts[c, g]) == kinds
+        if state.units is not None:
+            assert state.units.exact
+            assert state.units.counts(len(state.keys))[g] == len(expected.units[group])
+        for number, counts in enumerate(state.counts[:, g]):
+            kinds = (expected.n_null, expected.n_nan, expected.n_inf)
+            assert tuple(counts) == tuple(kind[number, group] for kind in kinds)
+        for c in range(state.moments.count.shape[0]):
             for place in range(n_places):
                 _compare_cell(
                     expected.rows.get((c, group, place), []), *(a[c, g, place] for a in state.moments)
@@ -245,13 +261,14 @@ def reduce_unit(
         begin, end = rows or (0, file.n_rows)
         for start, stop in cut(end - begin, batch):
             low, high = begin + start, begin + stop
-            accumulator.add(_batch(file, low, high, codes), len(codes) if spec.grouped else 1)
+            units = isinstance(spec.layout, UnitBlocks)
+            accumulator.add(_batch(file, low, high, codes, units), len(codes) if spec.grouped else 1)
         accumulator.end_file()
     keys = [((1, key),) for key in codes] if spec.grouped else [()]
     return accumulator.result(keys)
 
 
-def _batch(file: File, low: int, high: int, codes: dict[Any, int]) -> Rows:
+def _batch(file: File, low: int, high: int, codes: dict[Any, int], units: bool) -> Rows:
     keep = file.keep[low:high]
     valid = tuple(v[low:high] for v in file.valid)
     numbers = None
@@ -265,6 +282,7 @@ def _batch(file: File, low: int, high: int, codes: dict[Any, int]) -> Rows:
         tuple(None if v.all() else v for v in valid),
         None if keep.all() else keep,
         numbers,
+        file.units[low:high] if units else None,
     )
 
 
@@ -320,6 +338,8 @@ def reduce_in_parts(spec: BlockMeans, files: Sequence[File], leaf: int, level: i
 def same_state(a: MeanState, b: MeanState) -> bool:
     """Bit for bit, NaN being equal to NaN."""
     arrays = [(a.n_rows, b.n_rows), (a.counts, b.counts), *zip(a.moments, b.moments, strict=True)]
+    if a.units is not None and b.units is not None:
+        arrays += zip(a.units, b.units, strict=True)
     for left, right in zip(a.samples, b.samples, strict=True):
         arrays += zip(left, right, strict=True)
     return a.keys == b.keys and all(_same_array(x, y) for x, y in arrays)

@@ -25,7 +25,14 @@ from small_leaves import LEAF, patch_leaves
 from distmom.errors import DataError
 from distmom.numerics.labels import file_key, label_table, labels, repeat_key, repeat_seed
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks
+from distmom.reductions.layouts import (
+    Layout,
+    NoRowBlocks,
+    RandomBlocks,
+    SampledBlocks,
+    StoredBlocks,
+    UnitBlocks,
+)
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 
@@ -36,9 +43,12 @@ LAYOUTS: dict[str, Layout] = {
     "random": RandomBlocks(SEED, 15),
     "random, neighbours kept together": RandomBlocks(SEED, 15, 3),
     "random, one block": RandomBlocks(SEED, 1),
+    "chunks": RandomBlocks(SEED, 15, chunk_rows=7),
+    "chunks as long as files, neighbours kept together": RandomBlocks(SEED, 15, 3, chunk_rows=700),
     "random, more blocks than rows of a leaf": RandomBlocks(SEED, 105),
     "stored": StoredBlocks(TOTAL, 15),
     "files only": NoRowBlocks(),
+    "units": UnitBlocks(15),
     "without replacement": SampledBlocks(SEED, 5, 300),
     "with replacement": SampledBlocks(SEED, 5, 300, replace=True),
     "repeated": RepeatedBlocks(SEED, 15, 3),
@@ -55,6 +65,10 @@ def spec_of(layout: Layout, **changes: object) -> BlockMeans:
     spec = BlockMeans(("x", "y"), layout, 9, SEED, 40)
     if isinstance(layout, SampledBlocks):
         spec = replace(spec, n_cells=1, sample_size=0)
+    if isinstance(layout, UnitBlocks):
+        spec = replace(spec, n_cells=0, count_units="columns")
+    if isinstance(layout, NoRowBlocks):
+        spec = replace(spec, count_units="file")
     return replace(spec, **changes)  # type: ignore[arg-type]
 
 
@@ -71,10 +85,11 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("joint", [False, True], ids=["columns", "vectors"])
 @pytest.mark.parametrize("nan", ["omit", "keep"])
 @pytest.mark.parametrize(("layout", "groups"), CASES)
-def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str) -> None:
-    spec = spec_of(layout, grouped=bool(groups), nan=nan)
+def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str, joint: bool) -> None:
+    spec = spec_of(layout, grouped=bool(groups), nan=nan, joint=joint)
     files = make_files(SIZES, columns=2, groups=groups)
     compare(reduce_all(spec, files), twin(spec, files), layout.n_blocks + spec.n_cells)
 
@@ -113,9 +128,22 @@ def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None
     spec = spec_of(layout, grouped=bool(groups))
     files = make_files(sizes, columns=2, groups=groups)
     whole = reduce_all(spec, files)
-    leaf = LEAF * (LEAVES_TOGETHER if groups and not layout.by_leaf else 1)
+    leaf = LEAF * (LEAVES_TOGETHER if spec.rowwise else 1)
     for level in (0, 1):
         assert same_state(whole, reduce_in_parts(spec, files, leaf, level)), level
+
+
+@pytest.mark.parametrize(("layout", "groups"), CASES)
+def test_vectors_give_the_same_bits_however_they_come(layout: Layout, groups: int) -> None:
+    spec = spec_of(layout, grouped=bool(groups), joint=True)
+    files = make_files(SIZES, columns=2, groups=groups)
+    whole = reduce_all(spec, files)
+    assert same_state(whole, reduce_all(spec, files, itertools.cycle([1, 100, 3, 64, 17])))
+    assert same_state(whole, reduce_in_units(replace(spec, compiled=True), files, 1))
+    same = [replace(f, values=f.values[:1] * 2, valid=f.valid[:1] * 2) for f in files]
+    twice, once = reduce_all(spec, same), reduce_all(replace(spec, joint=False), same)
+    assert np.array_equal(twice.counts[0], once.counts[1])
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(twice.moments, once.moments, strict=True))
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)

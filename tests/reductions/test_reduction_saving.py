@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distmom.numerics.distinct import UnitSketch
 from distmom.numerics.moments import Moments
 from distmom.numerics.sample import RowSample
 from distmom.reductions.leaves import Rows
@@ -38,6 +39,7 @@ def state(n_columns: int, n_groups: int, n_blocks: int, sample: int) -> MeanStat
             RowSample(*(g.random((n_groups, sample)) for _ in range(2)))
             for _ in range(n_columns * (sample > 0))
         ),
+        UnitSketch(np.arange(n_blocks, dtype=np.uint64), g.integers(0, 9, n_blocks)) if n_blocks else None,
     )
 
 
@@ -51,7 +53,7 @@ def there_and_back(value: Any) -> Any:
 def same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
-    if isinstance(a, np.ndarray):
+    if isinstance(a, (np.ndarray, np.generic)):
         return bool(a.dtype == b.dtype and np.array_equal(a, b))
     if isinstance(a, tuple) and not hasattr(a, "_fields"):
         return len(a) == len(b) and all(map(same, a, b))
@@ -69,7 +71,8 @@ def test_states_come_back(n_columns: int, n_groups: int, n_blocks: int, sample: 
 
 
 def test_streams_come_back() -> None:
-    rows = Rows(7, 2, (np.ones(2), np.zeros(2)), (None, np.array([True, False])), None, np.array([1, 0]))
+    valid, units = np.array([True, False]), np.array([5, 2**63], np.uint64)
+    rows = Rows(7, 2, (np.ones(2), np.zeros(2)), (None, valid), None, np.array([1, 0]), units)
     mine = StreamState(9, (StreamNode(1, 0, state(1, 2, 3, 4)), StreamNode(0, 2, None)), rows, (((1, 5),),))
     assert same(there_and_back(mine), mine)
 
@@ -107,3 +110,5 @@ def test_other_forms_are_refused(form: Any) -> None:
         from_arrays(form, "it", {}, read_key)
     with pytest.raises(ValueError):
         from_arrays("array", "it", {"it": (b"text",)}, read_key)
+    with pytest.raises(ValueError):
+        from_arrays("scalar", "it", {"it": np.zeros(2)}, read_key)

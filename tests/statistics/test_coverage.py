@@ -1,6 +1,6 @@
 """Every scheme and interval on four laws: coverage, bounds above the true failure probability, controls.
 
-200 replications of 1,050 rows for each cell, 4,000 in the slow run; ``python -m tests.benchmarks.coverage``
+200 replications of 1,050 rows for each cell, 2,000 in the slow run; ``python -m tests.benchmarks.coverage``
 prints the tables. Seeds are fixed. Thresholds are binomial: a claim that holds is contradicted by one cell
 with probability `FAILURE`, and there are about a hundred cells.
 """
@@ -16,7 +16,7 @@ from scipy import stats
 
 from distmom.estimators import mean_plan
 
-REPLICATIONS, MANY = 200, 4_000
+REPLICATIONS, MANY = 200, 2_000
 FAILURE = 1e-7
 ERRORS = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
 """In standard errors of the plain mean."""
@@ -57,7 +57,7 @@ def tables(compiled: None) -> Tables:
 
 
 def check_coverage(tables: Tables) -> None:
-    for name in CLAIMED:
+    for name in CLAIMED.keys() & tables.keys():
         for (law, kind), cell in tables[name].items():
             assert cell.given == len(cell.estimates), (name, law, kind)
             allowed = most_misses(cell.given, 1.0 - least(name, kind, law))
@@ -123,8 +123,10 @@ def test_risk_of_the_schemes(tables: Tables) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover_with_many_replications() -> None:
-    check_coverage({name: cells(scheme, LAWS, MANY, 4) for name, scheme in CLAIMED.items()})
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", CLAIMED)
+def test_intervals_cover_with_many_replications(name: str) -> None:
+    check_coverage({name: cells(CLAIMED[name], LAWS, MANY, 4)})
 
 
 @pytest.mark.slow

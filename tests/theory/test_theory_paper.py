@@ -1,12 +1,10 @@
-"""Published bounds: the corrected forms, how far the printed ones are off, repeats and vectors."""
+"""Published bounds: the corrected forms, how far the printed ones are off, and repeats."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from distmom.theory import (
     morm_blocks,
@@ -20,7 +18,6 @@ from distmom.theory import (
     repeated_halfwidth,
     repeated_p,
     resampled_halfwidth,
-    vector_factor,
     width_factor,
 )
 
@@ -100,39 +97,6 @@ def test_repeated_p_solves_its_equation(n_blocks: int, delta: float) -> None:
     kl_of_half = -math.log(4 * p * (1 - p)) / 2
     assert n_blocks * kl_of_half == pytest.approx(-math.log(delta), rel=1e-6)
     assert repeated_halfwidth(4.0, n_blocks, delta) == pytest.approx(2 / math.sqrt(p))
-
-
-def test_vectors() -> None:
-    assert round(vector_factor(7, 0.01) * math.sqrt(7), 1) == 10.6
-    for n_blocks in (1, 2, 7, 30):
-        m = (n_blocks + 1) // 2
-        options = []
-        for j in range(1, m + 1):
-            alpha = (j - 1) / n_blocks
-            p = stats.beta(j, n_blocks - j + 1).ppf(0.01)
-            options.append((1 - alpha) / math.sqrt(1 - 2 * alpha) / math.sqrt(p))
-        assert vector_factor(n_blocks, 0.01) == pytest.approx(min(options), rel=1e-9)
-        assert vector_factor(n_blocks, 0.01) >= width_factor(n_blocks, 0.01)
-
-
-def test_vector_radius_covers_and_a_shorter_one_does_not() -> None:
-    """Plane, K = 5, means of blocks at the origin or far away with small probability."""
-    rng = np.random.default_rng(2)
-    n_blocks, delta, replications = 5, 0.05, 4000
-    radius = vector_factor(n_blocks, delta)
-    directions = rng.standard_normal((replications, n_blocks, 2))
-    # heavy radial law with trace of the covariance 1
-    lengths = np.where(rng.random((replications, n_blocks, 1)) < 0.1, math.sqrt(10.0), 0.0)
-    points = directions / np.linalg.norm(directions, axis=2, keepdims=True) * lengths
-    median = points.mean(axis=1)
-    for _ in range(200):
-        distance = np.maximum(np.linalg.norm(points - median[:, None], axis=2), 1e-9)
-        median = (points / distance[..., None]).sum(axis=1) / (1 / distance).sum(axis=1)[:, None]
-    far = np.linalg.norm(median, axis=1)
-    limit = stats.binom.isf(1e-9, replications, delta)
-    assert (far > radius).sum() <= limit
-    # negative control: the plain mean at a fifth of the radius
-    assert (np.linalg.norm(points.mean(axis=1), axis=1) > 0.2 * radius).sum() > limit
 
 
 def test_wrong_arguments() -> None:

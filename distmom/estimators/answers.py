@@ -1,0 +1,34 @@
+"""From the state of a run to what is handed out: numbers or vectors, one result or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.estimators.mean_answer import mean_results
+from distmom.estimators.vector_answer import vector_results
+from distmom.report import MeanResult, Results, VectorResult
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean_plan import MeanPlan
+    from distmom.reductions.state import MeanState
+
+
+def answer_of(
+    plan: MeanPlan, state: MeanState, by: tuple[str, ...]
+) -> Sequence[MeanResult] | Sequence[VectorResult]:
+    """Results of a run's state: numbers, or vectors."""
+    return vector_results(plan, state, by) if plan.options.joint else mean_results(plan, state, by)
+
+
+def together(
+    results: Sequence[MeanResult] | Sequence[VectorResult],
+    plan: MeanPlan,
+    data: dict[str, Any],
+    run: dict[str, Any],
+) -> MeanResult | VectorResult | Results:
+    """Results with what is to be said of data and run: a single one where it can only be one."""
+    told = [replace(r, data=data, run=run) for r in results]
+    single = not plan.reader.options.by and (len(plan.reduction.columns) == 1 or bool(plan.options.joint))
+    return told[0] if single else Results(told, data, run)

@@ -1,0 +1,50 @@
+"""Numbers, names and remarks as they are shown to people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+NAMED = 5
+"""Names in a remark: a run of many groups should not bury its table."""
+
+TWO_STORIES = "blocks of rows tell another story than blocks of files, which are heard"
+
+
+def number(value: float | None) -> str:
+    """A number with six digits; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.6g}"
+
+
+def span(interval: tuple[float, float] | None) -> str:
+    """The ends of an interval; a dash where there is none."""
+    return f"{number(interval[0])} … {number(interval[1])}" if interval else "-"
+
+
+def cell(value: Any) -> str:
+    """A name or the value of a key, on one line."""
+    return "null" if value is None else printable(str(value))
+
+
+def printable(text: str) -> str:
+    """The text on one line, without signs that a terminal would obey: they are shown as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + more
+
+
+def accused(files: tuple[str, ...]) -> list[str]:
+    """The remark about files that hold other values than the rest; none without such files."""
+    if not files:
+        return []
+    return [f"bad files are among {len(files)}: {listed(map(printable, files))}"]
