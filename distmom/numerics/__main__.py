@@ -18,6 +18,11 @@ from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
+from distmom.numerics.weighted import plain_rows
+from distmom.numerics.weighted_cells import WeightedCells
+from distmom.numerics.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted_stored import weighted_stored_moments
 
 
 def compile_kernels() -> None:
@@ -27,7 +32,9 @@ def compile_kernels() -> None:
         x, gone = np.arange(float(n)), np.arange(n) % 7 == 0
         codes = np.arange(n) % 3
         x.flags.writeable = writeable
+        w = x + 1.0
         all_finite(x, compiled=True)
+        plain_rows(w, compiled=True)
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
@@ -39,6 +46,12 @@ def compile_kernels() -> None:
             cells.add_blocks(x, mask, codes, 0, key, table, 9)
             cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
+            weighted = weighted_leaf_moments(x, w, mask, 0, key, table, compiled=True)
+            weighted_stored_moments(x, w, mask, 0, stored_edges(n, 5), compiled=True)
+            weighted_labelled_moments(x, w, mask, codes, 3, compiled=True)
+            weighted_cells = WeightedCells(compiled=True)
+            weighted_cells.grow(3)
+            weighted_cells.add(x, mask, codes, w)
             chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)
@@ -54,6 +67,7 @@ def compile_kernels() -> None:
     rows.merge(rows, compiled=True)
     compile_units(codes, gone)
     with_total(stored, compiled=True)
+    with_total(weighted.merge(weighted, compiled=True), compiled=True)
 
 
 def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:

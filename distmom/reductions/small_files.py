@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.labels import file_cell, label_table
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.moments import Moments, stacked
+from distmom.numerics.moments import Moments
 from distmom.numerics.sample import row_keys
 from distmom.numerics.small_files import file_moments, first_labels, merge_over_files
 from distmom.reductions.layouts import RandomBlocks
@@ -46,7 +46,12 @@ def most_rows(spec: BlockMeans) -> int:
     Every row must have a block of its own, all rows of a file must fit into the sample, and a part of a large
     file must not be taken for a small file.
     """
-    if spec.grouped or not isinstance(spec.layout, RandomBlocks) or spec.layout.chunk_rows > 1:
+    if (
+        spec.grouped
+        or spec.weights is not None
+        or not isinstance(spec.layout, RandomBlocks)
+        or spec.layout.chunk_rows > 1
+    ):
         return 0
     return min(spec.layout.n_blocks, spec.sample_size or LEAF_ROWS, LEAF_ROWS - 1)
 
@@ -152,7 +157,8 @@ class Together:
         if low == high:
             return None
         columns = range(len(self._spec.columns))
-        return stacked([self._node(self._columns[c], level, low, high) for c in columns])
+        first, *others = [self._node(self._columns[c], level, low, high) for c in columns]
+        return first.stacked(*others)
 
     def _node(self, column: Column, level: int, low: int, high: int) -> Moments:
         spec = self._spec
