@@ -112,6 +112,16 @@ class MeanPlan:
         return self.blocks.block_size * self.blocks.n_blocks
 
 
+def _check_weights(options: MeanOptions, reader: BatchReader) -> None:
+    """DataError if the weights are points in time."""
+    scale = None if options.weights is None else reader.scales.get(options.weights)
+    if scale is not None and scale.kind != "duration":
+        raise DataError(
+            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
+            "numbers or durations"
+        )
+
+
 def plan_mean(
     source: Source,
     read: ReadOptions,
@@ -127,25 +137,15 @@ def plan_mean(
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     """
     reader = source.reader(read)
-    scale = None if options.weights is None else reader.scales.get(options.weights)
-    if scale is not None and scale.kind != "duration":
-        raise DataError(
-            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
-            "numbers or durations"
-        )
+    _check_weights(options, reader)
     if ledger is not None:
         to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]
     files, census = _census(source, options, share, executor, ledger)
     counted = _counted(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by)
-    blocks = choose_blocks(
-        options,
-        seed=seed,
-        n_files=len(files) if ledger is None else MANY_FILES,
-        grouped=grouped,
-        **counted._asdict(),
-    )
+    n_files = len(files) if ledger is None else MANY_FILES
+    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=grouped, **counted._asdict())
     n_bytes = sum(f.size for f in files)
     value_names = reader.options.value_names
     reduction = BlockMeans(
