@@ -41,7 +41,7 @@ class ReadAndReduce:
     unit_seed : int, optional
         128 bits that key the hashes of units, where the reader delivers their columns.
     compiled : bool
-        Use compiled kernels for those.
+        Use compiled kernels for those, and to number the groups.
     """
 
     reader: BatchReader
@@ -66,7 +66,7 @@ class ReadAndReduce:
 
     def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder(self.n_keys) if self.n_keys else None
+        encoder = KeyEncoder(self.n_keys, compiled=self.compiled) if self.n_keys else None
         hashes = self._unit_hashes()
         n_rows = n_bytes = 0
         for place.file, file in enumerate(unit.files):

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Names = str | Sequence[str] | None
 
+MOST_BATCH_ROWS_OF_GROUPS = 65_536
+"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
+
 
 def mean(
     data: Any,
@@ -147,7 +150,7 @@ def mean(
     memory_limit : int or str, optional
         Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
     batch_rows : int
-        Rows decoded at a time; the result does not depend on it.
+        Rows decoded at a time, at most 65,536 with groups; the result does not depend on it.
     progress : Progress, optional
         Is told how far the run is.
 
@@ -336,6 +339,8 @@ def open_data(
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    if keys:
+        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
     vectors = () if joint else None
     units = unit_columns(block_by, columns)
     filter_ = as_filter(where, source)

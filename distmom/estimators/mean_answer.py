@@ -142,6 +142,8 @@ def _partition_results(
         answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
     suspects = files_of_cells(plan, answer)
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
+    plain = plain_means(rows, answer.plain_estimate)
+    widths = np.count_nonzero(answer.block_rows, axis=1).tolist()
     return [
         _result(
             plan,
@@ -150,8 +152,9 @@ def _partition_results(
             fields,
             suspects,
             None if sigma2 is None else float(sigma2[g]),
-            plain_mean(rows.at(g), float(answer.plain_estimate[g])),
-            weight_notes(plan, rows.at(g), fields),
+            weight_notes(plan, rows, g, fields),
+            plain_estimate=plain[g],
+            block_estimates=answer.block_estimates[g][: widths[g]].copy(),
         )
         for g, fields in enumerate(shared)
     ]
@@ -172,19 +175,28 @@ def row_and_cell_blocks(
     return rows, cells, "stored" if together else "rows"
 
 
-def plain_mean(blocks: BlockState, rounded: float) -> float:
-    """Mean of all rows, from the blocks' means with one rounding at the end; `rounded` where that overflows.
+def plain_means(blocks: BlockState, rounded: NDArray[np.float64]) -> list[float]:
+    """Mean of all rows of each group, from the blocks' means with one rounding at the end.
 
     Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
-    roundings of the block means average out far below the last bit.
+    roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
+    it is the `rounded` one.
     """
+    filled = blocks.count > 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.where(filled, blocks.mass * blocks.mean, 0.0).tolist()
+    if blocks.mass is blocks.count:
+        masses = blocks.count.sum(axis=1).tolist()
+    else:
+        masses = [math.fsum(group) for group in np.where(filled, blocks.mass, 0.0).tolist()]
+    return [_plain_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
+
+
+def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
     if not math.isfinite(rounded):
         return rounded
-    filled = blocks.at(blocks.count > 0)
     try:
-        with np.errstate(over="ignore"):
-            sums = (filled.mass * filled.mean).tolist()
-        exact = math.fsum(sums) / math.fsum(filled.mass.tolist())
+        exact = math.fsum(sums) / mass
     except OverflowError:
         return rounded
     return exact if math.isfinite(exact) else rounded
@@ -202,12 +214,11 @@ def _result(
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
     sigma2: float | None,
-    plain: float,
     more_notes: tuple[str, ...],
+    **own: Any,
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
-    status = Status(int(answer.status[g]))
-    width = int(answer.block_rows[g].astype(bool).sum())
+    status = int(answer.status[g])
     same = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
     notes = (*same, *notes_of(plan, answer, g, shared), *more_notes)
     estimate = float(answer.estimate[g])
@@ -243,13 +254,12 @@ def _result(
         block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
         n_ruined_blocks=int(answer.n_ruined[g]),
         n_set_aside=int(answer.n_set_aside[g]),
-        plain_estimate=plain,
-        block_estimates=answer.block_estimates[g][:width].copy(),
         path=tuple(path),
         accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,
         repeats=plan.blocks.layout.repeats,
+        **own,
         **shared,
     )
 

@@ -89,4 +89,5 @@ def status_list(status: int) -> list[str]:
     >>> status_list(0)
     ['ok']
     """
-    return [word for flag, word in STATUS_WORDS.items() if flag & int(status)] or ["ok"]
+    found = int(status)
+    return [word for flag, word in STATUS_WORDS.items() if flag.value & found] or ["ok"]

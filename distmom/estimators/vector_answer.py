@@ -24,7 +24,7 @@ from distmom.estimators.mean_answer import (
     groups_of,
     interval_kind,
     notes_of,
-    plain_mean,
+    plain_means,
     row_and_cell_blocks,
     shared_fields,
     shown_interval,
@@ -110,12 +110,8 @@ def _vectors(columns: BlockState) -> Moments:
 
 def _plain_means(rows: BlockState) -> Floats:
     """Means of all rows, shape (columns, groups)."""
-    means = []
-    for c in range(rows.count.shape[0]):
-        column = rows.at(c)
-        rounded = Merger(column).plain_mean()
-        means.append([plain_mean(column.at(g), float(value)) for g, value in enumerate(rounded)])
-    return np.array(means)
+    columns = [rows.at(c) for c in range(rows.count.shape[0])]
+    return np.array([plain_means(column, Merger(column).plain_mean()) for column in columns])
 
 
 def _result(

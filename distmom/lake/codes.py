@@ -17,8 +17,9 @@ ValuesOf = Callable[[Codes], list[Value]]
 class FirstSeen(Generic[Value]):
     """Values in the order of their first appearance."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, compiled: bool = False) -> None:
         self.values: list[Value] = []
+        self._compiled = compiled
         self._codes: dict[Value, int] = {}
         self._scratch = np.empty(0, np.int64)
 
@@ -35,6 +36,23 @@ class FirstSeen(Generic[Value]):
     def get(self, value: Value) -> int:
         """Code of a value, -1 where it has none."""
         return self._codes.get(value, -1)
+
+    def known(self, values: NDArray[np.generic], base: int, n: int, table: Codes, keep: Mask) -> Codes | None:
+        """Codes of ``values - base`` by the first n entries of a table of codes, where all values have one.
+
+        None if one has none, or without compiled kernels: then `look_up` has to see to it. The result lies in
+        the same memory as that of `look_up`.
+        """
+        if not self._compiled or values.dtype not in (np.int32, np.int64) or not values.size:
+            return None
+        from distmom.numerics.lookup_compiled import look_up_all
+
+        self._scratch, codes = sized(self._scratch, values.size)
+        if not look_up_all(values, base, n, table, codes):
+            return None
+        if keep is not None:
+            codes[~keep] = -1
+        return codes
 
     def look_up(self, ids: Codes, table: Codes, keep: Mask, values_of: ValuesOf[Value]) -> Codes:
         """Codes of local ids by a table of the ids' codes, filled where an id appears first.

@@ -17,8 +17,8 @@ MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked 
 class ColumnCodes:
     """Codes of one column."""
 
-    def __init__(self) -> None:
-        self.seen: FirstSeen[Component] = FirstSeen()
+    def __init__(self, *, compiled: bool = False) -> None:
+        self.seen: FirstSeen[Component] = FirstSeen(compiled=compiled)
         self._base = 0
         self._span = np.full(1, -1, np.int64)  # code of base + i; the last entry is that of null
         self._dictionaries = DictionaryCodes(self.seen)
@@ -42,6 +42,10 @@ class ColumnCodes:
         """Codes of integers by a table over their range; None where the range is too wide."""
         values = native_values(array)
         valid = valid_rows(array)
+        if valid is None:
+            codes = self.seen.known(values, self._base, self._span.size - 1, self._span, keep)
+            if codes is not None:
+                return codes
         known = values if valid is None else values[valid]
         if known.size and not self._cover(int(known.min()), int(known.max())):
             return None

@@ -42,7 +42,12 @@ class DictionaryCodes:
             self._dictionary = dictionary
             self._start(dictionary)
         n = len(dictionary)
-        self._scratch, ids = local_ids(self._scratch, native_values(array.indices), 0, array, n)
+        indices = native_values(array.indices)
+        if valid_rows(array) is None:
+            codes = self._seen.known(indices, 0, n, self._codes, keep)
+            if codes is not None:
+                return codes
+        self._scratch, ids = local_ids(self._scratch, indices, 0, array, n)
         return self._seen.look_up(ids, self._codes, keep, self._components)
 
     def _components(self, fresh: Codes) -> list[Component]:

@@ -46,12 +46,18 @@ def open_parquet(
     DataError
         If the file changed since it was listed, before or while it was read, or is damaged.
     """
-    with _named_errors(filesystem, root, file):
+    try:
         check_unchanged(filesystem, root, file)
         with filesystem.open_input_file(location(root, file)) as stream:
             local = isinstance(filesystem, pafs.LocalFileSystem)
             yield _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES if local else BUFFER_BYTES)
         check_unchanged(filesystem, root, file)
+    except DistmomError:
+        raise
+    except (MemoryError, pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if not isinstance(error, MemoryError):
+            check_unchanged(filesystem, root, file)
+        raise _named(error, file) from error
 
 
 def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> None:
@@ -63,14 +69,15 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
         If they differ, or the file is gone.
     """
     info = filesystem.get_file_info(location(root, file))
+    if info.size == file.size and info.mtime_ns == file.mtime_ns:
+        return
     if info.type == pafs.FileType.NotFound:
         raise DataError(f"file changed since planning: {file.path} (it is gone); run again")
     if info.size != file.size:
         raise DataError(
             f"file changed since planning: {file.path} (size {file.size} -> {info.size} bytes); run again"
         )
-    if info.mtime_ns != file.mtime_ns:
-        raise DataError(f"file changed since planning: {file.path} (rewritten, same size); run again")
+    raise DataError(f"file changed since planning: {file.path} (rewritten, same size); run again")
 
 
 def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
@@ -208,27 +215,20 @@ def problem(error: Exception, damage: str) -> str:
     return f"is {damage}: {first_line(error)}"
 
 
-@contextmanager
-def _named_errors(filesystem: pafs.FileSystem, root: str, file: FileRef) -> Iterator[None]:
-    """Turn PyArrow's errors into one line that names the file.
+def _named(error: Exception, file: FileRef) -> Exception:
+    """One of PyArrow's errors as one line that names the file.
 
     Errors of the operating system (a disk or a network that fails) stay ``OSError``, with the file's name,
     since trying again may help; PyArrow reports damaged data as ``OSError`` without an error number.
     """
-    try:
-        yield
-    except DistmomError:
-        raise
-    except MemoryError as error:
-        raise ResourceError(
+    if isinstance(error, MemoryError):
+        return ResourceError(
             f"file {file.path}: memory does not suffice to read it ({first_line(error)}); "
             "use fewer threads, or rewrite the file if it is damaged"
-        ) from error
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        check_unchanged(filesystem, root, file)
-        if isinstance(error, PermissionError):
-            raise BadFileError(f"file {file.path}: permission denied; allow reading it") from error
-        number = getattr(error, "errno", None)
-        if isinstance(error, OSError) and number is not None:
-            raise type(error)(number, f"file {file.path}: {first_line(error)}") from error
-        raise BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}") from error
+        )
+    if isinstance(error, PermissionError):
+        return BadFileError(f"file {file.path}: permission denied; allow reading it")
+    number = getattr(error, "errno", None)
+    if isinstance(error, OSError) and number is not None:
+        return type(error)(number, f"file {file.path}: {first_line(error)}")
+    return BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}")

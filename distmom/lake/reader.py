@@ -19,6 +19,27 @@ from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
 from distmom.lake.times import TimeScale
 
 
+class Recent:
+    """The columns of the file read last, and how its batches are put together; not sent along to workers."""
+
+    def __init__(self) -> None:
+        self._last: tuple[pq.ParquetSchema, pa.Schema, Assembler] | None = None
+
+    def __reduce__(self) -> tuple[type[Recent], tuple[()]]:
+        return Recent, ()
+
+    def find(self, schema: pq.ParquetSchema, types: pa.Schema) -> Assembler | None:
+        """The last file's assembler, if it had the same physical columns and the same types."""
+        last = self._last  # another thread may put in another one at any time
+        if last is None or not (last[0].equals(schema) and last[1].equals(types)):
+            return None
+        return last[2]
+
+    def keep(self, schema: pq.ParquetSchema, types: pa.Schema, assembler: Assembler) -> None:
+        """Remember these."""
+        self._last = schema, types, assembler
+
+
 @dataclass(frozen=True)
 class Reader:
     """Reads files of one lake; frozen and small, so that it can go to workers.
@@ -35,6 +56,8 @@ class Reader:
         Types that the asked columns have elsewhere in the lake.
     scales : mapping of str to TimeScale
         Of the columns of times.
+    recent : Recent
+        What was settled for the file read last.
     """
 
     root: str
@@ -43,6 +66,7 @@ class Reader:
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
     scales: Mapping[str, TimeScale] = field(default_factory=dict)
+    recent: Recent = field(default_factory=Recent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
@@ -70,7 +94,7 @@ class Reader:
         if self.excludes(file):
             return
         with footers.open_parquet(self.filesystem, self.root, file, self._dictionaries()) as parquet:
-            assembler = self._assembler(parquet, file)
+            assembler = self._assembler_of(parquet, file)
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
     def _dictionaries(self) -> list[str]:
@@ -78,6 +102,18 @@ class Reader:
         where = self.options.where
         asked = {*self.options.by, *self.options.units, *(where.columns if where is not None else ())}
         return [item.column for item in self.references if item.column in asked and item.kind == "text"]
+
+    def _assembler_of(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
+        """`_assembler`, or that of the last file if this one has the same columns, as most files have."""
+        schema, types = parquet.schema, parquet.schema_arrow
+        assembler = self.recent.find(schema, types)
+        if assembler is None:
+            assembler = self._assembler(parquet, file)
+            asked = {name for name, _ in roles_of(self.options)}
+            # values of folders differ between files, and a list of the wrong length is told with its file
+            if not self.options.vectors and asked.isdisjoint(name for name, _ in self.partitions):
+                self.recent.keep(schema, types, assembler)
+        return assembler
 
     def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
         """How each asked column is found in this file, after a check of its type."""

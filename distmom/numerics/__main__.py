@@ -42,18 +42,17 @@ def compile_kernels() -> None:
             sample.offer(key, 0, x, mask)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
-            cells.add(
-                x,
-                mask,
-                block_cells(codes, 0, key, table, 9, compiled=True),
-            )
+            cells.add(x, mask, codes)
+            cells.add_blocks(x, mask, codes, 0, key, table, 9)
+            cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
             weighted = weighted_leaf_moments(x, w, mask, 0, key, table, compiled=True)
             weighted_stored_moments(x, w, mask, 0, stored_edges(n, 5), compiled=True)
             weighted_labelled_moments(x, w, mask, codes, 3, compiled=True)
             weighted_cells = WeightedCells(compiled=True)
-            weighted_cells.grow(3)
-            weighted_cells.add(x, mask, codes, w)
+            weighted_cells.grow(3 * 105)
+            weighted_cells.add_blocks(x, mask, codes, 0, key, table, 9, w)
+            weighted_cells.unload(3, 105, 105)
             chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import LabelTable, chunk_labels
+from distmom.numerics.leaf import with_total
 from distmom.numerics.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -69,14 +70,51 @@ class Cells:
         if x.size:
             _add_moments(x, cells, self._cells)
 
+    def add_blocks(
+        self,
+        x: Floats,
+        gone: NDArray[np.bool_] | None,
+        codes: NDArray[np.int64],
+        first_row: int,
+        key: np.uint64,
+        table: LabelTable,
+        width: int,
+        w: Floats | None = None,
+    ) -> None:
+        """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
+        if self._compiled:
+            from distmom.numerics.cells_compiled import MAGIC_BITS, add_blocks
+
+            none = gone if gone is not None else np.empty(0, np.bool_)
+            n_blocks, magic = table.n_blocks // width, -(-(1 << MAGIC_BITS) // width)
+            add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
+            return
+        self.add(x, gone, block_cells(codes, first_row, key, table, width))
+
     def moments(self, n_cells: int) -> BlockState:
         """Moments of the first `n_cells` cells (views of the means)."""
         part = self._cells[:n_cells]
         return Moments(part[:, COUNT].astype(np.int64), part[:, MEAN], part[:, M2])
 
-    def start_anew(self) -> None:
-        """Empty all cells."""
+    def unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
+        """Moments of the first cells, shape (n_groups, n_blocks); all cells start anew.
+
+        Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
+        more place, for these together.
+        """
+        if self._compiled:
+            from distmom.numerics.cells_compiled import unload
+
+            shape = (n_groups, n_blocks + (n_once > 0))
+            out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+            unload(self._cells, n_blocks, n_once, *out)
+            return out
+        return self._unload(n_groups, n_blocks, n_once)
+
+    def _unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
+        blocks = self.moments(n_groups * n_blocks).each(lambda a: a.reshape(n_groups, n_blocks).copy())
         self._cells[:] = 0.0
+        return with_total(blocks, n_once=n_once, compiled=self._compiled) if n_once else blocks
 
 
 def block_cells(
@@ -95,16 +133,10 @@ def block_cells(
     """
     n_blocks = table.n_blocks // width
     if compiled:
-        from distmom.numerics import cells_compiled
+        from distmom.numerics.cells_compiled import chunk_cells
 
         out = np.empty(codes.size, np.int64)
-        blocks = np.arange(table.n_blocks, dtype=np.int64) // width
-        if chunk_rows == 1:
-            cells_compiled.label_cells(codes, first_row, key, table.forward, blocks, n_blocks, out)
-        else:
-            cells_compiled.chunk_cells(
-                codes, first_row, chunk_rows, key, table.forward, blocks, n_blocks, out
-            )
+        chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
         return out
     return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 

@@ -14,6 +14,7 @@ from distmom.numerics.labels import GOLDEN, mix
 from distmom.numerics.sample import RowSample
 
 Floats = NDArray[np.float64]
+ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
 
 class GroupSampler:
@@ -22,10 +23,11 @@ class GroupSampler:
     def __init__(self, size: int, *, compiled: bool) -> None:
         self.size = size
         self.compiled = compiled
-        self._keys = np.empty((0, 2 * size))
-        self._values = np.empty((0, 2 * size))
+        room = int(size * ROOM) + 1
+        self._keys = np.empty((0, room))  # of the rows kept of each group, in any order
+        self._values = np.empty((0, room))
         self._fill = np.empty(0, np.int64)
-        self._below = np.empty(0)
+        self._last = np.empty(0, np.uint64)  # hashes above it are not needed
 
     def offer(
         self,
@@ -42,19 +44,23 @@ class GroupSampler:
             from distmom.numerics.group_sample_compiled import offer_rows
 
             none = gone if gone is not None else np.empty(0, np.bool_)
-            offer_rows(~key, first_row, codes, x, none, self._below, self._keys, self._values, self._fill)
+            if self._fill.size:
+                kept = self._last, self._keys, self._values, self._fill
+                offer_rows(~key, first_row, codes, x, none, self.size, *kept)
             return
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
-        keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         wanted = np.ones(x.size, np.bool_) if gone is None else ~gone
-        wanted[wanted] = keys[wanted] < self._below[codes[wanted]]
-        groups, keys, values = codes[wanted], keys[wanted], x[wanted]
-        order = np.lexsort((keys, groups))
-        groups, keys, values = groups[order], keys[order], values[order]
+        wanted[wanted] = words[wanted] <= self._last[codes[wanted]]
+        groups, words, values = codes[wanted], words[wanted], x[wanted]
+        order = np.lexsort((words, groups))
+        groups, words, values = groups[order], words[order], values[order]
         for g, start, stop in _stretches(groups):
             few = slice(start, min(stop, start + self.size))
-            self._add(g, keys[few], values[few])
+            self._add(g, (words[few] >> np.uint64(11)).astype(np.float64) * 2.0**-53, values[few])
+            if self._fill[g] == self.size:
+                bound = np.uint64(self._keys[g, self.size - 1] * 2.0**53)
+                self._last[g] = (bound << np.uint64(11)) | np.uint64(2047)
 
     def _add(self, g: int, keys: Floats, values: Floats) -> None:
         both = np.concatenate([self._keys[g, : self._fill[g]], keys])
@@ -62,25 +68,23 @@ class GroupSampler:
         joined = np.concatenate([self._values[g, : self._fill[g]], values])
         n = order.size
         self._keys[g, :n], self._values[g, :n], self._fill[g] = both[order], joined[order], n
-        if n == self.size:
-            self._below[g] = self._keys[g, n - 1]
 
     def _grow(self, n_groups: int) -> None:
         have = self._fill.size
         if n_groups <= have:
             return
         more = max(n_groups, 2 * have) - have
-        self._keys = np.concatenate([self._keys, np.empty((more, 2 * self.size))])
-        self._values = np.concatenate([self._values, np.empty((more, 2 * self.size))])
+        self._keys = np.concatenate([self._keys, np.empty((more, self._keys.shape[1]))])
+        self._values = np.concatenate([self._values, np.empty((more, self._keys.shape[1]))])
         self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
-        self._below = np.concatenate([self._below, np.full(more, np.inf)])
+        self._last = np.concatenate([self._last, np.full(more, 2**64 - 1, np.uint64)])
 
     def result(self, n_groups: int) -> RowSample:
         """The sample of the first `n_groups` groups."""
         self._grow(n_groups)
-        filled = np.arange(2 * self.size)[None, :] < self._fill[:n_groups, None]
+        filled = np.arange(self._keys.shape[1])[None, :] < self._fill[:n_groups, None]
         keys = np.where(filled, self._keys[:n_groups], np.inf)
-        order = np.argsort(keys, axis=1, kind="stable")[:, : self.size]
+        order = np.argsort(keys, axis=1)[:, : self.size]
         values = np.where(filled, self._values[:n_groups], np.nan)
         return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
 

@@ -110,8 +110,14 @@ def run_choices(
     first_run: int, n_runs: int, key: np.uint64, n_blocks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which permutation and which rotation each of `n_runs` runs takes, from run `first_run` of a file on."""
+    return run_choices_of(np.arange(first_run, first_run + n_runs, dtype=np.uint64), key, n_blocks)
+
+
+def run_choices_of(
+    runs: NDArray[np.uint64], key: np.uint64 | NDArray[np.uint64], n_blocks: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same for runs in any order, of one file or, with a key for each, of several."""
     with np.errstate(over="ignore"):
-        runs = np.arange(first_run, first_run + n_runs, dtype=np.uint64)
         z = mix(runs * GOLDEN + key)
         rotation = ((z >> np.uint64(32)) * np.uint64(n_blocks)) >> np.uint64(32)
     return (z & np.uint64(PERMUTATIONS - 1)).astype(np.int64), rotation.astype(np.int64)
@@ -146,11 +152,8 @@ def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> ND
 def labels_of(rows: NDArray[np.int64], key: np.uint64, table: LabelTable) -> NDArray[np.int64]:
     """The blocks of the given rows of a file, in any order (for few rows; `labels` is for ranges)."""
     k = table.n_blocks
-    with np.errstate(over="ignore"):
-        z = mix((rows // k).astype(np.uint64) * GOLDEN + key)
-        rotation = ((z >> np.uint64(32)) * np.uint64(k)) >> np.uint64(32)
-    choice = (z & np.uint64(PERMUTATIONS - 1)).astype(np.int64)
-    blocks = table.forward[choice, rows % k].astype(np.int64) - rotation.astype(np.int64)
+    choice, rotation = run_choices_of((rows // k).astype(np.uint64), key, k)
+    blocks = table.forward[choice, rows % k].astype(np.int64) - rotation
     return np.where(blocks < 0, blocks + k, blocks)
 
 

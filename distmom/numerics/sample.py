@@ -97,6 +97,14 @@ class LeafSampler:
         if fresh.size:
             self._sample = self._sample.merge(RowSample(fresh[None], x[rows][None]))
 
+    def add(self, keys: Floats, values: Floats) -> None:
+        """Offer rows whose keys are known, in any order."""
+        few = np.flatnonzero(keys <= self._sample.keys[0, -1])
+        if few.size:
+            few = few[np.argsort(keys[few], kind="stable")]
+            fresh = RowSample(keys[few][None], values[few][None])
+            self._sample = self._sample.merge(fresh, compiled=self._compiled)
+
     def result(self) -> RowSample:
         """The sample of all rows offered."""
         return self._sample
@@ -108,6 +116,14 @@ def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
         start = mix(np.array([stream], np.uint64) * GOLDEN + key)
         words = mix(start + np.arange(first, first + n, dtype=np.uint64) * GOLDEN)
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def row_keys(key: np.uint64 | NDArray[np.uint64], stream: int, rows: NDArray[np.int64]) -> Floats:
+    """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
+    with np.errstate(over="ignore"):
+        start = mix(np.array([stream], np.uint64) * GOLDEN + key)
+        words = mix(start + rows.astype(np.uint64) * GOLDEN)
+    return -log(((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
 
 
 def leaf_sample(
@@ -146,7 +162,7 @@ def leaf_sample(
     n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
     if n_used <= size:
         rows = np.arange(n_rows) if gone is None else np.flatnonzero(~gone)
-        keys = -log(_uniforms(key, 2 * leaf, 0, n_rows)[rows])
+        keys = row_keys(key, 2 * leaf, rows)
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         few = int(np.searchsorted(keys, below, side="right"))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.cells import block_cells
+from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.keyed_hash import unit_cells
 from distmom.numerics.labels import LabelTable, label_table, stored_edges, stored_labels
@@ -67,6 +67,11 @@ class LeafRows:
     place: Place
     weights: Weights | None = None
 
+    @property
+    def w(self) -> NDArray[np.float64] | None:
+        """Weights in one array, where there are any."""
+        return None if self.weights is None else together(self.weights.w, self.weights.rest)
+
 
 class Layout(Protocol):
     """A way to form row blocks."""
@@ -83,7 +88,7 @@ class Layout(Protocol):
 
     @property
     def by_leaf(self) -> bool:
-        """Whether grouped rows, too, must be taken leaf by leaf, `row_cells` being undefined."""
+        """Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined."""
         ...
 
     @property
@@ -98,12 +103,10 @@ class Layout(Protocol):
         """
         ...
 
-    def row_cells(
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        """The cell of each row from `place` on: its group's code times `cells_per_group`, plus its block.
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
+        """Add rows to their cells: the group's code times `cells_per_group`, plus the block.
 
-        With several partitions an array of cells for each, shape (repeats, rows).
+        With several partitions a row is added once for each of them.
         """
         ...
 
@@ -158,13 +161,14 @@ class RandomBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        table = label_table(self.seed, self.n_fine)
-        return block_cells(
-            codes, place.first_row, place.key, table, self.width, self.chunk_rows, compiled=compiled
-        )
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        place = rows.place.first_row, rows.place.key, label_table(self.seed, self.n_fine), self.width
+        if self.chunk_rows == 1:
+            cells.add_blocks(rows.x, rows.gone, rows.codes, *place, rows.w)
+        else:
+            chunks = block_cells(rows.codes, *place, self.chunk_rows, compiled=compiled)
+            cells.add(rows.x, rows.gone, chunks, rows.w)
 
 
 @dataclass(frozen=True)
@@ -188,11 +192,11 @@ class StoredBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        first = int(window[place.file]) + place.first_row
-        return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        first = int(window[rows.place.file]) + rows.place.first_row
+        blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
+        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks, rows.w)
 
 
 @dataclass(frozen=True)
@@ -210,11 +214,10 @@ class UnitBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        assert place.units is not None
-        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None and rows.place.units is not None
+        units = unit_cells(rows.codes, rows.place.units, self.n_blocks, compiled=compiled)
+        cells.add(rows.x, rows.gone, units, rows.w)
 
 
 @dataclass(frozen=True)
@@ -229,10 +232,9 @@ class NoRowBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        return codes
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        cells.add(rows.x, rows.gone, rows.codes, rows.w)
 
 
 @dataclass(frozen=True)
@@ -275,9 +277,7 @@ class SampledBlocks:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         raise NotImplementedError("a row may belong to several samples")
 
 
@@ -293,11 +293,9 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
         return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
-    weights = rows.weights
-    groups = new_cells(weighted=weights is not None, compiled=compiled)
+    groups = new_cells(weighted=rows.weights is not None, compiled=compiled)
     groups.grow(rows.n_groups)
-    w = None if weights is None else together(weights.w, weights.rest)
-    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, w)
+    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, rows.w)
     return groups.moments(rows.n_groups).at((slice(None), None))
 
 

@@ -15,6 +15,7 @@ from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
 from distmom.reductions.layouts import LeafRows, Place, Weights
 from distmom.reductions.leaves import LeafCutter, Mask, Rows
+from distmom.reductions.small_files import SmallFile, SmallFiles
 from distmom.reductions.state import Key, MeanState, in_key_order
 from distmom.reductions.units import UnitCounter
 
@@ -40,9 +41,12 @@ class LeafwiseMeans:
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]
         self._units = UnitCounter(spec) if spec.count_units else None
+        self._small = SmallFiles(spec, n_files)
+        self._cut = False  # whether a leaf of this file has been taken already
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
+        self._cut = False
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         self._n_groups = n_groups
@@ -50,11 +54,40 @@ class LeafwiseMeans:
             self._take(leaf)
 
     def end_file(self) -> None:  # noqa: D102
-        for leaf in self._cutter.flush():
-            self._take(leaf)
+        leaves = self._cutter.flush()
+        file = SmallFile(self._number, self._path, self._key, leaves[0] if leaves else None)
+        if not self._cut and self._small.takes(file.rows):
+            self._small.add(file)
+        else:
+            self._end(file)
+
+    def _end(self, file: SmallFile) -> None:
+        """Take a file's last leaf."""
+        self._number, self._path, self._key = file.number, file.path, file.key
+        if file.rows is not None:
+            self._take(file.rows)
         self._tree.end_file(self._number, self._key)
 
+    def _settle(self) -> None:
+        """Take the small files together."""
+        together = self._small.settle(self._end)
+        if together is not None:
+            self._census.rows(together.rows, 1)
+            rows = self._census.weighed(together.rows, "")
+            for number, columns in enumerate(self._spec.sets):
+                self._census.missing(rows, number)
+                for c in columns if self._samplers else ():
+                    self._samplers[c].add(*together.sample(c))
+            if self._units is not None:
+                for file in together.files:
+                    if file.rows is not None:
+                        self._units.add(file.rows, None, file.key, 1)
+        for level, index, start, stop in self._small.nodes():
+            node = None if together is None else together.node(level, start, stop)
+            self._tree.push_files(level, index, None if node is None else node.at((slice(None), None)))
+
     def _take(self, leaf: Rows) -> None:
+        self._cut = True
         self._census.rows(leaf, self._n_groups)
         if self._units is not None:
             self._units.add(leaf, leaf.codes, self._key, self._n_groups)
@@ -115,6 +148,7 @@ class LeafwiseMeans:
                 self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
+        self._settle()
         moments = self._tree.result(len(keys))
         if moments is None:
             return None

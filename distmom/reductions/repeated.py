@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.cells import block_cells
+from distmom.numerics.cells import Cells
 from distmom.numerics.labels import repeat_key, repeat_tables
 from distmom.numerics.leaf import leaf_moments
 from distmom.numerics.moments import Moments
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layouts import LeafRows
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,9 @@ class RepeatedBlocks:
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
-    def row_cells(  # noqa: D102
-        self, codes: NDArray[np.int64], place: Place, window: Any, *, compiled: bool
-    ) -> NDArray[np.int64]:
-        cells = np.empty((self.repeats, codes.size), np.int64)
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
         for number, table in enumerate(repeat_tables(self.seed, self.n_fine, self.repeats)):
-            key = repeat_key(place.key, self.seed, number)
-            partition = codes * self.repeats + number
-            cells[number] = block_cells(partition, place.first_row, key, table, self.width, compiled=compiled)
-        return cells
+            key = repeat_key(rows.place.key, self.seed, number)
+            partition = rows.codes * self.repeats + number
+            cells.add_blocks(rows.x, rows.gone, partition, rows.place.first_row, key, table, self.width)

@@ -12,10 +12,10 @@ from distmom.numerics.block_state import BlockState
 from distmom.numerics.cells import CELL_BYTES
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
-from distmom.numerics.leaf import LEAF_ROWS, all_finite, with_total
+from distmom.numerics.leaf import LEAF_ROWS, NO_REST, all_finite
 from distmom.numerics.weighted_cells import WEIGHTED_CELL_BYTES, new_cells
 from distmom.reductions.files import Census, FileTree
-from distmom.reductions.layouts import Place
+from distmom.reductions.layouts import LeafRows, Place, Weights
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 from distmom.reductions.units import UnitCounter
@@ -23,15 +23,15 @@ from distmom.reductions.units import UnitCounter
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
-LEAVES_TOGETHER = 8
-"""With many groups the merge of two leaves costs as much as their rows: so eight leaves make one here."""
+LEAVES_TOGETHER = 16
+"""With many groups the merge of two leaves costs as much as their rows: so sixteen leaves make one here."""
 
 
 class RowwiseMeans:
     """The `Accumulator` for rows of groups or of units.
 
-    Running moments do not depend on how rows come in batches, so nothing is buffered; every eight leaves (of
-    the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
+    Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
+    (of the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
     """
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
@@ -85,19 +85,18 @@ class RowwiseMeans:
         spec = self._spec
         codes = self._one_group(rows.n_rows) if rows.codes is None else rows.codes
         place = Place(self._key, rows.first_row, self._number, rows.units)
-        cells = spec.layout.row_cells(codes, place, self._window, compiled=spec.compiled)
         if self._units is not None:
             self._units.add(rows, codes, self._key, self._n_groups)
         rows = self._census.weighed(rows, self._path)
-        weights = None if spec.weights is None else rows.values[-1]
+        weights = None if spec.weights is None else Weights(rows.values[-1], NO_REST)
         for number, columns in enumerate(spec.sets):
             gone = self._census.missing(rows, number)
             if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
                 gone = self._census.strange(rows, number, gone, self._path)
             for c in columns:
                 x = rows.values[c]
-                for partition in np.atleast_2d(cells):
-                    self._cells[c].add(x, gone, partition, weights)
+                mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place, weights)
+                spec.layout.add_rows(self._cells[c], mine, self._window, compiled=spec.compiled)
                 if self._samplers:
                     self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
@@ -111,17 +110,9 @@ class RowwiseMeans:
     def _push(self) -> None:
         if not self._filled:
             return
-        shape = (len(self._cells), self._n_groups, self._blocks)
-        size = self._n_groups * self._blocks
-        first, *others = (cells.moments(size) for cells in self._cells)
-        blocks = first.stacked(*others).each(lambda a: a.reshape(shape))
-        if self._n_once:
-            blocks = with_total(blocks, n_once=self._n_once, compiled=self._spec.compiled)
-        else:  # the one cell of a group is all its rows; copied, as the cells are used anew
-            blocks = blocks.each(np.copy)
-        self._tree.push_leaf(blocks)
-        for cells in self._cells:
-            cells.start_anew()
+        # without row blocks, the one cell of a group is all its rows
+        first, *others = (cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells)
+        self._tree.push_leaf(first.stacked(*others))
         self._filled = False
 
     def end_file(self) -> None:  # noqa: D102

@@ -39,8 +39,13 @@ def number(rows: list[tuple[Any, ...]], keep: list[bool]) -> tuple[list[int], li
 
 
 def check(columns: list[pa.Array], keep: list[bool] | None, cuts: list[int]) -> None:
+    for compiled in (False, True):
+        check_engine(columns, keep, cuts, compiled)
+
+
+def check_engine(columns: list[pa.Array], keep: list[bool] | None, cuts: list[int], compiled: bool) -> None:
     n = len(columns[0])
-    encoder = KeyEncoder(len(columns))
+    encoder = KeyEncoder(len(columns), compiled=compiled)
     codes: list[int] = []
     for low, high in itertools.pairwise([0, *sorted(cuts), n]):
         part = None if keep is None else np.array(keep[low:high], bool)
@@ -78,6 +83,18 @@ def columns(draw: st.DrawFn) -> pa.Array:
     array = pa.array(draw(st.lists(values | st.none(), min_size=12, max_size=12)), kind)
     encode = draw(st.booleans()) and kind not in (pa.null(), pa.string_view(), pa.binary_view())
     return array.dictionary_encode() if encode else array
+
+
+def test_a_table_reaches_rows_beyond_one_chunk():
+    """Values that are known, then one outside of the table, one that is new, one below it."""
+    keys_of_batches = [np.arange(10_000) % 50, np.full(5_000, 7), np.r_[np.full(4_000, 3), -5], np.r_[7, 50]]
+    for dtype in (np.int32, np.int64):
+        encoders = [KeyEncoder(1, compiled=compiled) for compiled in (False, True)]
+        for values in keys_of_batches:
+            array = pa.array(values.astype(dtype))
+            slow, fast = (encoder.encode((array,), None) for encoder in encoders)
+            assert np.array_equal(slow, fast)
+        assert encoders[0].keys == encoders[1].keys and encoders[0].n_keys == 52
 
 
 cut_points = st.lists(st.integers(0, 12), max_size=4)

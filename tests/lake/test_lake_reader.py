@@ -209,6 +209,22 @@ def test_file_rewritten_after_planning(write, tmp_path):
         lake.row_counts()
 
 
+def test_what_is_remembered_of_one_file_is_not_taken_for_another(write, tmp_path):
+    """Files whose columns lie elsewhere, or have another type, in turn with those like the first."""
+    layouts = [{"x": [1.0], "y": [5.0]}, {"y": [5.0], "x": [2.0]}, {"x": pa.array([3], pa.int8())}]
+    for number in range(9):
+        write(f"t/{number}.parquet", layouts[number // 2 % 3])
+    lake = open_lake(tmp_path / "t")
+    reader = lake.reader(ReadOptions(("x",)))
+    found = [batch.values[0].tolist() for file in lake.files for batch in reader.batches(file)]
+    assert found == [[1.0], [1.0], [2.0], [2.0], [3.0], [3.0], [1.0], [1.0], [2.0]]
+    again = pickle.loads(pickle.dumps(reader))  # without what it remembers: that cannot be sent
+    assert again == reader
+    assert [batch.values[0][0] for file in lake.files for batch in again.batches(file)] == [
+        v for (v,) in found
+    ]
+
+
 def test_file_rewritten_while_it_is_read(write, tmp_path):
     path = write("t/0.parquet", {"x": np.full(1000, 1.0)})
     lake = open_lake(tmp_path / "t")

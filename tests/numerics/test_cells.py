@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.cells import Cells, block_cells
+from distmom.numerics.cells import Cells
 from distmom.numerics.labels import file_key, label_table, labels
 
 KEY = file_key(11, "a.parquet")
@@ -71,10 +71,44 @@ def test_opposite_huge_values_do_not_overflow_the_mean():
         assert table.moments(1).mean[0] == 0.0 and table.moments(1).m2[0] == np.inf
 
 
-@given(st.integers(0, 3000), st.integers(0, 2500), st.sampled_from([1, 5, 9]))
-def test_block_cells_are_code_and_label(first, n, width):
-    codes = np.random.default_rng(n).integers(0, 7, n)
-    table = label_table(3, 945)
-    want = codes * (945 // width) + labels(first, n, KEY, table) // width
+@given(st.integers(0, 3000), st.integers(0, 2500), st.sampled_from([1, 5, 9, 945]), st.booleans())
+def test_random_blocks_are_code_and_label(first, n, width, holes):
+    rng = np.random.default_rng(n)
+    x, codes = rng.normal(size=n), rng.integers(0, 7, n)
+    gone = rng.random(n) < 0.3 if holes else None
+    labelled = label_table(3, 945)
+    k = 945 // width
+    want = Cells()
+    want.grow(7 * k)
+    want.add(x, gone, codes * k + labels(first, n, KEY, labelled) // width)
     for compiled in (False, True):
-        assert np.array_equal(block_cells(codes, first, KEY, table, width, compiled=compiled), want)
+        found = Cells(compiled=compiled)
+        found.grow(7 * k)
+        for part in (slice(0, n // 3), slice(n // 3, n)):
+            mask = None if gone is None else gone[part]
+            found.add_blocks(x[part], mask, codes[part], first + part.start, KEY, labelled, width)
+        assert same(found.moments(7 * k), want.moments(7 * k))
+
+
+@pytest.mark.parametrize("n_once", [0, 3, 2])
+def test_unloading_hands_the_moments_over_and_starts_anew(n_once):
+    rng = np.random.default_rng(1)
+    x, cells = rng.normal(size=900), rng.integers(0, 12, 900)
+    x[5] = np.inf
+    found = []
+    for compiled in (False, True):
+        table = Cells(compiled=compiled)
+        table.grow(15)
+        table.add(x, None, cells)
+        before = table.moments(15).each(lambda a: np.array(a).reshape(5, 3))
+        found.append(table.unload(5, 3, n_once))
+        assert same(found[-1].at((slice(None), slice(3))), before)
+        assert not table.moments(15).count.any() and not table.moments(15).mean.any()
+    assert same(*found)
+    if n_once:
+        once = cells % 3 < n_once
+        assert found[0].count[:, 3].tolist() == [*np.bincount(cells[once] // 3, minlength=5)]
+
+
+def same(a, b):
+    return all(u.dtype == v.dtype and np.array_equal(u, v, equal_nan=True) for u, v in zip(a, b, strict=True))

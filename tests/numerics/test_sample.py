@@ -89,6 +89,20 @@ def test_merging_is_exact_in_any_order():
     assert np.isfinite(forward.values).all()
 
 
+@given(st.integers(0, 80), st.integers(0, 80), st.integers(0, 2**31))
+def test_the_compiled_merge_gives_the_same_sample(n_left, n_right, seed):
+    pads = []
+    for n, path in ((n_left, "a"), (n_right, "b")):
+        pad = RowSample.empty(3, 16)
+        for g in range(3):
+            keys, rows = take(file_key(seed, path), n * g // 2, 16, leaf=g)
+            pad.keys[g, : keys.size], pad.values[g, : keys.size] = keys, rows + 1000.0 * len(pads)
+        pads.append(pad)
+    slow, fast = pads[0].merge(pads[1]), pads[0].merge(pads[1], compiled=True)
+    assert np.array_equal(slow.keys, fast.keys)
+    assert np.array_equal(slow.values, fast.values, equal_nan=True)
+
+
 def test_every_row_is_as_likely_as_any_other():
     """Three leaves of 30, 5 and 65 rows, samples of 10 of 100: chi-square, failure probability 1e-6."""
     counts, first_only = np.zeros(100), np.zeros(100)

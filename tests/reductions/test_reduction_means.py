@@ -24,6 +24,7 @@ from small_leaves import LEAF, patch_leaves
 
 from distmom.errors import DataError
 from distmom.numerics.labels import file_key, label_table, labels, repeat_key, repeat_seed
+from distmom.reductions import small_files
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import (
     Layout,
@@ -177,6 +178,28 @@ def test_random_blocks_for_any_lake(
         whole = reduce_all(spec, files, itertools.cycle(batch))
         assert same_state(whole, reduce_in_units(spec, files, level))
         compare(whole, twin(spec, files), n_blocks + 3)
+
+
+def test_rows_of_small_files_are_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also beside large files and files with infinities, which are taken one by one."""
+    spec = BlockMeans(("x",), RandomBlocks(SEED, 45), 9, SEED, 50, nan="keep")
+    files = make_files((45, 46, 45, 0, 3, 200, 44, 1, 1), dirty=False)
+    values = files[6].values[0].copy()
+    values[7] = np.inf
+    files[6] = replace(files[6], values=(values,))
+    alone = reduce_all(spec, files[4:5])
+    assert sorted(alone.moments.mean[alone.moments.count == 1]) == sorted(files[4].values[0])
+    whole = reduce_all(spec, files)
+    compare(whole, twin(spec, files), 45 + 9)
+    for level in (0, 1, 2):
+        assert same_state(whole, reduce_in_units(spec, files, level)), level
+    assert same_state(whole, reduce_all(replace(spec, compiled=True), files, 7))
+    monkeypatch.setattr(small_files, "most_rows", lambda spec: 0)
+    large = reduce_all(spec, files)  # as if all files were large: the same but for rounding
+    assert not same_state(whole, large)
+    for some, other in zip(whole.moments, large.moments, strict=True):
+        np.testing.assert_allclose(some, other, rtol=1e-12, atol=1e-12)
+    assert all(np.array_equal(a, b) for a, b in zip(whole.samples, large.samples, strict=True))
 
 
 def test_groups_that_one_state_knows_and_the_other_does_not() -> None:
