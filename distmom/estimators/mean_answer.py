@@ -152,7 +152,7 @@ def _partition_results(
             fields,
             suspects,
             None if sigma2 is None else float(sigma2[g]),
-            weight_notes(plan, rows.at(g), fields),
+            weight_notes(plan, rows, g, fields),
             plain_estimate=plain[g],
             block_estimates=answer.block_estimates[g][: widths[g]].copy(),
         )
@@ -182,9 +182,13 @@ def plain_means(blocks: BlockState, rounded: NDArray[np.float64]) -> list[float]
     roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
     it is the `rounded` one.
     """
+    filled = blocks.count > 0
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.where(blocks.count > 0, blocks.mass * blocks.mean, 0.0).tolist()
-    masses = [math.fsum(line) for line in np.where(blocks.count > 0, blocks.mass, 0.0).tolist()]
+        sums = np.where(filled, blocks.mass * blocks.mean, 0.0).tolist()
+    if blocks.mass is blocks.count:
+        masses = blocks.count.sum(axis=1).tolist()
+    else:
+        masses = [math.fsum(group) for group in np.where(filled, blocks.mass, 0.0).tolist()]
     return [_plain_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
 
 

@@ -28,12 +28,13 @@ def weight_counts(plan: MeanPlan, state: MeanState, c: int, g: int) -> dict[str,
     }
 
 
-def weight_notes(plan: MeanPlan, blocks: BlockState, fields: dict[str, Any]) -> tuple[str, ...]:
+def weight_notes(plan: MeanPlan, rows: BlockState, g: int, fields: dict[str, Any]) -> tuple[str, ...]:
     """A notice where blocks that have rows are left out since none of them has a positive weight."""
-    if plan.options.weights is None or fields["n_rows"] < blocks.count.size:
+    if plan.options.weights is None or plan.blocks.layout.n_blocks == 0:
         return ()
-    empty = int(np.count_nonzero(blocks.count == 0))
-    if not empty or not fields["n_unweighted"] + fields["n_zero_weight"] or plan.blocks.layout.n_blocks == 0:
+    count = rows.count[g]
+    empty = int(np.count_nonzero(count == 0))
+    if fields["n_rows"] < count.size or not empty or not fields["n_unweighted"] + fields["n_zero_weight"]:
         return ()
-    number = f"{empty:,} of {blocks.count.size:,} " if fields["group"] is None else ""
+    number = f"{empty:,} of {count.size:,} " if fields["group"] is None else ""
     return (f"{number}fine blocks have no row of positive weight and are left out",)

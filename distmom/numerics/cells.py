@@ -79,6 +79,7 @@ class Cells:
         key: np.uint64,
         table: LabelTable,
         width: int,
+        w: Floats | None = None,
     ) -> None:
         """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
         if self._compiled:
@@ -108,9 +109,9 @@ class Cells:
             out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
             unload(self._cells, n_blocks, n_once, *out)
             return out
-        return self._unloaded(n_groups, n_blocks, n_once)
+        return self._unload(n_groups, n_blocks, n_once)
 
-    def _unloaded(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
+    def _unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
         blocks = self.moments(n_groups * n_blocks).each(lambda a: a.reshape(n_groups, n_blocks).copy())
         self._cells[:] = 0.0
         return with_total(blocks, n_once=n_once, compiled=self._compiled) if n_once else blocks

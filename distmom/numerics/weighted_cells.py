@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.cells import Cells, rows_by_rank
+from distmom.numerics.cells import Cells, block_cells, rows_by_rank
+from distmom.numerics.labels import LabelTable
 from distmom.numerics.leaf import read_only
 from distmom.numerics.weighted import WeightedMoments
 
@@ -44,9 +45,23 @@ class WeightedCells(Cells):
         if x.size:
             _add_moments(x, w, cells, self._cells)
 
+    def add_blocks(
+        self,
+        x: Floats,
+        gone: NDArray[np.bool_] | None,
+        codes: NDArray[np.int64],
+        first_row: int,
+        key: np.uint64,
+        table: LabelTable,
+        width: int,
+        w: Floats | None = None,
+    ) -> None:
+        """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
+        self.add(x, gone, block_cells(codes, first_row, key, table, width, compiled=self._compiled), w)
+
     def unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
-        """See `Cells.unload`."""
-        return self._unloaded(n_groups, n_blocks, n_once)
+        """Moments of the first cells, and all cells anew; see `Cells.unload`."""
+        return self._unload(n_groups, n_blocks, n_once)
 
     def moments(self, n_cells: int) -> WeightedMoments:
         """Moments of the first `n_cells` cells (views, but for the rows)."""

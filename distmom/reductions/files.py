@@ -76,6 +76,21 @@ def _widened(moments: BlockState, n_groups: int) -> BlockState:
     return moments.each(lambda a: np.pad(a, ((0, 0), (0, missing), (0, 0))))
 
 
+def weigh(rows: Rows, *, compiled: bool) -> tuple[Rows, Mask, NDArray[np.int64]]:
+    """The rows with only those of positive weight kept; those of null weight; numbers of other odd ones."""
+    parts = [part[-1] for part in (rows.values, rows.rest) if part]
+    plain = plain_rows(*parts, compiled=compiled)
+    odd = np.zeros(0, np.int64)
+    if plain is None and rows.valid[-1] is None:
+        return rows, None, odd
+    gone, null = missing_rows(rows.valid[-1], rows.keep)
+    if plain is not None:  # a null's value may be anything
+        odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
+    if gone is not None:
+        plain = ~gone if plain is None else plain & ~gone
+    return replace(rows, keep=plain), null, odd
+
+
 class Census:
     """Counts of rows, nulls, NaNs and infinities of the groups of one unit."""
 
@@ -109,18 +124,10 @@ class Census:
         """
         if self._spec.weights is None:
             return rows
-        parts = [part[-1] for part in (rows.values, rows.rest) if part]
-        plain = plain_rows(*parts, compiled=self._spec.compiled)
-        if plain is None and rows.valid[-1] is None:
-            return rows
-        gone, null = missing_rows(rows.valid[-1], rows.keep)
-        odd = np.zeros(0, np.int64)
-        if plain is not None:  # a null's value may be anything
-            odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
-        self._count_weightless(rows, null, odd, path)
-        if gone is None:
-            return replace(rows, keep=plain)
-        return replace(rows, keep=~gone if plain is None else plain & ~gone)
+        weighed, null, odd = weigh(rows, compiled=self._spec.compiled)
+        if null is not None or odd.size:
+            self._count_weightless(rows, null, odd, path)
+        return weighed
 
     def _count_weightless(self, rows: Rows, null: Mask, odd: NDArray[np.int64], path: str) -> None:
         """Count null weights, and the few `odd` ones, which are not plain numbers: NaN, zero, or refused."""

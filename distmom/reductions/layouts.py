@@ -67,6 +67,11 @@ class LeafRows:
     place: Place
     weights: Weights | None = None
 
+    @property
+    def w(self) -> NDArray[np.float64] | None:
+        """Weights in one array, where there are any."""
+        return None if self.weights is None else together(self.weights.w, self.weights.rest)
+
 
 class Layout(Protocol):
     """A way to form row blocks."""
@@ -159,11 +164,11 @@ class RandomBlocks:
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None
         place = rows.place.first_row, rows.place.key, label_table(self.seed, self.n_fine), self.width
-        if self.chunk_rows == 1 and rows.weights is None:
-            cells.add_blocks(rows.x, rows.gone, rows.codes, *place)
+        if self.chunk_rows == 1:
+            cells.add_blocks(rows.x, rows.gone, rows.codes, *place, rows.w)
         else:
             chunks = block_cells(rows.codes, *place, self.chunk_rows, compiled=compiled)
-            _add(cells, rows, chunks)
+            cells.add(rows.x, rows.gone, chunks, rows.w)
 
 
 @dataclass(frozen=True)
@@ -191,7 +196,7 @@ class StoredBlocks:
         assert rows.codes is not None
         first = int(window[rows.place.file]) + rows.place.first_row
         blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
-        _add(cells, rows, rows.codes * self.n_blocks + blocks)
+        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks, rows.w)
 
 
 @dataclass(frozen=True)
@@ -212,7 +217,7 @@ class UnitBlocks:
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None and rows.place.units is not None
         units = unit_cells(rows.codes, rows.place.units, self.n_blocks, compiled=compiled)
-        _add(cells, rows, units)
+        cells.add(rows.x, rows.gone, units, rows.w)
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ class NoRowBlocks:
 
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None
-        _add(cells, rows, rows.codes)
+        cells.add(rows.x, rows.gone, rows.codes, rows.w)
 
 
 @dataclass(frozen=True)
@@ -283,21 +288,14 @@ def _window_counts(
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
-def _add(cells: Cells, rows: LeafRows, places: NDArray[np.int64]) -> None:
-    """Add rows, which come in one array, to cells, with their weights if they have some."""
-    cells.add(rows.x, rows.gone, places, None if rows.weights is None else rows.weights.w)
-
-
 def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
         return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
-    weights = rows.weights
-    groups = new_cells(weighted=weights is not None, compiled=compiled)
+    groups = new_cells(weighted=rows.weights is not None, compiled=compiled)
     groups.grow(rows.n_groups)
-    w = None if weights is None else together(weights.w, weights.rest)
-    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, w)
+    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, rows.w)
     return groups.moments(rows.n_groups).at((slice(None), None))
 
 

@@ -73,8 +73,9 @@ class LeafwiseMeans:
         together = self._small.settle(self._end)
         if together is not None:
             self._census.rows(together.rows, 1)
+            rows = self._census.weighed(together.rows, "")
             for number, columns in enumerate(self._spec.sets):
-                self._census.missing(together.rows, number)
+                self._census.missing(rows, number)
                 for c in columns if self._samplers else ():
                     self._samplers[c].add(*together.sample(c))
             if self._units is not None:

@@ -111,7 +111,7 @@ class RowwiseMeans:
         if not self._filled:
             return
         # without row blocks, the one cell of a group is all its rows
-        first, *others = [cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells]
+        first, *others = (cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells)
         self._tree.push_leaf(first.stacked(*others))
         self._filled = False
 

@@ -26,8 +26,9 @@ from small_leaves import LEAF, patch_leaves
 
 from distmom.errors import DataError
 from distmom.numerics.labels import file_cell, file_key
+from distmom.reductions import small_files
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks
+from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.rowwise import LEAVES_TOGETHER
 from distmom.reductions.state import MeanState
 
@@ -37,7 +38,10 @@ TOTAL = sum(SIZES)
 LAYOUTS: dict[str, Layout] = {
     "random": RandomBlocks(SEED, 15),
     "random, neighbours kept together": RandomBlocks(SEED, 15, 3),
+    "chunks": RandomBlocks(SEED, 15, chunk_rows=5),
+    "chunks, neighbours kept together": RandomBlocks(SEED, 15, 3, chunk_rows=5),
     "stored": StoredBlocks(TOTAL, 15),
+    "units": UnitBlocks(15),
     "files only": NoRowBlocks(),
 }
 CASES = [
@@ -207,7 +211,7 @@ def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None
     spec = spec_of(layout, grouped=bool(groups))
     files = weighted_files(sizes, groups)
     whole = reduce_all(spec, files)
-    leaf = LEAF * (LEAVES_TOGETHER if groups else 1)
+    leaf = LEAF * (LEAVES_TOGETHER if groups or isinstance(layout, UnitBlocks) else 1)
     for level in (0, 1):
         assert same_state(whole, reduce_in_parts(spec, files, leaf, level)), level
 
@@ -250,6 +254,39 @@ def test_equal_weights_and_powers_of_two_change_no_bit(groups: int) -> None:
     assert np.array_equal(one.mean, other.mean, equal_nan=True)
     assert np.array_equal(one.effective, other.effective)
     assert np.array_equal(one.row_variance, other.row_variance, equal_nan=True)
+
+
+def test_small_files_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those with rows of no weight; those with odd weights or values are taken one by one."""
+    spec = spec_of(RandomBlocks(SEED, 45), nan="keep", sample_size=50)
+    files = weighted_files((45, 46, 45, 0, 3, 200, 44, 1, 1), 0, dirty=False)
+    files[0].values[2][[3, 7]] = 0.0
+    files[0].valid[2][9] = False
+    files[2].values[2][5] = np.nan
+    values = files[6].values[0].copy()
+    values[7] = np.inf
+    files[6] = replace(files[6], values=(values, *files[6].values[1:]))
+    files[7].values[2][0] = 0.0
+    whole = reduce_all(spec, files)
+    compare(spec, whole, files)
+    for level in (0, 1, 2):
+        assert same_state(whole, reduce_in_units(spec, files, level)), level
+    assert same_state(whole, reduce_all(replace(spec, compiled=True), files, 7))
+    monkeypatch.setattr(small_files, "most_rows", lambda spec: 0)
+    large = reduce_all(spec, files)  # as if all files were large: the same but for rounding
+    assert not same_state(whole, large)
+    for some, other in zip(whole.moments, large.moments, strict=True):
+        np.testing.assert_allclose(some, other, rtol=1e-9, atol=1e-12)
+    assert np.array_equal(whole.counts, large.counts)
+    assert all(np.array_equal(a, b) for a, b in zip(whole.samples, large.samples, strict=True))
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf])
+def test_a_refused_weight_of_a_small_file_is_named(weight: float) -> None:
+    files = weighted_files((20, 30, 5), 0, dirty=False)
+    files[1].values[2][11] = weight
+    with pytest.raises(DataError, match=r"t/001\.parquet: weight 'w' is .* in row 11"):
+        reduce_all(spec_of(RandomBlocks(SEED, 45)), files)
 
 
 def test_a_file_without_rows_of_weight_is_an_empty_cell() -> None:
