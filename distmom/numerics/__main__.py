@@ -6,14 +6,20 @@ import numpy as np
 
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.kernels.catalogue import distance, gini
+from distmom.numerics.kernels.order import order_counts
+from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
+from distmom.numerics.kernels.similarity import Gaussian, Laplace
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
 from distmom.numerics.moments import merge
+from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.stored import stored_moments
 from distmom.numerics.swor import SworTree
 from distmom.numerics.swor_leaf import swor_leaf_moments
+from distmom.numerics.tiles import tiled_sums
 
 
 def compile_kernels() -> None:
@@ -44,10 +50,24 @@ def compile_kernels() -> None:
             for groups in (None, codes):
                 size = 1 if groups is None else 3
                 swor_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+    compile_pairs()
     merge(blocks, blocks, compiled=True)
     rows = sample.result()
     rows.merge(rows, compiled=True)
     with_total(stored, compiled=True)
+
+
+def compile_pairs() -> None:
+    """The same for kernels of pairs: tiles without weights, counts by sorting, draws."""
+    x = np.arange(8.0)
+    rows = np.stack([x % 3, x % 4], axis=1)
+    ranking = [Ranking(loss) for loss in ("hinge", "logistic")]
+    for kernel in (distance(), Gaussian(1.0), Laplace(1.0), Clustering(), MetricLoss(((1.0,),)), *ranking):
+        tiled_sums(kernel, rows, compiled=True)
+    tiled_sums(gini(), x, compiled=True)
+    for with_rows in (False, True):
+        order_counts(x, x, rows=with_rows, compiled=True)
+    sample_pairs(0, 0, 8, 4, compiled=True)
 
 
 if __name__ == "__main__":
