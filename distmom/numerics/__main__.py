@@ -7,6 +7,7 @@ import numpy as np
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.kernels.catalogue import distance, gini
+from distmom.numerics.kernels.fading import fade
 from distmom.numerics.kernels.order import order_counts
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
@@ -67,6 +68,7 @@ def compile_pairs() -> None:
     tiled_sums(gini(), x, compiled=True)
     for with_rows in (False, True):
         order_counts(x, x, rows=with_rows, compiled=True)
+    fade(x[1:], x, compiled=True)
     sample_pairs(0, 0, 8, 4, compiled=True)
 
 

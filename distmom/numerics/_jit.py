@@ -16,14 +16,17 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def njit(function: F) -> F:
+def njit(function: F, *, error_model: str = "python") -> F:
     """Compile without the interpreter lock; cache on disk where a cache can be written.
+
+    ``error_model="numpy"`` makes a division by zero infinite or NaN, not an error: loops with a division are
+    then vectorised.
 
     Numba raises at decoration time when neither the package's folder nor the user's home is writable
     (a read-only install); compiling anew in each process is then the only way.
     """
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True, error_model=error_model)(function)  # type: ignore[no-any-return]
     except RuntimeError:
         warnings.warn(
             "numba can write its cache nowhere: kernels are compiled anew in each process; "
@@ -31,7 +34,10 @@ def njit(function: F) -> F:
             RuntimeWarning,
             stacklevel=2,
         )
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, error_model=error_model)(function)  # type: ignore[no-any-return]
 
 
 inline = numba.njit(inline="always")
+
+anew = numba.njit(nogil=True, error_model="numpy")
+"""Compile anew in each process: what takes a user's function cannot be kept on disk."""

@@ -4,27 +4,26 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_compile = numba.njit(nogil=True)
+from distmom.numerics._jit import anew
 
 
-@_compile
+@anew
 def values_of_two(function, a, b, out):
     """The function of row i of each array, into `out`."""
     for i in range(out.size):
         out[i] = function(a[i], b[i])
 
 
-@_compile
+@anew
 def values_of_three(function, a, b, c, out):
     """The same with three rows."""
     for i in range(out.size):
         out[i] = function(a[i], b[i], c[i])
 
 
-@_compile
+@anew
 def triple_sums(function, x, rows):
     """Twin of `triples._numpy_triple_sums`: sums at each row into `rows`; returns the sum of squares."""
     n, total = x.shape[0], 0.0
@@ -46,12 +45,12 @@ def triple_sums(function, x, rows):
 
 def compile_function(function, degree: int, symmetrize: bool):
     """A user's function as Numba's dispatcher, averaged over all orders of its arguments if asked for."""
-    known = function if hasattr(function, "py_func") else _compile(function)
+    known = function if hasattr(function, "py_func") else anew(function)
     if not symmetrize:
         return known
     if degree == 2:
-        return _compile(lambda a, b: 0.5 * (known(a, b) + known(b, a)))
-    return _compile(
+        return anew(lambda a, b: 0.5 * (known(a, b) + known(b, a)))
+    return anew(
         lambda a, b, c: (
             (
                 ((known(a, b, c) + known(a, c, b)) + (known(b, a, c) + known(b, c, a)))

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
 from distmom.numerics import tile_types
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import anew, inline, njit
 from distmom.numerics.kernels import exponential
 
 LOWEST, LOG2E, ROUND = exponential.LOWEST, exponential.LOG2E, exponential.ROUND
@@ -99,23 +98,24 @@ def _absolute_difference(k, a, b):
 
 
 @inline
-def _margin(k, a, b):
+def _margin(k, y, s, other_y, other_s):
     """What the loss is taken of, -(s - s') g, and whether the outcomes are equal."""
-    order = (1.0 if a[0] > b[0] else 0.0) - (1.0 if a[0] < b[0] else 0.0)
-    weight = a[0] - b[0] if k.magnitude > 0.5 else order
-    return -((a[1] - b[1]) * weight), order == 0.0
+    order = (1.0 if y > other_y else 0.0) - (1.0 if y < other_y else 0.0)
+    weight = y - other_y if k.magnitude > 0.5 else order
+    return -((s - other_s) * weight), order == 0.0
 
 
-def _ranking_hinge(k, a, b):
-    z, tied = _margin(k, a, b)
+def _ranking_hinge(k, y, s, other_y, other_s):
+    z, tied = _margin(k, y, s, other_y, other_s)
     loss = 1.0 + z
     loss = 0.0 if loss <= 0.0 else loss
     return k.tied if tied else loss
 
 
-def _ranking_logistic(k, a, b):
-    z, tied = _margin(k, a, b)
-    return k.tied if tied else softplus(z)
+def _ranking_logistic(k, y, s, other_y, other_s):
+    z, tied = _margin(k, y, s, other_y, other_s)
+    loss = softplus(z)
+    return k.tied if tied else loss
 
 
 def _square(k, d):
@@ -144,12 +144,14 @@ def _metric_hinge(k, total, a, b):
     return 0.0 if loss <= 0.0 else loss
 
 
-OF_ROWS = {
-    tile_types.AbsoluteDifference: _absolute_difference,
+OF_ONE_COLUMN = {tile_types.AbsoluteDifference: _absolute_difference}
+"""Functions of two numbers."""
+
+OF_TWO_COLUMNS = {
     tile_types.RankingHinge: _ranking_hinge,
     tile_types.RankingLogistic: _ranking_logistic,
 }
-"""Functions of two rows: scalars, or arrays of the columns."""
+"""Functions of the two columns of two rows."""
 
 OF_COLUMN_SUMS = {
     tile_types.Euclidean: (_square, _root),
@@ -162,6 +164,10 @@ OF_COLUMN_SUMS = {
 
 
 def _of_rows(k, a, b):
+    raise NotImplementedError
+
+
+def _of_two(k, y, s, other_y, other_s):
     raise NotImplementedError
 
 
@@ -185,7 +191,12 @@ def _fill(k, lanes, first, y, j, size, out):
 def _pick_of_rows(k, a, b):
     if isinstance(k, types.Dispatcher):
         return lambda k, a, b: k(a, b)
-    return OF_ROWS[k.instance_class]
+    return OF_ONE_COLUMN[k.instance_class]
+
+
+@overload(_of_two, inline="always")
+def _pick_of_two(k, y, s, other_y, other_s):
+    return OF_TWO_COLUMNS[k.instance_class]
 
 
 @overload(_term)
@@ -193,19 +204,19 @@ def _pick_term(k, d):
     return OF_COLUMN_SUMS[k.instance_class][0]
 
 
-@overload(_finish)
+@overload(_finish, inline="always")
 def _pick_finish(k, total, a, b):
     return OF_COLUMN_SUMS[k.instance_class][1]
 
 
-def _by_columns(k):
-    return not isinstance(k, types.Dispatcher) and k.instance_class in OF_COLUMN_SUMS
+def _is_of(k, functions):
+    return not isinstance(k, types.Dispatcher) and k.instance_class in functions
 
 
 @overload(_lanes)
 def _pick_lanes(k, rows):
-    """Rows as lanes: column by column where the kernel goes so, else as they are."""
-    if _by_columns(k):
+    """Rows as lanes: column by column, or as they are for functions of single rows."""
+    if _is_of(k, OF_COLUMN_SUMS) or _is_of(k, OF_TWO_COLUMNS):
         return lambda k, rows: rows.T.copy()
     return lambda k, rows: rows
 
@@ -218,25 +229,46 @@ def _pick_fill(k, lanes, first, y, j, size, out):
         for i in range(size):
             out[i] = 0.0
         for c in range(first, lanes.shape[0]):
-            of_y = y[j, c]
+            column, own = lanes[c], y[j, c]
             for i in range(size):
-                out[i] += _term(k, lanes[c, i] - of_y)
-        label = y[j, 0]
+                out[i] += _term(k, column[i] - own)
+        labels, label = lanes[0], y[j, 0]
         for i in range(size):
-            out[i] = _finish(k, out[i], lanes[0, i], label)
+            out[i] = _finish(k, out[i], labels[i], label)
+
+    def from_two_columns(k, lanes, first, y, j, size, out):
+        one, two, own_one, own_two = lanes[0], lanes[1], y[j, 0], y[j, 1]
+        for i in range(size):
+            out[i] = _of_two(k, one[i], two[i], own_one, own_two)
 
     def from_rows(k, lanes, first, y, j, size, out):
         row = y[j]
         for i in range(size):
             out[i] = _of_rows(k, lanes[i], row)
 
-    return from_columns if _by_columns(k) else from_rows
+    if _is_of(k, OF_COLUMN_SUMS):
+        return from_columns
+    return from_two_columns if _is_of(k, OF_TWO_COLUMNS) else from_rows
 
 
-@njit
+@anew
 def _halve(values, size):
     """Sum by adding the upper half to the lower one until one value is left; `values` are lost."""
     while size > 1:
+        if size == 16:  # the same additions, written out
+            a, b, c, d = (
+                values[0] + values[8],
+                values[1] + values[9],
+                values[2] + values[10],
+                values[3] + values[11],
+            )
+            e, f, g, h = (
+                values[4] + values[12],
+                values[5] + values[13],
+                values[6] + values[14],
+                values[7] + values[15],
+            )
+            return ((a + e) + (c + g)) + ((b + f) + (d + h))
         half = size // 2
         low, high = values[:half], values[size - half : size]  # slices: loops from 0 are vectorised
         for i in range(half):
@@ -245,9 +277,12 @@ def _halve(values, size):
     return values[0]
 
 
-@njit
-def _tile(k, lanes, first, x0, size, y, y0, y1, same, weights_x, weights_y, sums, squares, rows, right):
-    """Add the pairs of a strip of x (rows x0 ... x0 + size - 1) with the rows y0 ... y1 - 1 of y."""
+@anew
+def _tile(k, lanes, first, x0, size, y, y0, y1, same, of_x, of_y, sums, squares, rows, right):
+    """Add the pairs of a strip of x (rows x0 ... x0 + size - 1) with the rows y0 ... y1 - 1 of y.
+
+    Not kept on disk of its own: it would leave a useless file for each function of a user.
+    """
     row_a, row_b, row_c, row_d = rows[0], rows[1], rows[2], rows[3]
     for j in range(y0, y1, 4):
         for g in range(4):
@@ -261,27 +296,29 @@ def _tile(k, lanes, first, x0, size, y, y0, y1, same, weights_x, weights_y, sums
                 _fill(k, lanes, first, y, j + g, size, row)
             for i in range(kept, size):
                 row[i] = 0.0
-        if weights_x is None:
+        if of_x is None:
             for i in range(size):
                 a, b, c, d = row_a[i], row_b[i], row_c[i], row_d[i]
                 sums[i] += (a + b) + (c + d)
                 squares[i] += (a * a + b * b) + (c * c + d * d)
         else:
             for g in range(min(4, y1 - j)):
-                row, v = rows[g], weights_y[j + g]
+                row, v = rows[g], of_y[j + g]
                 for i in range(size):
-                    w, h = weights_x[x0 + i], row[i]
+                    w, h = of_x[x0 + i], row[i]
                     sums[i] += v * h
                     squares[i] += (w * v) * (h * h)
                     row[i] = w * h
-        for g in range(min(4, y1 - j)):
-            right[j + g] += _halve(rows[g], size)
+        if right.size > 0:
+            for g in range(min(4, y1 - j)):
+                right[j + g] += _halve(rows[g], size)
 
 
-def pair_sums(k, x, y, first, same, weights_x, weights_y, tile, left, right):
+def pair_sums(k, x, y, first, same, of_x, of_y, tile, left, right):
     """Sums of a kernel over pairs of rows of x and y: for each row of x into `left`, of y into `right`.
 
-    Returns the sum of squares. With `same`, x and y are the same rows and each pair counts once.
+    Returns the sum of squares. With `same`, x and y are the same rows and each pair counts once. Sums of y
+    are not taken where `right` has size 0.
     """
     total = 0.0
     sums, squares, rows = np.empty(tile), np.empty(tile), np.empty((4, tile))
@@ -293,13 +330,12 @@ def pair_sums(k, x, y, first, same, weights_x, weights_y, tile, left, right):
             squares[:] = 0.0
             y1 = min(y0 + tile, y.shape[0])
             diagonal = same and y0 == x0
-            weights = weights_x, weights_y
-            _tile(k, lanes, first, x0, size, y, y0, y1, diagonal, *weights, sums, squares, rows, right)
+            _tile(k, lanes, first, x0, size, y, y0, y1, diagonal, of_x, of_y, sums, squares, rows, right)
             for i in range(size):
                 left[x0 + i] += sums[i]
             total += _halve(squares, size)
     return total
 
 
-uncached_pair_sums = numba.njit(nogil=True)(pair_sums)
-pair_sums = njit(pair_sums)
+uncached_pair_sums = anew(pair_sums)
+pair_sums = njit(pair_sums, error_model="numpy")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
-from distmom.numerics.kernels.order import OrderCounts, dense_ranks, order_counts, tied_pairs
+from distmom.numerics.kernels.order import OrderCounts, dense_ranks, order_counts, run_starts, tied_pairs
 from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
 
 
@@ -69,9 +69,14 @@ class Untied(Kernel):
         if weights is not None:
             return None
         n = samples[0].shape[0]
-        ranks, starts = dense_ranks(samples[0][:, self.column].copy())
+        values = samples[0][:, self.column].copy()
+        twice_rows = None
+        if rows:
+            ranks, starts = dense_ranks(values)
+            twice_rows = 2 * (n - np.diff(starts)[ranks])
+        else:
+            starts = run_starts(np.sort(values))
         untied = count_tuples((2,), (n,)) - tied_pairs(starts)
-        twice_rows = 2 * (n - np.diff(starts)[ranks]) if rows else None
         return counted(n, 2 * untied, untied / count_tuples((2,), (n,)), twice_rows)
 
 

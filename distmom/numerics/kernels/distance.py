@@ -9,19 +9,19 @@ import numpy as np
 
 from distmom.numerics import tile_types
 from distmom.numerics.kernels.kernel import Kernel, Weights
-from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
+from distmom.numerics.kernels.moment import centred, squared_distance
 from distmom.numerics.kernels.sorted_sums import rows_between, sums_within
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
+from distmom.numerics.kernels.sums import Floats, Mass, PairSums
 
 
 def mean_distance(x: Floats, *, rows: bool, weights: Weights = None) -> PairSums:
     """U-statistic of |x - y| in one dimension, by sorting: O(n log n)."""
     of_x = None if weights is None else weights[0]
     mass = Mass(x.size, of_x)
-    second = SquaredDistance().complete(x.reshape(-1, 1), rows=False, weights=weights).mean
     total, sums = sums_within(x, of_x, rows=rows)
     with np.errstate(invalid="ignore", over="ignore"):
         row_means = None if sums is None else (mass.at_rows(sums),)
+        second = 2.0 * mass.total * mass.add(centred(x, mass) ** 2) / mass.ordered
         return PairSums(mass.n_pairs, 2.0 * total / mass.ordered, second, row_means)
 
 
@@ -40,8 +40,7 @@ def mean_distance_between(x: Floats, y: Floats, weights: Weights = None) -> Pair
             second += mass.add((away - centres[-1]) ** 2) / mass.total
         second += (centres[0] - centres[1]) ** 2
         row_means = (sums[0] / masses[1].total, sums[1] / masses[0].total)
-    sizes = tuple(int(np.count_nonzero(w)) for w in weights) if weights is not None else (x.size, y.size)
-    return PairSums(count_tuples((1, 1), sizes), mean, second, row_means)
+    return PairSums(masses[0].n_rows * masses[1].n_rows, mean, second, row_means)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def block_sums(
         Whether a row may stand twice in a tuple of rows of one sample ("v"). Pairs of one row of each of two
         samples are the same in both.
     rows : bool
-        Row means are wanted; tiles and most fast forms have them at no cost.
+        Row means are wanted; sorted forms and cheap kernels are faster without.
     weights : tuple of ndarray, optional
         Non-negative weights of the rows of each sample; a tuple of rows weighs their product. Kernels counted
         by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile; kernels of triples have
@@ -67,15 +67,15 @@ def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, we
     else:
         kernel.check(*samples)
         fast = kernel.complete(*samples, rows=rows, weights=weights)
-        sums = _all_tuples(kernel, samples, weights) if fast is None else fast
+        sums = _all_tuples(kernel, samples, rows, weights) if fast is None else fast
     if form == "v" and min(counted) > 0:
         sums = kernel.v_form(sums, *samples, weights=weights)
     return sums if rows else sums._replace(row_means=None)
 
 
-def _all_tuples(kernel: Kernel, samples: list[Floats], weights: Weights) -> PairSums:
+def _all_tuples(kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights) -> PairSums:
     if sum(kernel.degrees) == 2:
-        return tiled_sums(kernel, *samples, weights=weights)
+        return tiled_sums(kernel, *samples, rows=rows, weights=weights)
     if weights is not None:
         raise ConfigError(f"kernel {kernel.name!r} of triples has no weighted form; leave the weights out")
     return triple_sums(kernel, samples[0])

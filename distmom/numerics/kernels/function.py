@@ -13,6 +13,7 @@ import numpy as np
 from distmom.errors import ConfigError
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.random import uniform
 
 _TRIED = 12  # rows on which a function is tried
 _TOLERANCE = 1e-9
@@ -159,8 +160,8 @@ def kernel(
     Raises
     ------
     ConfigError
-        If an argument is not as above, if the function fails on rows of normal numbers or gives arrays of
-        another shape, or if it depends on the order of its rows and `symmetrize` is not set.
+        If an argument is not as above, if the function fails on rows of numbers between -2 and 2 or gives
+        arrays of another shape, or if it depends on the order of its rows and `symmetrize` is not set.
 
     Notes
     -----
@@ -191,8 +192,7 @@ def kernel(
             "depend on the order of their rows"
         )
     made = FunctionKernel(function, (degree,) if n_samples == 1 else (1, 1), columns, compiled, symmetrize)
-    tried = np.random.Generator(np.random.Philox(0)).normal(size=(_TRIED, columns or 2))
-    sample = made.as_sample(tried)
+    sample = made.as_sample(4.0 * uniform(0, 0, _TRIED * (columns or 2)).reshape(_TRIED, -1) - 2.0)
     try:
         made.value(*(sample for _ in range(degree)))
         made.check(sample)
@@ -200,7 +200,7 @@ def kernel(
         raise
     except Exception as cause:
         raise ConfigError(
-            f"kernel {made.name!r} failed on rows of normal numbers ({type(cause).__name__}: "
+            f"kernel {made.name!r} failed on rows of numbers between -2 and 2 ({type(cause).__name__}: "
             f"{(str(cause).strip() or 'no message').splitlines()[0]}); "
             f"it must take rows as described for compiled={compiled}"
         ) from cause

@@ -102,13 +102,13 @@ def _count_compiled(sequence: Ints, starts: Ints, rows: bool) -> tuple[int, Ints
 def dense_ranks(values: Floats) -> tuple[Ints, Ints]:
     """Rank of each value among the distinct ones, and how many values are below each rank (and the total)."""
     order = np.argsort(values)
-    starts = _run_starts(values[order])
+    starts = run_starts(values[order])
     ranks = np.empty(values.size, np.int64)
     ranks[order] = _spread(np.arange(starts.size - 1), starts)
     return ranks, starts
 
 
-def _run_starts(ordered: NDArray[Any]) -> Ints:
+def run_starts(ordered: NDArray[Any]) -> Ints:
     """Places where a new value begins in a sorted array, and its size last."""
     fresh = np.empty(ordered.size + 1, np.bool_)
     fresh[0] = fresh[-1] = True
@@ -130,13 +130,13 @@ def tied_pairs(runs: Ints) -> int:
 def _sort_rows(x: Floats, ranks: Ints) -> tuple[Ints, Ints, Ints]:
     """Rows by x, then by the rank of y; where runs of equal x, and of equal pairs, begin (and the end)."""
     order = np.argsort(x)
-    x_runs = _run_starts(x[order])
+    x_runs = run_starts(x[order])
     if x_runs.size == x.size + 1:
         return order, x_runs, x_runs
     width = np.int64(ranks.max() + 1)
     keys = _spread(np.arange(x_runs.size - 1), x_runs) * width + ranks[order]
     again = np.argsort(keys)
-    return order[again], x_runs, _run_starts(keys[again])
+    return order[again], x_runs, run_starts(keys[again])
 
 
 def lesser_before(sequence: Ints, n_ranks: int) -> Ints:
@@ -145,7 +145,7 @@ def lesser_before(sequence: Ints, n_ranks: int) -> Ints:
     lesser = np.zeros(sequence.size, np.int64)
     for bit in reversed(range((n_ranks - 1).bit_length())):
         values = sequence[place]
-        starts = _run_starts(values >> (bit + 1))
+        starts = run_starts(values >> (bit + 1))
         has = (values >> bit) & 1
         lacking = np.cumsum(1 - has)
         before_group = np.concatenate([[0], lacking])[starts[:-1]]

@@ -9,10 +9,11 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.numerics import tile_types
+from distmom.numerics.kernels import fading
 from distmom.numerics.kernels.exponential import exp_of_negative
-from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import squared_distance
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.kernels.sums import Floats, Mass, PairSums
 
 
 def _check_bandwidth(bandwidth: float) -> None:
@@ -75,3 +76,34 @@ class Laplace(Kernel):
             for c in range(1, a.shape[-1]):
                 total = total + np.abs(a[..., c] - b[..., c])
             return exp_of_negative(-(total * self.compiled.rate))
+
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
+        """In one dimension by sorting."""
+        x = samples[0]
+        if x.shape[1] > 1:
+            return None
+        of_x = None if weights is None else weights[0]
+        mass = Mass(x.shape[0], of_x)
+        sums, squares = (fading.rows_within(x[:, 0], rate, of_x) for rate in self._rates)
+        with np.errstate(invalid="ignore", over="ignore"):
+            second = mass.add(squares) / mass.ordered
+            return PairSums(mass.n_pairs, mass.add(sums) / mass.ordered, second, (mass.at_rows(sums),))
+
+    def complete_between(
+        self, x: Floats, y: Floats, *, rows: bool = True, weights: Weights = None
+    ) -> PairSums | None:
+        """In one dimension by sorting both samples together."""
+        if x.shape[1] > 1:
+            return None
+        masses = [Mass(s.shape[0], None if weights is None else weights[t]) for t, s in enumerate((x, y))]
+        sums, squares = (fading.rows_between(x[:, 0], y[:, 0], rate, weights) for rate in self._rates)
+        with np.errstate(invalid="ignore", over="ignore"):
+            whole = masses[0].total * masses[1].total
+            mean, second = (masses[0].add(s[0]) / whole for s in (sums, squares))
+            row_means = (sums[0] / masses[1].total, sums[1] / masses[0].total)
+            return PairSums(masses[0].n_rows * masses[1].n_rows, mean, second, row_means)
+
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """Of the kernel and of its square."""
+        return self.compiled.rate, 2.0 * self.compiled.rate

@@ -9,6 +9,8 @@ import numpy as np
 
 from distmom.numerics.kernels.sums import Floats, add_up
 
+_PIECE = 1 << 15
+
 
 def sums_within(x: Floats, weights: Floats | None, *, rows: bool) -> tuple[float, Floats | None]:
     """Sum of |x_i - x_j| over all i < j, and for each row over all other rows (None without `rows`).
@@ -20,18 +22,34 @@ def sums_within(x: Floats, weights: Floats | None, *, rows: bool) -> tuple[float
     else:
         order = np.argsort(x)
         ordered = x[order]
+    masses = None if weights is None else weights[order]
     with np.errstate(invalid="ignore", over="ignore"):
-        gaps = np.diff(ordered)
-        below, above = _beside(None if weights is None else weights[order], x.size)
-        total = float(add_up((below * above) * gaps))
+        total = _total(ordered, masses)
         if not rows or order is None:
             return total, None
+        gaps = np.diff(ordered)
+        below, above = _beside(masses, x.size)
         sums = np.zeros(x.size)
         sums[1:] = _spans(below, gaps)
         sums[:-1] += _spans(above[::-1], gaps[::-1])[::-1]
     found = np.empty(x.size)
     found[order] = sums
     return total, found
+
+
+def _total(ordered: Floats, masses: Floats | None) -> float:
+    """Sum over all pairs, gap by gap; a piece at a time, for pieces stay in the cache."""
+    n, sums = ordered.size, []
+    weighted = None if masses is None else _beside(masses, n)
+    for start in range(0, n - 1, _PIECE):
+        gaps = np.diff(ordered[start : start + _PIECE + 1])
+        if weighted is None:
+            below = np.arange(start + 1.0, start + 1.0 + gaps.size)
+            gaps *= below * (n - below)
+        else:
+            gaps *= weighted[0][start : start + _PIECE] * weighted[1][start : start + _PIECE]
+        sums.append(add_up(gaps))
+    return float(add_up(np.array(sums)))
 
 
 def _beside(weights: Floats | None, n: int) -> tuple[Floats, Floats]:

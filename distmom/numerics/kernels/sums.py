@@ -55,8 +55,10 @@ class Mass:
         Weight of all ordered pairs of different rows.
     others : float or ndarray
         Weight of the rows other than a given one.
+    n_rows : int
+        Rows with a positive weight.
     n_pairs : int
-        Pairs with a positive weight.
+        Pairs of them.
     """
 
     def __init__(self, n: int, weights: Floats | None = None) -> None:
@@ -64,12 +66,13 @@ class Mass:
         self.others: Any
         if weights is None:
             self.total, self.ordered, self.others = float(n), float(n) * (n - 1), n - 1.0
-            self.n_pairs = comb(n, 2)
+            self.n_rows = n
         else:
             self.total = float(add_up(weights))
             self.others = self.total - weights
             self.ordered = float(add_up(weights * self.others))
-            self.n_pairs = comb(int(np.count_nonzero(weights)), 2)
+            self.n_rows = int(np.count_nonzero(weights))
+        self.n_pairs = comb(self.n_rows, 2)
 
     def add(self, terms: Floats) -> Value:
         """Weighted sum of terms of the rows, shape (n, ...)."""
@@ -84,7 +87,7 @@ class Mass:
 
         `diagonal` is the kernel at (x, x) for each row, shape (n, ...).
         """
-        n, own = diagonal.shape[0], np.ones(diagonal.shape[0]) if self._weights is None else self._weights
+        own = np.ones(diagonal.shape[0]) if self._weights is None else self._weights
         squares = _along(own * own, diagonal)
         whole = self.total * self.total
 
@@ -99,7 +102,7 @@ class Mass:
                 others = _along(self.total - own, diagonal)
                 of_others = np.where(others > 0.0, others * sums.row_means[0], 0.0)
                 rows = ((of_others + _along(own, diagonal) * diagonal) / self.total,)
-            return PairSums(n * n, mixed(sums.mean, diagonal), second, rows)
+            return PairSums(self.n_rows**2, mixed(sums.mean, diagonal), second, rows)
 
 
 def _along(weights: Floats, terms: Floats) -> Floats:
