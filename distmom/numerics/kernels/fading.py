@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics.kernels.exponential import exp_of_negative
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.kernels.sums import Floats, ascending
 
 COMPILE = 1 << 14  # below so many rows the loop is done before Numba is loaded
 
@@ -26,7 +26,7 @@ def _kernels() -> Any:
 
 def rows_within(x: Floats, rate: float, weights: Floats | None) -> Floats:
     """Sum of exp(-rate |x_i - x_j|) over the other rows j, for each row i."""
-    order = np.argsort(x)
+    order = ascending(x)
     mass = np.ones(x.size) if weights is None else weights[order]
     found = np.empty(x.size)
     found[order] = fade(_factors(x[order], rate), mass)
@@ -38,7 +38,7 @@ def rows_between(
 ) -> tuple[Floats, Floats]:
     """The same over the rows of the other sample, for each row of both."""
     pooled = np.concatenate([x, y])
-    order = np.argsort(pooled)
+    order = ascending(pooled)
     first = order < x.size
     mass = np.ones(pooled.size) if weights is None else np.concatenate(weights)[order]
     factors = _factors(pooled[order], rate)

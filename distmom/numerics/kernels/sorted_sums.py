@@ -1,13 +1,14 @@
 """Sums of |x - y| over all pairs by sorting: gaps between neighbours, each as often as pairs straddle it.
 
-All terms are non-negative, so nothing cancels, and equal values have gaps of exactly 0.
+All terms are non-negative, so nothing cancels, and equal values have gaps of exactly 0: their order matters
+for weights only.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.kernels.sums import Floats, add_up
+from distmom.numerics.kernels.sums import Floats, add_up, ascending
 
 _PIECE = 1 << 15
 
@@ -20,7 +21,7 @@ def sums_within(x: Floats, weights: Floats | None, *, rows: bool) -> tuple[float
     if not rows and weights is None:
         order, ordered = None, np.sort(x)
     else:
-        order = np.argsort(x)
+        order = np.argsort(x) if weights is None else ascending(x)
         ordered = x[order]
     masses = None if weights is None else weights[order]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -70,7 +71,7 @@ def _spans(passed: Floats, gaps: Floats) -> Floats:
 def rows_between(x: Floats, y: Floats, weights: tuple[Floats, ...] | None) -> tuple[Floats, Floats]:
     """Sums of |x_i - y_j|: over j for each row of x, and over i for each row of y."""
     pooled = np.concatenate([x, y])
-    order = np.argsort(pooled)
+    order = np.argsort(pooled) if weights is None else ascending(pooled)
     first = order < x.size
     mass = np.ones(pooled.size) if weights is None else np.concatenate(weights)[order]
     with np.errstate(invalid="ignore", over="ignore"):

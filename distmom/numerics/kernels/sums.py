@@ -110,6 +110,15 @@ def _along(weights: Floats, terms: Floats) -> Floats:
     return weights.reshape(-1, *(1,) * (terms.ndim - 1))
 
 
+def ascending(values: Floats) -> NDArray[np.intp]:
+    """Order that sorts the values, equal ones as they stand: NumPy's quick sort has them as the CPU likes."""
+    order = np.argsort(values)
+    ordered = values[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.argsort(values, kind="stable")
+    return order
+
+
 def add_up(terms: Floats) -> Value:
     """Sum along the first axis in a fixed order, the same on every machine.
 

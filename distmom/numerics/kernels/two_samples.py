@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
-from distmom.numerics.kernels.sums import Floats, PairSums, Value, count_tuples
+from distmom.numerics.kernels.sums import Floats, PairSums, Value, ascending, count_tuples
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Auc(Kernel):
         """From the order of both samples together: counts are exact, weights are added up."""
         x, y = samples
         pooled = np.concatenate([x, y])
-        order = np.argsort(pooled)
+        order = np.argsort(pooled) if weights is None else ascending(pooled)
         ordered = pooled[order]
         first = order < x.size
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

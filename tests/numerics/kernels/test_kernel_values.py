@@ -12,6 +12,7 @@ from kernel_twins import PLAIN, as_rows, sample_of, sign, triple, twin_sums
 from distmom.errors import ConfigError
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums, sampled_sums, statistic
+from distmom.numerics.kernels.sums import ascending
 from distmom.numerics.kernels.two_samples import Between
 from distmom.numerics.tiles import tiled_sums
 
@@ -249,3 +250,11 @@ def test_what_has_no_such_form_is_refused():
     x = np.arange(9.0)
     with pytest.raises(ConfigError, match=r"third-moment.*no weighted form"):
         block_sums(catalogue.third_moment(), x, weights=(x,))
+
+
+def test_equal_values_keep_their_order():
+    """Which sums with weights, and sums that fade, depend on in the last bit: the same on every CPU."""
+    x = np.random.default_rng(16).integers(0, 40, 3000).astype(float)
+    assert np.array_equal(ascending(x), np.argsort(x, kind="stable"))
+    distinct = np.random.default_rng(16).permutation(3000).astype(float)
+    assert np.array_equal(ascending(distinct), np.argsort(distinct, kind="stable"))
