@@ -1,7 +1,9 @@
-"""The leaves of a file in one column: their moments, merged as they come, and the row sample.
+"""The leaves of a file in one column: their moments, merged as they come, and the row sample; compiled.
 
 Leaf after leaf is summed, looked at for NaN and infinity, offered to the sample and merged with those before
 it, all in one compiled call: what Python does between two leaves costs as much as a good part of their sums.
+The slow twin does all this one by one, with `leaf_moments` or `stored_moments`, `LeafSampler` and
+`StreamingTree`.
 """
 
 from __future__ import annotations
@@ -17,8 +19,6 @@ from distmom.numerics.labels import LabelTable
 from distmom.numerics.leaf import NONE_GONE, leaf_moments, read_only
 from distmom.numerics.moments import Moments, merge
 from distmom.numerics.sample import LeafSampler
-from distmom.numerics.stored import stored_moments
-from distmom.numerics.tree import StreamingTree
 
 Floats = NDArray[np.float64]
 Gone = NDArray[np.bool_] | None
@@ -28,7 +28,7 @@ _NO_SAMPLE = np.empty(0)
 
 @cache
 def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
+    """The compiled steps, imported on first use."""
     from distmom.numerics import leaf_stack_compiled
 
     return leaf_stack_compiled
@@ -41,62 +41,19 @@ class LeafStack:
     ----------
     n_cells : int
         Row blocks, and one cell more for all rows together.
-    sample_size : int
-        Rows of the sample; 0 for none.
-    compiled : bool
-        Use compiled kernels (same bits).
+    sampler : LeafSampler, optional
+        A compiled one; is offered the rows.
 
     Notes
     -----
     The order of merging is that of `tree.StreamingTree`: one complete node for each set bit of the number of
-    leaves so far, the largest first. Compiled, the nodes are the first rows of three arrays.
+    leaves so far, the largest first. These nodes are the first rows of three arrays.
     """
 
-    def __init__(self, n_cells: int, sample_size: int, *, compiled: bool = False) -> None:
-        self.compiled = compiled
-        self.sampler = LeafSampler(sample_size, compiled=compiled) if sample_size else None
-        self._tree: StreamingTree[Moments] = StreamingTree(merge)
-        self._nodes = Moments.empty(4, n_cells) if compiled else Moments.empty(0, 0)
+    def __init__(self, n_cells: int, sampler: LeafSampler | None = None) -> None:
+        self._sampler = sampler
+        self._nodes = Moments.empty(4, n_cells)
         self._n = 0
-
-    def push(
-        self, blocks: Moments, x: Floats, rest: Floats, gone: Gone, key: np.uint64, leaf: int, anything: bool
-    ) -> bool:
-        """Add the next leaf of the file.
-
-        Parameters
-        ----------
-        blocks : Moments of shape (n_cells,)
-            Last all rows together.
-        x, rest : ndarray of float64
-            Values of the leaf, in two arrays.
-        gone : ndarray of bool, or None
-            Rows that do not count.
-        key : uint64
-            Of the file.
-        leaf : int
-            Number of the leaf in the file.
-        anything : bool
-            Also if there are NaNs or infinities.
-
-        Returns
-        -------
-        bool
-            Whether it was added.
-        """
-        if not (anything or isfinite(blocks.mean[-1])):
-            return False
-        if self.sampler is not None:
-            self.sampler.offer(key, leaf, x, gone, rest)
-        if not self.compiled:
-            self._tree.push(blocks)
-            return True
-        row = self._next_row()
-        for nodes, values in zip(self._nodes, blocks, strict=True):
-            nodes[row] = values
-        _kernels().collapse(*self._nodes, row, self._n)
-        self._n += 1
-        return True
 
     def push_random(
         self,
@@ -109,29 +66,50 @@ class LeafStack:
         leaf: int,
         anything: bool,
     ) -> bool:
-        """`push` of `leaf.leaf_moments`."""
-        if self.compiled:
-            row = self._next_row()
-            status = _kernels().push_random(
-                read_only(x),
-                read_only(rest),
-                NONE_GONE if gone is None else gone,
-                first_row,
-                key,
-                table.inverse,
-                table.forward,
-                leaf,
-                anything,
-                *self._nodes,
-                row,
-                self._n,
-                *self._lines(),
-            )
-            if status != LOST:
-                self._n += status == PUSHED
-                return bool(status == PUSHED)
-        blocks = leaf_moments(x, gone, first_row, key, table, rest=rest, compiled=self.compiled)
-        return self.push(blocks, x, rest, gone, key, leaf, anything)
+        """Add the next leaf of the file, in random blocks.
+
+        Parameters
+        ----------
+        x, rest : ndarray of float64
+            Values of the leaf, in two arrays.
+        gone : ndarray of bool, or None
+            Rows that do not count.
+        first_row : int
+            Row number, in the file, of the first of them.
+        key : uint64
+            Of the file.
+        table : LabelTable
+        leaf : int
+            Number of the leaf in the file.
+        anything : bool
+            Also if there are NaNs or infinities.
+
+        Returns
+        -------
+        bool
+            Whether it was added.
+        """
+        row = self._next_row()
+        status = _kernels().push_random(
+            read_only(x),
+            read_only(rest),
+            NONE_GONE if gone is None else gone,
+            first_row,
+            key,
+            table.inverse,
+            table.forward,
+            leaf,
+            anything,
+            *self._nodes,
+            row,
+            self._n,
+            *self._lines(),
+        )
+        if status == LOST:
+            blocks = leaf_moments(x, gone, first_row, key, table, rest=rest, compiled=True)
+            return self._push(blocks, x, rest, gone, key, leaf, anything)
+        self._n += status == PUSHED
+        return bool(status == PUSHED)
 
     def push_stored(
         self,
@@ -144,10 +122,7 @@ class LeafStack:
         leaf: int,
         anything: bool,
     ) -> bool:
-        """`push` of `stored.stored_moments`."""
-        if not self.compiled:
-            blocks = stored_moments(x, gone, first, edges, rest=rest)
-            return self.push(blocks, x, rest, gone, key, leaf, anything)
+        """Add the next leaf of the file, in contiguous blocks; parameters as of `stored.stored_moments`."""
         row = self._next_row()
         status = _kernels().push_stored(
             read_only(x),
@@ -166,8 +141,23 @@ class LeafStack:
         self._n += status == PUSHED
         return bool(status == PUSHED)
 
+    def _push(
+        self, blocks: Moments, x: Floats, rest: Floats, gone: Gone, key: np.uint64, leaf: int, anything: bool
+    ) -> bool:
+        """Add a leaf whose moments are known."""
+        if not (anything or isfinite(blocks.mean[-1])):
+            return False
+        if self._sampler is not None:
+            self._sampler.offer(key, leaf, x, gone, rest)
+        row = self._next_row()
+        for nodes, values in zip(self._nodes, blocks, strict=True):
+            nodes[row] = values
+        _kernels().collapse(*self._nodes, row, self._n)
+        self._n += 1
+        return True
+
     def _lines(self) -> tuple[Floats, Floats]:
-        return (_NO_SAMPLE, _NO_SAMPLE) if self.sampler is None else self.sampler.lines
+        return (_NO_SAMPLE, _NO_SAMPLE) if self._sampler is None else self._sampler.lines
 
     def _next_row(self) -> int:
         """The row for the next leaf; this may replace `_nodes` by longer arrays."""
@@ -178,9 +168,6 @@ class LeafStack:
 
     def close(self) -> Moments | None:
         """All leaves since the last close, shape (1, n_cells); None if there were none."""
-        if not self.compiled:
-            root = self._tree.close()
-            return None if root is None else root.at(None)
         total: Moments | None = None
         for row in reversed(range(self._n.bit_count())):
             node = self._nodes.at(slice(row, row + 1))

@@ -1,4 +1,4 @@
-"""Compiled steps from one leaf to the next; the NumPy twins with the same bits are in ``leaf_stack.py``."""
+"""Compiled steps from one leaf to the next; `leaf_stack` says what their slow twin is."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS, NO_REST
 from distmom.numerics.leaf_stack import LeafStack
-from distmom.numerics.moments import Moments, stacked
+from distmom.numerics.moments import Moments
+from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
-from distmom.reductions.layouts import LeafRows, Place, push_leaf
+from distmom.reductions.layouts import LeafRows, Place, Weights, has_stack, push_leaf
 from distmom.reductions.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.small_files import SmallFile, SmallFiles
 from distmom.reductions.state import Key, MeanState, in_key_order
@@ -30,12 +32,12 @@ class LeafwiseMeans:
         self._window = window
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
-        n_cells = spec.layout.n_blocks + 1
-        self._stacks = (  # with groups, which become more from leaf to leaf, the tree merges leaves
-            []
-            if spec.grouped
-            else [LeafStack(n_cells, spec.sample_size, compiled=spec.compiled) for _ in spec.columns]
+        self._samplers = (
+            [LeafSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns]
+            if spec.sample_size
+            else []
         )
+        self._stacks = [LeafStack(spec.layout.n_blocks + 1, sampler) for sampler in self._to_stack()]
         self._cutter = LeafCutter()
         self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
@@ -43,6 +45,14 @@ class LeafwiseMeans:
         self._units = UnitCounter(spec) if spec.count_units else None
         self._small = SmallFiles(spec, n_files)
         self._cut = False  # whether a leaf of this file has been taken already
+
+    def _to_stack(self) -> list[LeafSampler] | list[None]:
+        """The samplers (or none) of columns that take the short way from leaf to leaf."""
+        spec = self._spec
+        plain = spec.compiled and not spec.grouped and not spec.joint and spec.weights is None
+        if not (plain and has_stack(spec.layout)):
+            return []
+        return self._samplers or [None for _ in spec.columns]
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
@@ -66,10 +76,9 @@ class LeafwiseMeans:
         self._number, self._path, self._key = file.number, file.path, file.key
         if file.rows is not None:
             self._take(file.rows)
-        leaves = [stack.close() for stack in self._stacks]
-        some = [moments for moments in leaves if moments is not None]
-        if some:
-            self._tree.push_leaf(stacked(some))
+        leaves = [moments for stack in self._stacks if (moments := stack.close()) is not None]
+        if leaves:
+            self._tree.push_leaf(leaves[0].stacked(*leaves[1:]))
         self._tree.end_file(self._number, self._key)
 
     def _settle(self) -> None:
@@ -77,12 +86,11 @@ class LeafwiseMeans:
         together = self._small.settle(self._end)
         if together is not None:
             self._census.rows(together.rows, 1)
+            rows = self._census.weighed(together.rows, "")
             for number, columns in enumerate(self._spec.sets):
-                self._census.missing(together.rows, number)
-                for c in columns:
-                    sampler = self._stacks[c].sampler
-                    if sampler is not None:
-                        sampler.add(*together.sample(c))
+                self._census.missing(rows, number)
+                for c in columns if self._samplers else ():
+                    self._samplers[c].add(*together.sample(c))
             if self._units is not None:
                 for file in together.files:
                     if file.rows is not None:
@@ -96,62 +104,85 @@ class LeafwiseMeans:
         self._census.rows(leaf, self._n_groups)
         if self._units is not None:
             self._units.add(leaf, leaf.codes, self._key, self._n_groups)
+        leaf = self._census.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
-        blocks = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
-        if blocks:
-            self._tree.push_leaf(stacked(blocks))
+        if self._stacks:
+            for c, stack in enumerate(self._stacks):
+                self._push(leaf, c, place, stack)
+            return
+        first, *others = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
+        self._tree.push_leaf(first.stacked(*others))
 
-    def _set(self, leaf: Rows, number: int, place: Place) -> list[Moments]:
-        """Moments of the columns of a set that no stack keeps.
+    def _push(self, leaf: Rows, c: int, place: Place, stack: LeafStack) -> None:
+        """`_set` for a column of its own, by the short way."""
+        layout, window = self._spec.layout, self._window
+        gone = self._census.missing(leaf, c)
+        if not self._strange[c]:
+            [mine] = self._mine(leaf, c, gone, place)
+            if push_leaf(layout, stack, mine, window, anything=False):
+                return
+        searched = self._census.strange(leaf, c, gone, self._path)
+        self._strange[c] = searched is not gone
+        [mine] = self._mine(leaf, c, searched, place)
+        push_leaf(layout, stack, mine, window, anything=True)
 
-        Values are searched for NaN and infinity only if the sums tell of some: a clean leaf needs no look at
-        its values then. After a leaf that was not clean the next one is searched first, which saves doing it
-        twice.
+    def _set(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
+        """Moments of the columns of a set; values are searched for NaN and infinity if the sums tell of some.
+
+        A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
+        searched first, which saves doing it twice.
         """
         gone = self._census.missing(leaf, number)
         if not self._strange[number]:
-            blocks = self._keep(number, self._mine(leaf, number, gone, place), anything=False)
+            mine = self._mine(leaf, number, gone, place)
+            blocks = self._clean(mine)
             if blocks is not None:
+                self._offer(number, mine)
                 return blocks
         searched = self._census.strange(leaf, number, gone, self._path)
         self._strange[number] = searched is not gone
-        return self._keep(number, self._mine(leaf, number, searched, place), anything=True) or []
+        mine = self._mine(leaf, number, searched, place)
+        self._offer(number, mine)
+        return [self._moments(rows) for rows in mine]
 
     def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
         columns = self._spec.sets[number]
         rest = [leaf.rest[c] if leaf.rest else NO_REST for c in columns]
+        weights = None
+        if self._spec.weights is not None:
+            weights = Weights(leaf.values[-1], leaf.rest[-1] if leaf.rest else NO_REST)
         return [
-            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place)
+            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place, weights)
             for c, more in zip(columns, rest, strict=True)
         ]
 
-    def _keep(self, number: int, columns: list[LeafRows], *, anything: bool) -> list[Moments] | None:
-        """Put the columns of a set on their stacks; None if a value is not finite, unless `anything` goes.
-
-        Where there are no stacks, their moments are given back.
-        """
-        layout, window = self._spec.layout, self._window
-        if self._stacks and len(columns) == 1:
-            [rows], [c] = columns, self._spec.sets[number]
-            return [] if push_leaf(layout, self._stacks[c], rows, window, anything=anything) else None
+    def _clean(self, columns: list[LeafRows]) -> list[BlockState] | None:
+        """Moments of each, or None as soon as one is not finite."""
         blocks = []
         for rows in columns:
-            blocks.append(layout.leaf(rows, window, compiled=self._spec.compiled))
-            if not (anything or all(map(isfinite, blocks[-1].mean[:, -1].tolist()))):
+            blocks.append(self._moments(rows))
+            if not all(map(isfinite, blocks[-1].mean[:, -1].tolist())):
                 return None
-        if not self._stacks:
-            return blocks
-        for c, rows, moments in zip(self._spec.sets[number], columns, blocks, strict=True):
-            leaf = rows.place.first_row // LEAF_ROWS
-            self._stacks[c].push(moments.at(0), rows.x, rows.rest, rows.gone, self._key, leaf, True)
-        return []
+        return blocks
+
+    def _moments(self, rows: LeafRows) -> BlockState:
+        blocks = self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled)
+        if rows.weights is not None and isinstance(blocks, Moments):
+            raise NotImplementedError("blocks of this kind have no weights")
+        return blocks
+
+    def _offer(self, number: int, columns: list[LeafRows]) -> None:
+        if self._samplers:
+            number_of_leaf = columns[0].place.first_row // LEAF_ROWS
+            for c, rows in zip(self._spec.sets[number], columns, strict=True):
+                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         self._settle()
         moments = self._tree.result(len(keys))
         if moments is None:
             return None
-        samples = tuple(s.sampler.result() for s in self._stacks if s.sampler is not None)
+        samples = tuple(s.result() for s in self._samplers)
         units = None if self._units is None else self._units.result()
         census = self._census
         state = MeanState(tuple(keys), census.n_rows, census.counts, moments, samples, units)

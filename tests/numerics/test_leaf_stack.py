@@ -1,7 +1,6 @@
-"""A stack of leaves against leaf moments, samples and the streaming tree one by one; compiled bit for bit."""
+"""A stack of leaves against leaf moments, samples and the streaming tree one by one, bit for bit."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,10 +21,7 @@ ROWS = 97  # of a leaf here
 def push(stack, kind, x, rest, gone, leaf, anything):
     if kind == "random":
         return stack.push_random(x, rest, gone, leaf * ROWS, KEY, TABLE, leaf, anything)
-    if kind == "stored":
-        return stack.push_stored(x, rest, gone, leaf * ROWS, EDGES, KEY, leaf, anything)
-    blocks = leaf_moments(x, gone, leaf * ROWS, KEY, TABLE, rest=rest)
-    return stack.push(blocks, x, rest, gone, KEY, leaf, anything)
+    return stack.push_stored(x, rest, gone, leaf * ROWS, EDGES, KEY, leaf, anything)
 
 
 def one_by_one(kind, leaves, size):
@@ -45,7 +41,7 @@ def same(a, b):
 
 
 @given(
-    st.sampled_from(["random", "stored", "given"]),
+    st.sampled_from(["random", "stored"]),
     st.integers(0, 40),
     st.sampled_from([0, 16]),
     st.booleans(),
@@ -63,30 +59,25 @@ def test_a_stack_gives_what_the_steps_give_one_by_one(kind, n_leaves, size, hole
             x[(np.arange(31) * ROWS) // 31] = 1e9
         leaves.append((x, rng.random(ROWS) < 0.2 if holes else None))
     want, sampler = one_by_one(kind, leaves, size)
-    for compiled in (False, True):
-        n_cells = EDGES.size if kind == "stored" else 46
-        stack = LeafStack(n_cells, size, compiled=compiled)
-        for leaf, (x, gone) in enumerate(leaves):
-            cut = int(rng.integers(ROWS + 1))
-            used = x if gone is None else x[~gone]
-            if push(stack, kind, x[:cut], x[cut:], gone, leaf, False):
-                assert np.isfinite(used).all()
-            else:
-                assert not np.isfinite(used).all()
-                assert push(stack, kind, x[:cut], x[cut:], gone, leaf, True)
-        got = stack.close()
-        assert (got is None and want is None) or same(got.at(0), want)
-        assert stack.close() is None, "closing starts anew"
-        assert (stack.sampler is None and sampler is None) or same(stack.sampler.result(), sampler.result())
+    mine = LeafSampler(size, compiled=True) if size else None
+    stack = LeafStack(EDGES.size if kind == "stored" else 46, mine)
+    for leaf, (x, gone) in enumerate(leaves):
+        cut = int(rng.integers(ROWS + 1))
+        clean = np.isfinite(x if gone is None else x[~gone]).all()
+        assert push(stack, kind, x[:cut], x[cut:], gone, leaf, False) == clean
+        assert clean or push(stack, kind, x[:cut], x[cut:], gone, leaf, True)
+    got = stack.close()
+    assert (got is None and want is None) or same(got.at(0), want)
+    assert stack.close() is None, "closing starts anew"
+    assert (mine is None and sampler is None) or same(mine.result(), sampler.result())
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_stack_serves_one_file_after_the_other(compiled):
+def test_a_stack_serves_one_file_after_the_other():
     x = np.random.default_rng(0).normal(size=ROWS)
-    stack = LeafStack(46, 0, compiled=compiled)
-    firsts = []
+    stack = LeafStack(46)
+    files = []
     for _ in range(2):
         for leaf in range(5):
             assert push(stack, "random", x, NO_REST, None, leaf, False)
-        firsts.append(stack.close())
-    assert same(*firsts) and not np.shares_memory(firsts[0].mean, firsts[1].mean)
+        files.append(stack.close())
+    assert same(*files) and not np.shares_memory(files[0].mean, files[1].mean)
