@@ -127,12 +127,7 @@ def plan_mean(
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     """
     reader = source.reader(read)
-    scale = None if options.weights is None else reader.scales.get(options.weights)
-    if scale is not None and scale.kind != "duration":
-        raise DataError(
-            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
-            "numbers or durations"
-        )
+    columns = _averaged(reader, options)
     if ledger is not None:
         to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]
@@ -147,9 +142,8 @@ def plan_mean(
         **counted._asdict(),
     )
     n_bytes = sum(f.size for f in files)
-    value_names = reader.options.value_names
     reduction = BlockMeans(
-        value_names if options.weights is None else value_names[:-1],
+        columns,
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -189,10 +183,28 @@ def plan_mean(
         n_bytes=int(n_bytes * share),
         unit_memory=_unit_memory(reader.options, reduction, counted.n_rows),
     )
-    worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
+    _check_memory(plan, executor)
+    return plan
+
+
+def _averaged(reader: BatchReader, options: MeanOptions) -> tuple[str, ...]:
+    """Columns to average: of those that are read for their values the last one are the weights, if any."""
+    names = reader.options.value_names
+    if options.weights is None:
+        return names
+    scale = reader.scales.get(options.weights)
+    if scale is not None and scale.kind != "duration":
+        raise DataError(
+            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
+            "numbers or durations"
+        )
+    return names[:-1]
+
+
+def _check_memory(plan: MeanPlan, executor: Executor) -> None:
+    worst = max((*plan.units, *plan.late), key=lambda u: u.n_bytes, default=None)
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
-    return plan
 
 
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:
