@@ -17,8 +17,8 @@ from distmom.estimators.ledger import Ledger, Numbered
 from distmom.estimators.made import Made, check_no_times, hard_differences, listed, soft_differences
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.mean_state import SavedMean, from_container, to_container
-from distmom.estimators.names import names_of, unit_columns
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.sources import names_of, unit_columns
 from distmom.estimators.without_data import answer, joined, plan_without_data
 from distmom.lake.container import read_container, write_container
 from distmom.lake.filters import parse_filter

@@ -13,9 +13,10 @@ from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
 from distmom.estimators.blocks import needs_passing_rows
 from distmom.estimators.keeper import open_keeper
-from distmom.estimators.mean import mean, open_data
+from distmom.estimators.mean import mean
 from distmom.estimators.mean_plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.sources import open_data
 from distmom.numerics.random import resolve_seed
 
 if TYPE_CHECKING:

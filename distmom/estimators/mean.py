@@ -7,27 +7,21 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
-from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.answers import answer_of, together
 from distmom.estimators.keeper import Keeper, open_keeper
 from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
-from distmom.estimators.names import Names, names_of, only_columns, unit_columns
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.sources import Names, open_data
 from distmom.estimators.versions import versions
-from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
-from distmom.lake.filters import as_filter
+from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
 from distmom.report import MeanResult, Results, VectorResult
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.lake import Source
-
-MOST_BATCH_ROWS_OF_GROUPS = 65_536
-"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
 
 
 def mean(
@@ -316,36 +310,6 @@ def mean(
         "versions": versions(),
     }
     return together(answers, plan, data_facts, run_facts)
-
-
-def open_data(
-    data: Any,
-    column: Names,
-    by: Names,
-    where: Any,
-    missing: str,
-    batch_rows: int,
-    block_by: str | tuple[str, ...] | None = None,
-    *,
-    joint: bool = False,
-    weights: str | None = None,
-) -> tuple[Source, ReadOptions]:
-    """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
-    source = open_frame(data) or open_lake(data)
-    columns = names_of("column", column) or only_columns(source, weights)
-    keys = names_of("by", by)
-    both = [name for name in columns if name in keys]
-    if both:
-        raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
-    if keys:
-        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
-    vectors = () if joint else None
-    units = unit_columns(block_by, columns)
-    filter_ = as_filter(where, source)
-    if weights is not None:
-        columns = (*columns, weights)
-    read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
-    return source, read
 
 
 def run_plan(

@@ -112,6 +112,16 @@ class MeanPlan:
         return self.blocks.block_size * self.blocks.n_blocks
 
 
+def _check_weights(options: MeanOptions, reader: BatchReader) -> None:
+    """DataError if the weights are points in time."""
+    scale = None if options.weights is None else reader.scales.get(options.weights)
+    if scale is not None and scale.kind != "duration":
+        raise DataError(
+            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
+            "numbers or durations"
+        )
+
+
 def plan_mean(
     source: Source,
     read: ReadOptions,
@@ -127,23 +137,19 @@ def plan_mean(
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     """
     reader = source.reader(read)
-    columns = _averaged(reader, options)
+    _check_weights(options, reader)
     if ledger is not None:
         to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]
     files, census = _census(source, options, share, executor, ledger)
     counted = _counted(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by)
-    blocks = choose_blocks(
-        options,
-        seed=seed,
-        n_files=len(files) if ledger is None else MANY_FILES,
-        grouped=grouped,
-        **counted._asdict(),
-    )
+    n_files = len(files) if ledger is None else MANY_FILES
+    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=grouped, **counted._asdict())
     n_bytes = sum(f.size for f in files)
+    value_names = reader.options.value_names
     reduction = BlockMeans(
-        columns,
+        value_names if options.weights is None else value_names[:-1],
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -183,28 +189,10 @@ def plan_mean(
         n_bytes=int(n_bytes * share),
         unit_memory=_unit_memory(reader.options, reduction, counted.n_rows),
     )
-    _check_memory(plan, executor)
-    return plan
-
-
-def _averaged(reader: BatchReader, options: MeanOptions) -> tuple[str, ...]:
-    """Columns to average: of those that are read for their values the last one are the weights, if any."""
-    names = reader.options.value_names
-    if options.weights is None:
-        return names
-    scale = reader.scales.get(options.weights)
-    if scale is not None and scale.kind != "duration":
-        raise DataError(
-            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
-            "numbers or durations"
-        )
-    return names[:-1]
-
-
-def _check_memory(plan: MeanPlan, executor: Executor) -> None:
-    worst = max((*plan.units, *plan.late), key=lambda u: u.n_bytes, default=None)
+    worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
+    return plan
 
 
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:

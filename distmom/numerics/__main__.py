@@ -9,15 +9,22 @@ from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.distinct import DistinctUnits
 from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.kernels.catalogue import distance, gini
+from distmom.numerics.kernels.fading import fade
+from distmom.numerics.kernels.order import order_counts
+from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
+from distmom.numerics.kernels.similarity import Gaussian, Laplace
 from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
+from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
+from distmom.numerics.tiles import tiled_sums
 from distmom.numerics.weighted import plain_rows
 from distmom.numerics.weighted_cells import WeightedCells
 from distmom.numerics.weighted_labels import weighted_labelled_moments
@@ -64,6 +71,7 @@ def compile_kernels() -> None:
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)
+    compile_pairs()
     rows = sample.result()
     rows.merge(rows, compiled=True)
     compile_units(codes, gone)
@@ -84,6 +92,20 @@ def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
     units = DistinctUnits(64, compiled=True)
     units.offer(hashes, codes, gone)
     units.result()
+
+
+def compile_pairs() -> None:
+    """The same for kernels of pairs: tiles without weights, counts by sorting, draws."""
+    x = np.arange(8.0)
+    rows = np.stack([x % 3, x % 4], axis=1)
+    ranking = [Ranking(loss) for loss in ("hinge", "logistic")]
+    for kernel in (distance(), Gaussian(1.0), Laplace(1.0), Clustering(), MetricLoss(((1.0,),)), *ranking):
+        tiled_sums(kernel, rows, compiled=True)
+    tiled_sums(gini(), x, compiled=True)
+    for with_rows in (False, True):
+        order_counts(x, x, rows=with_rows, compiled=True)
+    fade(x[1:], x, compiled=True)
+    sample_pairs(0, 0, 8, 4, compiled=True)
 
 
 if __name__ == "__main__":
