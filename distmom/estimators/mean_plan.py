@@ -50,9 +50,9 @@ DRAW_BYTES = {True: 24, False: 160}
 MANY_FILES = 1 << 40
 """A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
 
-LARGE_FILE = 64_000_000
-"""Files above this size are cut into several units, for which their rows must be counted."""
-
+LARGE_FILE, SHARES = 64_000_000, 6
+"""Files above this size, and above so many shares of a thread's part, are cut into several units: for that
+their rows must be counted, and parts begin amid a row group, whose first rows are then decoded in vain."""
 
 UNIT_TABLE_BYTES = 12_000_000
 """Tables that find the hashes of a column's units, and which units have been met."""
@@ -257,7 +257,8 @@ def _census(
     """The files with a good footer and the rows of each, if anything depends on them; else all files."""
     files = source.files
     needed = needs_row_counts(options) if ledger is None else fixed_by(options) is not None or ledger.begun
-    large = any(f.size * share > LARGE_FILE for f in files)
+    most = sum(f.size for f in files) / (SHARES * executor.threads)
+    large = any(f.size * share > LARGE_FILE and f.size > most for f in files)
     if not files or not (needed or large or (source.in_memory and not source.one_pass)):
         return files, None
     census = count_rows(source, executor, options.on_bad_file)

@@ -54,8 +54,9 @@ class SavedMean:
 
     def check(self, plan: MeanPlan, what: str) -> None:
         """DataError if its states are not of the size that the plan's have, although made alike."""
-        wanted = (len(plan.reduction.columns), plan.reduction.layout.n_blocks + plan.reduction.n_cells)
-        if self.sizes is not None and self.sizes[:2] != wanted:
+        reduction = plan.reduction
+        n_blocks, weighted = reduction.layout.n_blocks + reduction.n_cells, reduction.weights is not None
+        if self.sizes is not None and self.sizes[:3] != (len(reduction.columns), n_blocks, weighted):
             raise DataError(f"{what} does not hold what it says; delete it to start afresh")
 
 

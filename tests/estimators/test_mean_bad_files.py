@@ -155,6 +155,7 @@ def test_a_large_bad_file_is_not_cut_under_skip(tmp_path: Path, monkeypatch: pyt
     right = run(good_lake(tmp_path / "good"), {})
     hurt_page(good_lake(tmp_path / "bad"))
     monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    monkeypatch.setattr(mean_plan, "SHARES", 1_000_000)
     cut_work(monkeypatch, unit_bytes=100_000, leaf_rows=1 << 17)
     found = run(tmp_path / "bad", {}, on_bad_file="skip")
     assert found.n_rows == right.n_rows and same(right, found)

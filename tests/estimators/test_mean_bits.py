@@ -64,6 +64,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "weights, NaN kept": {"weights": "w", "n_blocks": 301, "nan": "keep"},
     "weights, stored": {"weights": "u", "order": "stored"},
+    "weights, chunks": {"weights": "w", "chunk_rows": 7},
+    "weights, chunks, grouped": {"weights": "w", "chunk_rows": 100, "by": "key", "n_blocks": 3},
+    "weights, units": {"weights": "w", "block_by": "u", "n_blocks": 45, "where": "u > 0.1"},
+    "weights, units, grouped": {"weights": "w", "block_by": ["u", "name"], "by": "key", "column": ["x", "y"]},
     "weights, files": {"weights": "w", "block_by": "file", "contamination": 1},
     "files": {"block_by": "file"},
     "files, grouped": {"block_by": "file", "by": "key", "n_blocks": 3},
@@ -121,6 +125,7 @@ def test_parts_of_files(lake: Path, options: dict[str, Any], monkeypatch: pytest
     patch_leaves(monkeypatch)
     right = run(lake, options)
     monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    monkeypatch.setattr(mean_plan, "SHARES", 1_000_000)
     units: list[int] = []
     plan = mean_plan.plan_units
     for unit_bytes in (600, 4_000):
@@ -142,6 +147,7 @@ def test_parts_of_files_with_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         write(tmp_path / f"{i}.parquet", {"x": g.normal(size=n), "key": g.integers(0, 4, n)})
     right = run(tmp_path, {"by": "key"})
     monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    monkeypatch.setattr(mean_plan, "SHARES", 1_000_000)
     monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
     cut_work(monkeypatch, unit_bytes=4_000)
     assert same(right, run(tmp_path, {"by": "key"}, threads=2, batch_rows=333))

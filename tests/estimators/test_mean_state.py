@@ -86,6 +86,7 @@ def test_interrupted_within_a_file(
     """Files are cut into leaves, at other places before and after."""
     patch_leaves(monkeypatch)
     monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    monkeypatch.setattr(mean_plan, "SHARES", 1_000_000)
     g = np.random.default_rng(0)
     for i, n in enumerate((2_500, 100, 1_100)):
         write(tmp_path / "lake" / f"{i}.parquet", {"x": g.normal(size=n), "key": g.integers(0, 4, n)})

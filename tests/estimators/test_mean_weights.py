@@ -160,6 +160,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "stored": {"order": "stored", "n_blocks": 5},
     "grouped": {"by": "k"},
     "contaminated": {"contamination": 2},
+    "chunks": {"chunk_rows": 3},
+    "chunks, grouped": {"chunk_rows": 3, "by": "k", "n_blocks": 5},
+    "units": {"block_by": "u"},
+    "units, grouped": {"block_by": "u", "by": "k", "n_blocks": 5},
 }
 
 
@@ -167,6 +171,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def test_equal_weights_change_nothing(options: dict[str, Any]) -> None:
     """A power of two not a bit, another number only roundings."""
     table = rows_of(4_000, 3)
+    table["u"] = np.arange(4_000) // 5
     table["x"] = np.where(np.arange(4_000) % 999 == 7, 1e7, np.asarray(table["x"].to_numpy()))
     plain = results(dm.mean(table, "x", rng=1, **options))
     for unit, exact in ((1.0, True), (2.0**-60, True), (0.3, False)):
