@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from distmom.lake import Source
 
 Names = str | Sequence[str] | None
-
-MOST_BATCH_ROWS_OF_GROUPS = 65_536
-"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
+MOST_BATCH_ROWS_OF_GROUPS = 65_536  # a batch must leave room in the processor's caches for cells and samples
 
 
 def mean(
