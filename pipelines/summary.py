@@ -29,6 +29,7 @@ MEAN = {
     "chunk_rows": Key("whole number"),
     "repeats": Key("whole number"),
     "contamination": Key("number"),
+    "weights": Key("text"),
     "joint": Key("true, false or text"),
     "fine": Key("text"),
     "nan": Key("text"),

@@ -92,8 +92,8 @@ def test_kernels_load_also_where_no_cache_can_be_written(tmp_path: Path) -> None
         "caching.CacheImpl._locator_classes = []\n"
         "from distmom.reductions.block_means import load_kernels\n"
         "load_kernels(); load_kernels()\n"
-        "from distmom.numerics.moments_compiled import merge_flat\n"
-        "print(len(merge_flat.signatures))\n"
+        "from distmom.numerics.moments_compiled import merge_few\n"
+        "print(len(merge_few.signatures))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
