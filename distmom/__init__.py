@@ -14,6 +14,7 @@ from distmom.errors import (
 )
 
 if TYPE_CHECKING:
+    from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "check_output",
     "explain_mean",
+    "kernels",
     "mean",
     "merge_states",
     "plan",
@@ -60,6 +62,7 @@ _HOMES = {
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",
+    "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
@@ -74,7 +77,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'distmom' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_HOMES[name]), "VERSION" if name == "__version__" else name)
+    home = import_module(_HOMES[name])
+    value = home if name == "kernels" else getattr(home, "VERSION" if name == "__version__" else name)
     globals()[name] = value
     return value
 

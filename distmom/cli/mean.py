@@ -132,7 +132,7 @@ BLOCK_OPTIONS = [
         type=CountOrShare(),
         help="Rows or units that may be arbitrary: a number, or a share such as 0.01.",
     ),
-    click.Option(["--weights"], metavar="NAME", help="Column of weights."),
+    click.Option(["--weights"], metavar="NAME", help="Column of weights: weighted means."),
     click.Option(
         ["--joint"],
         type=click.Choice(JOINT),

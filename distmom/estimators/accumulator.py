@@ -15,10 +15,10 @@ from distmom.errors import ConfigError, DataError
 from distmom.estimators.blocks import fixed_by
 from distmom.estimators.ledger import Ledger, Numbered
 from distmom.estimators.made import Made, check_no_times, hard_differences, listed, soft_differences
-from distmom.estimators.mean import names_of, unit_columns
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.mean_state import SavedMean, from_container, to_container
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.sources import names_of, unit_columns
 from distmom.estimators.without_data import answer, joined, plan_without_data
 from distmom.lake.container import read_container, write_container
 from distmom.lake.filters import parse_filter
@@ -28,6 +28,7 @@ from distmom.lake.memory import open_memory
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
 from distmom.lake.unit_hashes import UnitHashes
 from distmom.numerics.random import resolve_seed
+from distmom.reductions.files import Census
 from distmom.reductions.leaves import missing_rows, strange_rows
 from distmom.reductions.stream import LeafStream, StreamState
 from distmom.report import MeanResult, Results, VectorResult
@@ -53,7 +54,7 @@ class MeanAccumulator:
         Columns whose values form groups.
     where : str, optional
         Condition; rows for which it is true count.
-    n_blocks, block_by, chunk_rows, repeats, contamination, fine, nan, interval, confidence_level
+    n_blocks, block_by, chunk_rows, repeats, contamination, weights, fine, nan, interval, confidence_level
         As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
     rng : int, SeedSequence, Generator or None
         Decides every draw. Accumulators that are to be merged need the same one.
@@ -101,6 +102,7 @@ class MeanAccumulator:
         chunk_rows: int = 1,
         repeats: int = 1,
         contamination: int | float | None = None,
+        weights: str | None = None,
         fine: str = "standard",
         nan: str = "omit",
         interval: str = "auto",
@@ -114,6 +116,7 @@ class MeanAccumulator:
             chunk_rows=chunk_rows,
             repeats=repeats,
             contamination=contamination,
+            weights=weights,
             nan=nan,
             interval=interval,
             confidence_level=confidence_level,
@@ -138,7 +141,11 @@ class MeanAccumulator:
         seed, shown = resolve_seed(rng)
         made = Made(
             options,
-            ReadOptions(values, keys, units=unit_columns(options.block_by, values)),
+            ReadOptions(
+                values if weights is None else (*values, weights),
+                keys,
+                units=unit_columns(options.block_by, values),
+            ),
             where,
             None if condition is None else condition.identity,
             seed,
@@ -199,8 +206,8 @@ class MeanAccumulator:
         ConfigError
             If it is of no kind that is read, or lacks a column.
         DataError
-            If a column cannot be averaged, or holds a NaN under ``nan="raise"``. Then none of the rows is
-            added.
+            If a column cannot be averaged, or holds a NaN under ``nan="raise"``, or a weight is negative or
+            infinite. Then none of the rows is added.
         """
         if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
@@ -208,7 +215,8 @@ class MeanAccumulator:
         reader = data.reader(self._read)
         check_no_times(reader)
         file = data.files[0]
-        if self._made.options.nan == "raise" or self._read.where is not None:
+        options = self._made.options
+        if options.nan == "raise" or self._read.where is not None or options.weights is not None:
             for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
                 self._check(found)
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
@@ -228,10 +236,13 @@ class MeanAccumulator:
             start = stop
 
     def _check(self, batch: Batch) -> None:
-        if self._made.options.nan != "raise":
+        rows, spec = rows_of(batch, None), self._stream.reduction
+        if spec.weights is not None:
+            rows = Census(replace(spec, grouped=False)).weighed(rows, "the batch")
+        if spec.nan != "raise":
             return
-        for name, values, valid in zip(self._read.columns, batch.values, batch.valid, strict=True):
-            nan, _ = strange_rows(values, missing_rows(valid, batch.keep)[0])
+        for c, name in enumerate(spec.columns):
+            nan, _ = strange_rows(rows.values[c], missing_rows(rows.valid[c], rows.keep)[0])
             if nan is not None:
                 row = batch.start + int(np.argmax(nan))
                 raise DataError(

@@ -33,8 +33,7 @@ def together(
 ) -> MeanResult | VectorResult | Results:
     """Results with what is to be said of data and run: a single one where it can only be one."""
     told = [_told(r, data, run) for r in results]
-    read = plan.reader.options
-    single = not read.by and (len(read.columns) == 1 or bool(plan.options.joint))
+    single = not plan.reader.options.by and (len(plan.reduction.columns) == 1 or bool(plan.options.joint))
     return told[0] if single else Results(told, data, run)
 
 

@@ -13,9 +13,10 @@ from distmom.cluster import ThreadExecutor, connect, parse_bytes
 from distmom.errors import ConfigError
 from distmom.estimators.blocks import needs_passing_rows
 from distmom.estimators.keeper import open_keeper
-from distmom.estimators.mean import mean, open_data
+from distmom.estimators.mean import mean
 from distmom.estimators.mean_plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.sources import open_data
 from distmom.numerics.random import resolve_seed
 
 if TYPE_CHECKING:
@@ -69,8 +70,17 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     # a Generator must not be advanced by looking
     seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
     by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
-    joint = bool(chosen.joint)
-    source, read = open_data(data, column, by, where, missing, batch_rows, chosen.block_by, joint=joint)
+    source, read = open_data(
+        data,
+        column,
+        by,
+        where,
+        missing,
+        batch_rows,
+        chosen.block_by,
+        joint=bool(chosen.joint),
+        weights=chosen.weights,
+    )
     source.reader(read)  # names and the condition are checked with the filter still in place
     keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
     ledger = None

@@ -13,13 +13,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.estimators.block_sums import CentredSum, Places
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
+from distmom.numerics.weighted import WeightedMoments
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+FEW_EFFECTIVE = 0.5
+"""Where weights leave a smaller share of a group's rows effective, blocks are balanced by effective rows."""
+
+SIXTEENTHS = 16
+"""Effective rows are rounded to these, so that places are found in integers."""
 
 EXACT_QUOTIENT = 1 << 50
 """Integers a < b K below this bound have the same whole quotient a // b in float64, only faster: the exact
@@ -31,24 +39,30 @@ class Merger:
 
     Parameters
     ----------
-    blocks : Moments
+    blocks : Moments or WeightedMoments
         Fine blocks, shape (n_groups, n_fine), in the order of their numbers; a block without rows has count
         0.
 
     Notes
     -----
     With n rows in the group, fine block i with n_i rows and c_i rows before it goes to the coarse block
-    floor(K (c_i + n_i/2) / n), in exact integers; for equal blocks that is i // (n_fine/K). Means are merged
-    about one centre per group, the lower median of the fine means: nothing is lost to a wild block far away,
-    constants stay constants, and a power of two as a common factor passes through without rounding.
-    Infinite means propagate like a plain sum: infinite, or NaN once both signs have been met.
+    floor(K (c_i + n_i/2) / n), in exact integers; for equal blocks that is i // (n_fine/K). Where weights
+    leave fewer than half of the rows effective, n_i are the effective rows of the fine blocks, so that blocks
+    are balanced by what they can tell. (The sum of n_i, not the effective rows of all rows together: a single
+    enormous weight then makes one small block, and does not decide for the others.)
+
+    Means are merged by their masses, the rows or the sums of weights, about one centre per group, the lower
+    median of the fine means: nothing is lost to a wild block far away, constants stay constants, and a power
+    of two as a common factor passes through without rounding. Infinite means propagate like a plain sum:
+    infinite, or NaN once both signs have been met.
     """
 
-    def __init__(self, blocks: Moments) -> None:
+    def __init__(self, blocks: BlockState) -> None:
+        self.blocks = blocks
+        self.weighted = isinstance(blocks, WeightedMoments)
         self.count = blocks.count
         self.filled: Flags = blocks.count > 0
         self.mean: Floats = np.where(self.filled, blocks.mean, np.nan)
-        self.m2 = blocks.m2
         self.n: Counts = blocks.count.sum(axis=1)
 
     @cached_property
@@ -57,30 +71,44 @@ class Merger:
         return np.asarray(np.count_nonzero(self.filled, axis=1))
 
     @cached_property
+    def effective(self) -> Floats:
+        """Effective rows of each block: the rows, unless they have weights."""
+        return self.blocks.effective
+
+    @cached_property
+    def n_effective(self) -> Counts:
+        """Effective rows of all blocks of each group, rounded down."""
+        return np.asarray(np.floor(self.effective.sum(axis=1)).astype(np.int64))
+
+    @cached_property
+    def _size(self) -> Counts:
+        """What is balanced when blocks are merged."""
+        if not self.weighted:
+            return self.count
+        few = self.n_effective < FEW_EFFECTIVE * self.n
+        sixteenths = np.rint(SIXTEENTHS * self.effective).astype(np.int64)
+        return np.where(few[:, None], sixteenths, self.count)
+
+    @cached_property
+    def _n_size(self) -> Counts:
+        return np.asarray(np.maximum(self._size.sum(axis=1), 1))
+
+    @cached_property
     def constant(self) -> Flags:
         """Groups all of whose rows have one and the same finite value."""
         low = np.min(np.where(self.filled, self.mean, np.inf), axis=1, initial=np.inf)
         high = np.max(np.where(self.filled, self.mean, -np.inf), axis=1, initial=-np.inf)
-        still = (~self.filled | (self.m2 == 0.0)).all(axis=1)
+        still = (~self.filled | (self.blocks.m2 == 0.0)).all(axis=1)
         return np.asarray(still & (low == high) & np.isfinite(low))
 
     @cached_property
     def _middle(self) -> Counts:
         """Twice the rows before the middle of each fine block."""
-        return np.asarray(2 * np.cumsum(self.count, axis=1) - self.count)
+        return np.asarray(2 * np.cumsum(self._size, axis=1) - self._size)
 
     @cached_property
-    def _half_centre(self) -> Floats:
-        finite = np.where(np.isfinite(self.mean), self.mean, np.nan)
-        centre = lower_median(finite)
-        return np.asarray(0.5 * np.where(np.isnan(centre), 0.0, centre))[:, None]
-
-    @cached_property
-    def _pull(self) -> Floats:
-        """Half the distance to the centre, weighted by the share of the rows: no sum of these overflows."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            share = self.count / np.maximum(self.n, 1)[:, None]
-            return np.where(self.filled, (0.5 * self.mean - self._half_centre) * share, 0.0)
+    def _sum(self) -> CentredSum:
+        return CentredSum(self.blocks.mass, self.mean, self.filled)
 
     def index(self, n_blocks: int | Counts) -> Counts:
         """Coarse block of every fine block, shape (n_groups, n_fine)."""
@@ -88,7 +116,7 @@ class Merger:
 
     def _index(self, k: Counts) -> Counts:
         """Coarse blocks for K of shape (n_groups or 1, n_levels, 1): shape (n_groups, n_levels, n_fine)."""
-        twice = 2 * np.maximum(self.n, 1)[:, None, None]
+        twice = 2 * self._n_size[:, None, None]
         if int(twice.max(initial=1)) * int(k.max(initial=1)) < EXACT_QUOTIENT:
             places = (k.astype(np.float64) * self._middle[:, None, :] / twice).astype(np.int64)
         else:
@@ -110,43 +138,57 @@ class Merger:
         mean : ndarray of float64, shape (n_groups, max K)
             NaN where a block has no rows (and where it is ruined).
         """
-        count, mean = self._merge(*self._flat(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1)))
+        count, mean = self._at(self._places(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1)))
         return count[:, 0], mean[:, 0]
 
     def at_levels(self, levels: Counts) -> tuple[Counts, Floats]:
         """As `at` for several levels at once: shape (n_groups, n_levels, max K)."""
-        return self._merge(*self._flat(levels.reshape(1, -1, 1)))
+        return self._at(self._places(levels.reshape(1, -1, 1)))
 
-    def moments_at(self, n_blocks: int | Counts) -> Moments:
+    def _at(self, places: Places) -> tuple[Counts, Floats]:
+        mass, mean = self._sum.merged(places)
+        return (places.sums(self.count) if self.weighted else mass), mean
+
+    def moments_at(self, n_blocks: int | Counts) -> BlockState:
         """As `at`, with the second moments: mean NaN where empty, m2 NaN where the mean is not finite."""
-        flat, width = self._flat(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))
-        count, mean = self._merge(flat, width)
-        count, mean = count[:, 0], mean[:, 0]
-        with np.errstate(invalid="ignore", over="ignore"):
-            away = self.mean - mean.reshape(-1)[flat[:, 0]]
-            own = np.where(self.filled, self.m2 + self.count * away * away, 0.0)
-        m2 = np.bincount(flat.ravel(), own.ravel(), minlength=mean.size).reshape(mean.shape)
-        return Moments(count, mean, np.where(np.isfinite(mean), m2, np.where(count > 0, np.nan, 0.0)))
+        places = self._places(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))
+        if isinstance(self.blocks, WeightedMoments):
+            _, _, _, weight2, mean2, m2 = self.blocks
+            mass, mean = self._sum.merged(places)
+            squares = CentredSum(weight2, mean2, self.filled).moments(places, m2)
+            return WeightedMoments(places.sums(self.count)[:, 0], mass[:, 0], mean[:, 0], *squares)
+        return Moments(*self._sum.moments(places, self.blocks.m2))
 
-    def _flat(self, k: Counts) -> tuple[Counts, int]:
-        """`_index` as places in one long row of blocks of all groups and levels; and the blocks per level."""
+    def effective_at(self, n_blocks: int | Counts) -> Floats:
+        """Effective rows of the blocks that `at` gives, in the same shape."""
+        return self._effective(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))[0][:, 0]
+
+    def efficiency_at(self, levels: Counts) -> Floats:
+        """Effective rows as a share of the rows, of the typical (lower median) block of each level.
+
+        Shape (n_groups, n_levels); 1 without weights, and for groups without rows.
+        """
+        if not self.weighted:
+            return np.ones((self.n.size, levels.size))
+        return typical_efficiency(*self._effective(levels.reshape(1, -1, 1)))
+
+    def _effective(self, k: Counts) -> tuple[Floats, Counts]:
+        """Effective rows, and rows, of the blocks of levels K as for `_index`."""
+        places = self._places(k)
+        count = places.sums(self.count)
+        if not isinstance(self.blocks, WeightedMoments):
+            return count.astype(np.float64), count
+        weight, weight2 = places.sums(self.blocks.weight), places.sums(self.blocks.weight2)
+        nothing = np.zeros_like(weight)
+        merged = WeightedMoments(count, weight, nothing, weight2, nothing, nothing)
+        return merged.effective, count
+
+    def _places(self, k: Counts) -> Places:
+        """`_index` as places in one long row of blocks of all groups and levels."""
         width = max(1, int(k.max(initial=1)))
         index = self._index(k)
-        places = np.arange(0, index.shape[0] * index.shape[1] * width, width)
-        return index + places.reshape(*index.shape[:2], 1), width
-
-    def _merge(self, flat: Counts, width: int) -> tuple[Counts, Floats]:
-        shape = (*flat.shape[:2], width)
-        size = shape[0] * shape[1] * width
-        where = flat.ravel()
-        count, pull = (np.broadcast_to(array[:, None, :], flat.shape) for array in (self.count, self._pull))
-        # counts as float64 are exact below 2**53 rows
-        rows = np.bincount(where, count.ravel(), minlength=size).reshape(shape)
-        moved = np.bincount(where, pull.ravel(), minlength=size).reshape(shape)
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            share = rows / np.maximum(self.n, 1)[:, None, None]
-            mean = np.where(rows > 0, 2.0 * (self._half_centre[:, :, None] + moved / share), np.nan)
-        return rows.astype(np.int64), mean
+        starts = np.arange(0, index.shape[0] * index.shape[1] * width, width)
+        return Places(index + starts.reshape(*index.shape[:2], 1), width)
 
     def plain_mean(self) -> Floats:
         """Mean of all rows of each group; NaN for a group without rows."""
@@ -154,16 +196,11 @@ class Merger:
 
     def subset(self, groups: NDArray[np.int64]) -> Merger:
         """The same for some of the groups."""
-        return Merger(portion_of(Moments(self.count, self.mean, self.m2), groups))
+        return Merger(self.blocks.at(groups))
 
     def without(self, aside: Flags) -> Merger:
         """The same with some blocks set aside, as if they had no rows."""
-        return Merger(Moments(np.where(aside, 0, self.count), self.mean, self.m2))
-
-
-def portion_of(blocks: Moments, groups: slice | NDArray[np.int64]) -> Moments:
-    """Blocks of some of the groups."""
-    return Moments(blocks.count[groups], blocks.mean[groups], blocks.m2[groups])
+        return Merger(self.blocks.without(aside))
 
 
 def median_or_nan(values: Floats) -> Floats:
@@ -180,6 +217,23 @@ def median_or_nan(values: Floats) -> Floats:
     return np.asarray(np.where(left > 0, middle, np.nan))[..., 0]
 
 
+def typical_efficiency(effective: Floats, count: Counts) -> Floats:
+    """Effective rows as a share of the rows, of the typical block along the last axis; 1 without any rows."""
+    share = lower_median(np.where(count > 0, effective / np.maximum(count, 1), np.nan))
+    return np.where(np.isnan(share), 1.0, share)
+
+
+def average_efficiency(effective: Floats, count: Counts) -> Floats:
+    """Effective rows as a share of the rows, of all blocks along the last axis; 1 without any rows."""
+    rows = count.sum(axis=-1)
+    return np.where(rows > 0, effective.sum(axis=-1) / np.maximum(rows, 1), 1.0)
+
+
+def rows_at(fine: Merger, levels: NDArray[np.int64]) -> Counts:
+    """Effective rows of each group, as the typical block of each level tells: shape (n_groups, n_levels)."""
+    return np.floor(fine.efficiency_at(levels) * fine.n[:, None]).astype(np.int64)
+
+
 def scaled_mad(values: Floats) -> Floats:
     """1.4826 times the median distance from the median, line by line: a robust standard deviation."""
     with np.errstate(invalid="ignore", over="ignore"):
@@ -193,6 +247,8 @@ def scaled_mad(values: Floats) -> Floats:
 def row_bound(levels: NDArray[np.int64], n: Counts, n_sample: Counts, n_most: Counts) -> Flags:
     """Whether each level has blocks of enough rows for a scale: shape (n_groups, n_levels).
 
+    `n` are the rows of each group; with weights its effective rows at each level (`rows_at`).
+
     Notes
     -----
     n/K >= max(8, 5/(1 - q)), with q the share of the most frequent value in the row sample. Where one value
@@ -201,10 +257,10 @@ def row_bound(levels: NDArray[np.int64], n: Counts, n_sample: Counts, n_most: Co
     rounding decides: n (v - c) >= 5 v K, with the value c times among v sampled rows.
     """
     k = levels[None, :]
-    enough = n[:, None] >= 8 * k
-    seen = np.maximum(n_sample, 1)
-    others = np.where(n_sample > 0, n_sample - n_most, 1)
-    return np.asarray(enough & ((n * others)[:, None] >= 5 * seen[:, None] * k))
+    rows = n if n.ndim == 2 else n[:, None]
+    seen = np.maximum(n_sample, 1)[:, None]
+    others = np.where(n_sample > 0, n_sample - n_most, 1)[:, None]
+    return np.asarray((rows >= 8 * k) & (rows * others >= 5 * seen * k))
 
 
 def most_frequent(sample: Floats, n_sample: Counts) -> Counts:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
-from distmom.cluster.dask_frame import open_frame
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.answers import answer_of, together
 from distmom.estimators.keeper import Keeper, open_keeper
 from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.sources import Names, open_data
 from distmom.estimators.versions import versions
-from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
-from distmom.lake.filters import as_filter
+from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
 from distmom.report import MeanResult, Results, VectorResult
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.lake import Source
-
-Names = str | Sequence[str] | None
-MOST_BATCH_ROWS_OF_GROUPS = 65_536  # a batch must leave room in the processor's caches for cells and samples
 
 
 def mean(
@@ -114,7 +108,8 @@ def mean(
         intervals allow for them, all in one group if there are groups. Unless `n_blocks` is given it becomes
         the odd number with the shortest ``exact`` interval (with units in columns, that for many units).
     weights : str, optional
-        Column of weights, not negative: blocks have weighted means.
+        Column of weights, not negative: blocks have weighted means (see Notes). A row whose weight is null,
+        NaN or zero does not count; a negative or infinite weight is an error.
     joint : bool or {"geometric", "coordinatewise"}
         One mean vector over all columns instead of one mean for each: the geometric median of the block mean
         vectors (True), or their median by coordinates. List columns of one length are vectors themselves.
@@ -179,6 +174,14 @@ def mean(
     covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
     Its level is that of independent blocks, so it is refused for samples and repeated partitions.
 
+    With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
+    counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
+    sum w^2 (x - m)^2 / (sum w)^2 times n/(n - 1), n = (sum w)^2 / sum w^2 being the effective rows of the
+    block (Kish 1965). They take the place of rows in every rule: a level needs enough of them a block, and
+    where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
+    ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
+    2^-200 they are zero. A block whose weights are all zero is left out.
+
     With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
     its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
     by their rows; a level of the ladder needs as many filled cells as blocks, and empty blocks are left out.
@@ -208,9 +211,9 @@ def mean(
     together. A null in a list makes its row null, a NaN counts by `nan`. Memory grows with d 2**17 rows.
 
     One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
-    column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition. The same data and seed
-    give the same bits on any number of threads or workers, and adding files moves no old row of a random
-    partition into another block, as long as the number of blocks stays.
+    column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition; with weights 110 and
+    16. The same data and seed give the same bits on any number of threads or workers, and adding files moves
+    no old row of a random partition into another block, as long as the number of blocks stays.
     Dates and timestamps are averaged in float64 nanoseconds from a day in the middle of the first rows:
     exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
@@ -230,6 +233,7 @@ def mean(
 
     References
     ----------
+    Kish (1965), Survey Sampling: effective number of rows.
     Laforgue, Clémençon & Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML: Proposition 1
     (partition), Proposition 2 (samples without replacement). Finner (1992), A generalization of Hölder's
     inequality (samples). Hoeffding (1963), section 5 (repeated partitions). Minsker (2015), Geometric median
@@ -272,7 +276,15 @@ def mean(
     keeper = open_keeper(state, on_change, memory_limit)
     seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
     source, read = open_data(
-        data, column, by, where, missing, batch_rows, options.block_by, joint=bool(joint)
+        data,
+        column,
+        by,
+        where,
+        missing,
+        batch_rows,
+        options.block_by,
+        joint=bool(joint),
+        weights=weights,
     )
     ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
@@ -298,45 +310,6 @@ def mean(
         "versions": versions(),
     }
     return together(answers, plan, data_facts, run_facts)
-
-
-def open_data(
-    data: Any,
-    column: Names,
-    by: Names,
-    where: Any,
-    missing: str,
-    batch_rows: int,
-    block_by: str | tuple[str, ...] | None = None,
-    *,
-    joint: bool = False,
-) -> tuple[Source, ReadOptions]:
-    """The source of the rows, and what to read of it; `joint` allows list columns."""
-    source = open_frame(data) or open_lake(data)
-    columns = names_of("column", column) or _only_columns(source)
-    keys = names_of("by", by)
-    both = [name for name in columns if name in keys]
-    if both:
-        raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
-    if keys:
-        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
-    vectors = () if joint else None
-    units = unit_columns(block_by, columns)
-    filter_ = as_filter(where, source)
-    read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
-    return source, read
-
-
-def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns whose values make units, as `MeanOptions` has them."""
-    units = names_of("block_by", None if block_by == "file" else block_by)
-    both = [name for name in columns if name in units]
-    if both:
-        raise ConfigError(
-            f"block_by: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
-            "drop it from one of them"
-        )
-    return units
 
 
 def run_plan(
@@ -369,28 +342,6 @@ def run_plan(
             "no rows left after the filter; check where" if filtered else "the data has no rows"
         )
     return state, skipped
-
-
-def names_of(parameter: str, value: Any) -> tuple[str, ...]:
-    """One name or several, distinct."""
-    if value is None:
-        return ()
-    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else None
-    if names is None or isinstance(value, Mapping) or not all(isinstance(n, str) for n in names):
-        raise ConfigError(f"{parameter}: must be a column's name or a list of names, not {value!r}")
-    twice = [n for i, n in enumerate(names) if n in names[:i]]
-    if twice:
-        raise ConfigError(f"{parameter}: {twice[0]!r} is given twice; name each column once")
-    return names
-
-
-def _only_columns(source: Source) -> tuple[str, ...]:
-    """The columns meant where none is named: all of an array in memory, the only one of a lake."""
-    names = source.schema().names
-    stored = [n for n in names if n not in source.partition_names]
-    if source.in_memory or len(stored) == 1:
-        return tuple(stored)
-    raise ConfigError(f"column: name the column to average, one of {', '.join(stored[:20])}")
 
 
 def _usable_threads() -> int:

@@ -19,10 +19,11 @@ from distmom.estimators.rule_repeated import answer_repeated
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
 from distmom.estimators.unit_counts import unit_counts
+from distmom.estimators.weight_notes import weight_counts, weight_notes
 from distmom.lake.keyvalues import decode_key
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult, VectorResult
@@ -47,7 +48,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
     groups = groups_of(plan, state, by)
     units = unit_counts(state)
     results: list[MeanResult] = []
-    for c, column in enumerate(plan.reader.options.columns):
+    for c, column in enumerate(plan.reduction.columns):
         shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
         for fields, count in zip(shared, units or (), strict=False):
             fields.update(count._asdict())
@@ -82,16 +83,22 @@ def shared_fields(
     """The fields of a result that do not depend on the scheme."""
     nulls, nans, infs = (int(state.counts[c, g, kind]) for kind in (NULLS, NANS, INFS))
     n_rows = int(state.n_rows[g])
+    weightless = weight_counts(plan, state, c, g)
     return {
         "column": column,
         "group": group,
         "confidence_level": plan.options.confidence_level,
         "n_rows": n_rows,
-        "n_used": n_rows - nulls - (nans if plan.options.nan == "omit" else 0),
+        "n_used": n_rows
+        - nulls
+        - (nans if plan.options.nan == "omit" else 0)
+        - weightless.get("n_unweighted", 0)
+        - weightless.get("n_zero_weight", 0),
         "n_null": nulls,
         "n_nan": nans,
         "n_inf": infs,
         "scheme": plan.options.scheme,
+        **weightless,
     }
 
 
@@ -99,9 +106,11 @@ def why_no_answer(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
-        return (
-            f"{name}: none of the {result.n_rows} rows has a value ({result.n_null} null, {result.n_nan} NaN)"
-        )
+        what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
+        if isinstance(result, MeanResult) and result.weights is not None:
+            what = "a value and a positive weight"
+            missing += f", {result.n_unweighted} without weight, {result.n_zero_weight} of weight zero"
+        return f"{name}: none of the {result.n_rows} rows has {what} ({missing})"
     remedy = "filter the infinite values out, or use more blocks"
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
@@ -143,6 +152,7 @@ def _partition_results(
             fields,
             suspects,
             None if sigma2 is None else float(sigma2[g]),
+            weight_notes(plan, rows, g, fields),
             plain_estimate=plain[g],
             block_estimates=answer.block_estimates[g][: widths[g]].copy(),
         )
@@ -150,7 +160,9 @@ def _partition_results(
     ]
 
 
-def row_and_cell_blocks(plan: MeanPlan, moments: Moments) -> tuple[Moments, Moments | None, BlockSource]:
+def row_and_cell_blocks(
+    plan: MeanPlan, moments: BlockState
+) -> tuple[BlockState, BlockState | None, BlockSource]:
     """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
     layout = plan.blocks.layout
     if isinstance(layout, (NoRowBlocks, UnitBlocks)):
@@ -163,34 +175,36 @@ def row_and_cell_blocks(plan: MeanPlan, moments: Moments) -> tuple[Moments, Mome
     return rows, cells, "stored" if together else "rows"
 
 
-def plain_means(blocks: Moments, rounded: NDArray[np.float64]) -> list[float]:
+def plain_means(blocks: BlockState, rounded: NDArray[np.float64]) -> list[float]:
     """Mean of all rows of each group, from the blocks' means with one rounding at the end.
 
     Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
     roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
     it is the `rounded` one.
     """
+    filled = blocks.count > 0
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.where(blocks.count > 0, blocks.count * blocks.mean, 0.0).tolist()
-    n_rows = blocks.count.sum(axis=1).tolist()
-    return [_plain_mean(*group) for group in zip(sums, n_rows, rounded.tolist(), strict=True)]
+        sums = np.where(filled, blocks.mass * blocks.mean, 0.0).tolist()
+    if blocks.mass is blocks.count:
+        masses = blocks.count.sum(axis=1).tolist()
+    else:
+        masses = [math.fsum(group) for group in np.where(filled, blocks.mass, 0.0).tolist()]
+    return [_plain_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
 
 
-def _plain_mean(sums: list[float], n_rows: int, rounded: float) -> float:
+def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
     if not math.isfinite(rounded):
         return rounded
     try:
-        exact = math.fsum(sums) / n_rows
+        exact = math.fsum(sums) / mass
     except OverflowError:
         return rounded
     return exact if math.isfinite(exact) else rounded
 
 
-def _row_variance(rows: Moments, answer: RuleAnswer) -> NDArray[np.float64]:
+def _row_variance(rows: BlockState, answer: RuleAnswer) -> NDArray[np.float64]:
     """Lower median of the blocks' variances, at each group's number of blocks."""
-    count, _, m2 = Merger(rows).moments_at(np.maximum(answer.n_blocks, 1))
-    some = (count >= 2) & np.isfinite(m2)
-    return lower_median(np.where(some, m2 / np.maximum(count - 1, 1), np.nan))
+    return lower_median(Merger(rows).moments_at(np.maximum(answer.n_blocks, 1)).row_variance)
 
 
 def _result(
@@ -200,12 +214,13 @@ def _result(
     shared: dict[str, Any],
     suspects: dict[int, list[str]],
     sigma2: float | None,
+    more_notes: tuple[str, ...],
     **own: Any,
 ) -> MeanResult:
     n_blocks = int(answer.n_blocks[g])
     status = int(answer.status[g])
     same = [ALL_EQUAL] if answer.constant[g] and answer.n_used[g] > 1 else []
-    notes = (*same, *notes_of(plan, answer, g, shared))
+    notes = (*same, *notes_of(plan, answer, g, shared), *more_notes)
     estimate = float(answer.estimate[g])
     other = None
     accused: tuple[str, ...] = ()

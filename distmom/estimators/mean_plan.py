@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import SkippedFile
-from distmom.errors import NoAnswerError
+from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.blocks import (
     LEAST_FILES,
     PLENTY,
@@ -112,6 +112,16 @@ class MeanPlan:
         return self.blocks.block_size * self.blocks.n_blocks
 
 
+def _check_weights(options: MeanOptions, reader: BatchReader) -> None:
+    """DataError if the weights are points in time."""
+    scale = None if options.weights is None else reader.scales.get(options.weights)
+    if scale is not None and scale.kind != "duration":
+        raise DataError(
+            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
+            "numbers or durations"
+        )
+
+
 def plan_mean(
     source: Source,
     read: ReadOptions,
@@ -127,22 +137,19 @@ def plan_mean(
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     """
     reader = source.reader(read)
+    _check_weights(options, reader)
     if ledger is not None:
         to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]
     files, census = _census(source, options, share, executor, ledger)
     counted = _counted(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by)
-    blocks = choose_blocks(
-        options,
-        seed=seed,
-        n_files=len(files) if ledger is None else MANY_FILES,
-        grouped=grouped,
-        **counted._asdict(),
-    )
+    n_files = len(files) if ledger is None else MANY_FILES
+    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=grouped, **counted._asdict())
     n_bytes = sum(f.size for f in files)
+    value_names = reader.options.value_names
     reduction = BlockMeans(
-        reader.options.value_names,
+        value_names if options.weights is None else value_names[:-1],
         blocks.layout,
         blocks.n_cells,
         seed,
@@ -153,6 +160,7 @@ def plan_mean(
         compiled=worth_compiling(files, share, blocks.layout),
         joint=bool(options.joint),
         count_units=None if options.block_by is None else "columns" if read.units else "file",
+        weights=options.weights,
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"

@@ -29,7 +29,6 @@ JOINT = ("geometric", "coordinatewise")
 ON_CHANGE = ("error", "restart")
 """What to do when files that a saved state holds have changed or are gone."""
 
-NOT_YET = ("weights",)
 
 MOST_BLOCKS = 1_000_000
 MOST_CHUNK_ROWS = 1 << 40
@@ -212,9 +211,6 @@ class MeanOptions:
         for first, second, remedy in REFUSED:
             if met[first] and met[second]:
                 raise ConfigError(f"{self._said(first)} does not go with {second}: {remedy}")
-        for name in NOT_YET:
-            if met[name]:
-                raise ConfigError(f"{name}: not built yet")
 
     def _said(self, name: str) -> str:
         return f"scheme={self.scheme!r}" if name == "a sampling scheme" else name

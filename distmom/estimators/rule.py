@@ -15,16 +15,16 @@ from typing import Literal
 
 import numpy as np
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, most_frequent, portion_of, row_bound
+from distmom.estimators.ladder import Counts, Flags, Floats, Merger, most_frequent, row_bound, rows_at
 from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, join
 from distmom.estimators.rule_ball import no_ball, row_ball
 from distmom.estimators.rule_compare import hear_files
 from distmom.estimators.rule_files import file_set
 from distmom.estimators.rule_intervals import exact_interval, exact_interval_given, order_interval
 from distmom.estimators.rule_rows import RowSet, automatic_rows, given_rows
-from distmom.estimators.rule_set import kept_se, over_columns
+from distmom.estimators.rule_set import over_columns
 from distmom.estimators.rule_status import NoInterval, Status
-from distmom.numerics.moments import Moments
+from distmom.numerics.block_state import BlockState
 from distmom.theory import ladder_levels
 
 BlockSource = Literal["rows", "units", "stored"]
@@ -33,12 +33,12 @@ CELLS_AT_ONCE = 1 << 20
 
 
 def answer_rule(
-    rows: Moments,
+    rows: BlockState,
     sample: Floats | None,
     n_sample: Counts | None,
     confidence_level: float,
     *,
-    files: Moments | None = None,
+    files: BlockState | None = None,
     n_blocks: int | Literal["auto"] = "auto",
     block_source: BlockSource = "rows",
     intervals: Collection[str] = ("order", "exact"),
@@ -49,7 +49,7 @@ def answer_rule(
 
     Parameters
     ----------
-    rows : Moments
+    rows : Moments or WeightedMoments
         Fine blocks, shape (n_groups, n_fine), in the order of block numbers; count 0 where a block has no
         rows, means not finite where it is ruined. ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
         ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
@@ -59,7 +59,7 @@ def answer_rule(
         Number of sampled values of each group.
     confidence_level : float
         Of the intervals, in (0, 1). The tests have a level of their own.
-    files : Moments, optional
+    files : Moments or WeightedMoments, optional
         Cells by hash of the file's path, shape (n_groups, n_cells), holding the same rows.
     n_blocks : int or "auto"
         A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
@@ -126,17 +126,17 @@ def answer_rule(
     parts = []
     for start in range(0, max(n_groups, 1), portion):
         part = slice(start, start + portion)
-        some = None if files is None else portion_of(files, part)
-        one = portion_of(rows, part)
+        some = None if files is None else files.at(part)
+        one = rows.at(part)
         parts.append(_answer_groups(one, sample[part], n_sample[part], some, *options))
     return join(parts)
 
 
 def _answer_groups(
-    rows: Moments,
+    rows: BlockState,
     sample: Floats,
     n_sample: Counts,
-    files: Moments | None,
+    files: BlockState | None,
     delta: float,
     n_blocks: int | Literal["auto"],
     block_source: BlockSource,
@@ -152,7 +152,7 @@ def _answer_groups(
         n_most = _most_of_vectors(n_most, n_sample, n_columns)
     given = () if n_blocks == "auto" else (n_blocks,)
     levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
-    usable = row_bound(levels, fine.n, n_sample, n_most)
+    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
     between = block_source != "rows"
     if between:  # with fewer fine blocks than blocks a level only repeats the next coarser one
         usable &= levels[None, :] <= fine.n_filled[:, None]
@@ -176,7 +176,12 @@ def _most_of_vectors(n_most: Counts, n_sample: Counts, n_columns: int) -> Counts
 
 
 def _from_rows(
-    own: RowSet, files: Moments | None, delta: float, wanted: frozenset[str], between: bool, outlying: int
+    own: RowSet,
+    files: BlockState | None,
+    delta: float,
+    wanted: frozenset[str],
+    between: bool,
+    outlying: int,
 ) -> RuleAnswer:
     """Result of the row blocks alone."""
     n_groups = own.plain.size
@@ -256,22 +261,10 @@ def _row_intervals(
     if "exact" in wanted:
         out.exact_reason[:] = reason
         if own.given is None:
-            unit_se = kept_se(own.finest, own.answer)
-            ladder = own.ladder
-            exact_interval(
-                out,
-                good,
-                own.fine,
-                own.answer,
-                set_aside,
-                ladder.levels,
-                ladder.usable,
-                unit_se,
-                delta,
-                between,
-            )
+            blocks = (own.fine, own.answer, set_aside)
+            exact_interval(out, good, *blocks, own.finest, own.ladder, delta, between)
         else:
-            exact_interval_given(out, good, own.answer, own.finest.se, delta, between, arbitrary)
+            exact_interval_given(out, good, own.answer, own.finest, delta, between, arbitrary)
     return out
 
 
@@ -285,8 +278,8 @@ def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Counts) -> None:
 
 
 def _check(
-    rows: Moments,
-    files: Moments | None,
+    rows: BlockState,
+    files: BlockState | None,
     n_blocks: int | Literal["auto"],
     block_source: str,
     intervals: Collection[str],

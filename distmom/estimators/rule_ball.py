@@ -12,7 +12,7 @@ from distmom.estimators.rule_answer import compact
 from distmom.estimators.rule_files import FileSet
 from distmom.estimators.rule_intervals import Best, best_blocks, given_spread
 from distmom.estimators.rule_rows import RowSet
-from distmom.estimators.rule_set import Answer, kept_se
+from distmom.estimators.rule_set import Answer
 from distmom.estimators.rule_status import NoInterval
 from distmom.theory import vector_factor
 
@@ -40,15 +40,14 @@ def row_ball(own: RowSet, set_aside: Flags, reason: Counts, delta: float, betwee
     """
     if own.given is not None:
         count, mean = compact(own.answer.count, own.answer.mean)
-        return Ball(count, mean, given_spread(own.answer, own.finest.se, between), reason.copy())
+        return Ball(count, mean, given_spread(own.answer, own.finest, between), reason.copy())
     best = best_blocks(
         np.ones_like(own.plain),
         own.fine,
         own.answer,
         set_aside,
-        own.ladder.levels,
-        own.ladder.usable,
-        kept_se(own.finest, own.answer),
+        own.finest,
+        own.ladder,
         _scores(own.ladder.levels, delta),
         between,
     )
@@ -62,9 +61,8 @@ def file_ball(found: FileSet, first: NDArray[np.int64], given: Answer, delta: fl
         found.finest.blocks.subset(first),
         given,
         found.contradicted[first],
-        found.ladder.levels,
-        found.ladder.usable[first],
-        found.kept_se[first],
+        found.finest.subset(first),
+        found.ladder.subset(first),
         _scores(found.ladder.levels, delta),
         False,
     )

@@ -101,7 +101,7 @@ def _file_intervals(
     if "order" in wanted:
         order_interval(out, everyone, given, delta, np.zeros(first.size, np.int64))
     if "exact" in wanted:
-        fine, aside = found.finest.blocks.subset(first), found.contradicted[first]
-        unit_se, usable = found.kept_se[first], found.ladder.usable[first]
-        exact_interval(out, everyone, fine, given, aside, found.ladder.levels, usable, unit_se, delta, False)
+        finest, ladder = found.finest.subset(first), found.ladder.subset(first)
+        aside = found.contradicted[first]
+        exact_interval(out, everyone, finest.blocks, given, aside, finest, ladder, delta, False)
     return out

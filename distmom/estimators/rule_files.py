@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, row_bound, scaled_mad
+from distmom.estimators.ladder import (
+    Counts,
+    Flags,
+    Floats,
+    Merger,
+    average_efficiency,
+    row_bound,
+    rows_at,
+    scaled_mad,
+)
 from distmom.estimators.rule_set import (
     Answer,
     Finest,
@@ -23,14 +32,13 @@ from distmom.estimators.rule_set import (
     beyond_capacity,
     climb,
     contradicted,
-    kept_se,
     median_ranks,
     over_columns,
     screen,
     wild_in,
 )
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.theory import ladder_levels
 
 LEAST_CELLS = 10
@@ -56,20 +64,15 @@ class FileSet:
     answer: Answer
     wild_cells: Flags
 
-    @property
-    def kept_se(self) -> Floats:
-        """Standard error of the mean of the kept cells' rows."""
-        return kept_se(self.finest, self.answer)
-
 
 def file_set(
-    files: Moments, wanted: Flags, n_sample: Counts, n_most: Counts, n_columns: int = 1
+    files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts, n_columns: int = 1
 ) -> FileSet | None:
     """Test the cells of files; None where no group has enough of them.
 
     Parameters
     ----------
-    files : Moments
+    files : Moments or WeightedMoments
         Cells by hash of the path, shape (n_groups, n_cells).
     wanted : ndarray of bool, shape (n_groups,)
         Groups that shall be looked at.
@@ -95,13 +98,13 @@ def file_set(
         n_sample, n_most = n_sample[enough], n_most[enough]
     finest = _finest_cells(merged)
     levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
-    usable = row_bound(levels, cells.n, n_sample, n_most)
+    usable = row_bound(levels, rows_at(merged, levels), n_sample, n_most)
     usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
-    ladder = climb(merged, levels, usable, finest.se, n_columns)
+    ladder = climb(merged, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
     mine = contradicted(finest, ladder, seen)
     seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
-    given = answer(merged, finest, seen, wrong, levels, answer_level(levels, usable, cells.n))
+    given = answer(merged, finest, seen, wrong, levels, answer_level(levels, usable, merged.n_effective))
     return FileSet(
         groups=groups,
         active=finest.testable & usable.any(axis=1) & given.finite,
@@ -119,40 +122,42 @@ def _merge_small_cells(cells: Merger, n_sample: Counts, n_most: Counts) -> tuple
     """Merge neighbours, by counts of rows, until the average cell has enough rows; and who went where."""
     seen = np.maximum(n_sample, 1)
     others = np.where(n_sample > 0, n_sample - n_most, 1)
-    target = np.minimum(cells.n // 8, cells.n * others // (5 * seen))
+    n = cells.n_effective
+    target = np.minimum(n // 8, n * others // (5 * seen))
     width = cells.count.shape[1]
     small = np.flatnonzero(target < cells.n_filled)
     cell_of = np.broadcast_to(np.arange(width), cells.count.shape).copy()
     if not small.size:
         return cells, cell_of
     some = cells.subset(small)
-    moments = Moments(cells.count.copy(), cells.mean.copy(), cells.m2.copy())
-    part = some.moments_at(target[small])
-    for whole, piece, nothing in zip(moments, part, (0, np.nan, 0.0), strict=True):
-        whole[small] = nothing
+    moments = cells.blocks.each(np.copy)
+    for whole, piece in zip(moments, some.moments_at(target[small]), strict=True):
+        whole[small] = 0
         whole[small, : piece.shape[1]] = piece
     cell_of[small] = some.index(target[small])
     return Merger(moments), cell_of
 
 
 def _finest_cells(cells: Merger) -> Finest:
-    """Spread of cells of very different sizes: deviations are compared after multiplication by sqrt(rows)."""
+    """Spread of cells of very different sizes: deviations are compared after multiplication by sqrt(rows).
+
+    The rows are the effective ones where they have weights.
+    """
     centre = lower_median(cells.mean)
-    rows = np.maximum(cells.count, 1).astype(np.float64)
-    root = np.sqrt(rows)
-    inside = (cells.count >= 2) & np.isfinite(cells.m2) & np.isfinite(cells.mean)
+    root = np.sqrt(np.maximum(cells.effective, 1.0))
     with np.errstate(invalid="ignore", over="ignore"):
-        within = lower_median(np.where(inside, cells.m2 / np.maximum(rows - 1.0, 1.0), np.nan))
+        within = lower_median(np.where(np.isfinite(cells.mean), cells.blocks.row_variance, np.nan))
         z = (cells.mean - centre[:, None]) * root
         deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), scaled_mad(z))
     n_ruined = np.count_nonzero(cells.filled & ~np.isfinite(cells.mean), axis=1)
-    n = np.maximum(cells.n, 1).astype(np.float64)
+    n = np.maximum(cells.effective.sum(axis=1), 1.0)
     return Finest(
         blocks=cells,
         centre=centre,
         se=deviation / np.sqrt(n),
         spread=deviation[:, None] / root,
-        share=cells.count / n[:, None],
+        share=cells.effective / n[:, None],
+        efficiency=average_efficiency(cells.effective, cells.count),
         n_ruined=n_ruined,
         answerable=n_ruined < median_ranks(cells.n_filled),
     )

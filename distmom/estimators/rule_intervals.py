@@ -7,9 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, scaled_mad
+from distmom.estimators.ladder import (
+    Counts,
+    Flags,
+    Floats,
+    Merger,
+    average_efficiency,
+    scaled_mad,
+    typical_efficiency,
+)
 from distmom.estimators.rule_answer import Intervals
-from distmom.estimators.rule_set import Answer, at_kept, factors
+from distmom.estimators.rule_set import Answer, Finest, Ladder, at_kept, factors, inflation, kept_se
 from distmom.estimators.rule_status import NoInterval
 from distmom.numerics.median import lower_median
 from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
@@ -69,9 +77,8 @@ def exact_interval(
     fine: Merger,
     answer: Answer,
     set_aside: Flags,
-    levels: NDArray[np.int64],
-    usable: Flags,
-    unit_se: Floats,
+    finest: Finest,
+    ladder: Ladder,
     delta: float,
     between: bool,
 ) -> None:
@@ -85,23 +92,22 @@ def exact_interval(
         Groups to fill in.
     fine, answer, set_aside
         All blocks, those kept, and the groups in which some were set aside.
-    levels, usable
-        The ladder and each group's part of it, (n_levels,) and (n_groups, n_levels).
-    unit_se : ndarray of float64, shape (n_groups,)
-        Standard error of the mean of all rows that were kept.
+    finest, ladder
+        The scale, and the levels that each group has.
     delta : float
         1 - confidence level.
     between : bool
         Take the spread between the K_e block means where it is larger: blocks may be dependent inside. Their
         sizes may differ, too.
     """
+    levels = ladder.levels
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
-    best = best_blocks(groups, fine, answer, set_aside, levels, usable, unit_se, score, between)
+    best = best_blocks(groups, fine, answer, set_aside, finest, ladder, score, between)
     n_blocks = np.count_nonzero(best.rows, axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
         if between:
             none = np.zeros_like(n_blocks)
-            halfwidth = _sized_halfwidths(best.some, best.rows, best.spread, n_blocks, none, delta)
+            halfwidth = _sized_halfwidths(best.some, best.effective, best.spread, n_blocks, none, delta)
         else:  # random rows make blocks of nearly equal sizes
             halfwidth = best.spread * factors(np.where(best.some, n_blocks, 0), np.ones_like(n_blocks), delta)
     why = np.where(best.some, 0, NoInterval.TOO_FEW_BLOCKS)
@@ -109,10 +115,14 @@ def exact_interval(
 
 
 class Best(NamedTuple):
-    """Blocks at each group's level of least width: rows, means, deviation of a mean; who has them."""
+    """Blocks at each group's level of least width: rows, means, effective rows, deviation of a mean, if any.
+
+    The deviation is that of a typical block, or where sizes may differ of a block of average effective size.
+    """
 
     rows: Counts
     means: Floats
+    effective: Floats
     spread: Floats
     some: Flags
 
@@ -122,29 +132,32 @@ def best_blocks(
     fine: Merger,
     answer: Answer,
     set_aside: Flags,
-    levels: NDArray[np.int64],
-    usable: Flags,
-    unit_se: Floats,
+    finest: Finest,
+    ladder: Ladder,
     score: Floats,
     between: bool,
 ) -> Best:
     """The blocks at the possible level of least score (squared width of equally many rows)."""
-    possible = usable & (levels[None, :] <= answer.n_kept[:, None])
-    masked = np.where(possible, score[None, :], np.inf)
+    levels = ladder.levels
+    possible = ladder.usable & (levels[None, :] <= answer.n_kept[:, None])
+    masked = np.where(possible, score[None, :] * np.square(ladder.inflation), np.inf)
     best = levels[np.argmin(masked, axis=1)]
     some = groups & np.isfinite(masked).any(axis=1)
-    count, mean = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
+    count, mean, effective = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
+    share = average_efficiency if between else typical_efficiency
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = unit_se * np.sqrt(np.count_nonzero(count, axis=1))
+        spread = kept_se(finest, answer) * np.sqrt(np.count_nonzero(count, axis=1))
+        spread *= inflation(finest, share(effective, count))
         if between:
             spread = np.maximum(spread, scaled_mad(mean))
-    return Best(count, mean, spread, some)
+    return Best(count, mean, effective, spread, some)
 
 
-def given_spread(answer: Answer, unit_se: Floats, between: bool) -> Floats:
-    """Standard deviation of a block mean at a given number of blocks; ruined ones tell nothing of it."""
+def given_spread(answer: Answer, finest: Finest, between: bool) -> Floats:
+    """Standard deviation of an average block's mean at a given number of them; ruined ones do not tell."""
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = unit_se * np.sqrt(np.count_nonzero(answer.count, axis=1))
+        spread = finest.se * np.sqrt(np.count_nonzero(answer.count, axis=1))
+        spread *= inflation(finest, average_efficiency(answer.effective, answer.count))
         if between:
             spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
     return np.asarray(spread)
@@ -154,17 +167,16 @@ def exact_interval_given(
     out: Intervals,
     groups: Flags,
     answer: Answer,
-    unit_se: Floats,
+    finest: Finest,
     delta: float,
     between: bool,
     outlying: Counts,
 ) -> None:
     """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
-    spread = given_spread(answer, unit_se, between)
-    halfwidth = _sized_halfwidths(
-        groups & np.isfinite(spread), answer.count, spread, n_blocks, outlying, delta
-    )
+    spread = given_spread(answer, finest, between)
+    usable = groups & np.isfinite(spread)
+    halfwidth = _sized_halfwidths(usable, answer.effective, spread, n_blocks, outlying, delta)
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
     fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
@@ -178,7 +190,7 @@ def kinds_of(n_blocks: Counts, outlying: Counts) -> tuple[NDArray[np.int64], lis
 
 
 def _sized_halfwidths(
-    groups: Flags, count: Counts, spread: Floats, n_blocks: Counts, outlying: Counts, delta: float
+    groups: Flags, rows: Floats, spread: Floats, n_blocks: Counts, outlying: Counts, delta: float
 ) -> Floats:
     """`_sized_halfwidth` of some groups with any numbers of blocks and arbitrary ones; infinite elsewhere."""
     halfwidth = np.full(n_blocks.shape, np.inf)
@@ -186,11 +198,11 @@ def _sized_halfwidths(
     place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
     for number, (k, ruined) in enumerate(kinds):
         same = chosen[place == number]
-        halfwidth[same] = _sized_halfwidth(count[same], spread[same], k, ruined, delta)
+        halfwidth[same] = _sized_halfwidth(rows[same], spread[same], k, ruined, delta)
     return halfwidth
 
 
-def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
+def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
     """Half-widths of groups with equally many blocks and arbitrary blocks, whose sizes may differ.
 
     Nearly equal sizes: all as small as the smallest. Up to a ratio of 2, blocks are exchanged for equal ones
@@ -202,9 +214,7 @@ def _sized_halfwidth(count: Counts, spread: Floats, n_blocks: int, ruined: int, 
     factor = width_factor(n_blocks, delta, ruined)
     if not np.isfinite(factor):
         return np.full(spread.shape, np.inf)
-    size = np.sort(np.where(count > 0, count, np.iinfo(np.int64).max), axis=1)[:, :n_blocks].astype(
-        np.float64
-    )
+    size = np.sort(np.where(rows > 0.0, rows, np.inf), axis=1)[:, :n_blocks]
     average = size.mean(axis=1)
     equal = size[:, -1] <= NEARLY_EQUAL * size[:, 0]
     typical = (average[:, None] / size[:, : n_blocks - ruined]).mean(axis=1)

@@ -25,18 +25,18 @@ from distmom.estimators.rule_intervals import fill_exact, kinds_of
 from distmom.estimators.rule_rows import RowSet, automatic_rows, given_rows
 from distmom.estimators.rule_set import at_kept, kept_se, median_ranks
 from distmom.estimators.rule_status import NoInterval, Status
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.theory import ladder_levels, repeated_factors, repeated_halfwidth
 
 
 def answer_repeated(
-    rows: Moments,
+    rows: BlockState,
     sample: Floats,
     n_sample: Counts,
     confidence_level: float,
     *,
-    files: Moments | None = None,
+    files: BlockState | None = None,
     n_blocks: int | Literal["auto"] = "auto",
     outlying: int = 0,
 ) -> RuleAnswer:
@@ -83,7 +83,9 @@ def answer_repeated(
     return join(parts)
 
 
-def _partitions(rows: Moments, sample: Floats, n_sample: Counts, n_blocks: int | Literal["auto"]) -> RowSet:
+def _partitions(
+    rows: BlockState, sample: Floats, n_sample: Counts, n_blocks: int | Literal["auto"]
+) -> RowSet:
     """The steps of the rule for every partition, as if each were a group of its own."""
     repeats, n_fine = rows.count.shape[1:]
     fine = Merger(rows.each(lambda a: a.reshape(-1, n_fine)))
@@ -165,5 +167,5 @@ def _interval_blocks(own: RowSet, n_groups: int, delta: float) -> tuple[Counts, 
     some = np.asarray(np.isfinite(score).any(axis=1))
     best = np.where(some, levels[np.argmin(score, axis=1)], 1)
     repeats = own.plain.size // max(n_groups, 1)
-    blocks = at_kept(own.fine, own.answer.kept, own.contradicted, np.repeat(best, repeats))
-    return *blocks, kept_se(own.finest, own.answer), some
+    count, mean, _ = at_kept(own.fine, own.answer.kept, own.contradicted, np.repeat(best, repeats))
+    return count, mean, kept_se(own.finest, own.answer), some

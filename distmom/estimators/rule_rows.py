@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distmom.estimators.ladder import Counts, Flags, Merger, scaled_mad
+from distmom.estimators.ladder import Counts, Flags, Merger, scaled_mad, typical_efficiency
 from distmom.estimators.rule_set import (
     Answer,
     Finest,
@@ -63,15 +63,14 @@ def finest_rows(fine: Merger, n_blocks: Counts) -> Finest:
     Notes
     -----
     The standard deviation of a block mean is the larger of two robust numbers, each from the middle of the
-    blocks: sqrt of the lower median of S^2/B within blocks, and the scaled median distance of the means. The
-    second sees dependence and differing blocks that the first cannot see.
+    blocks: sqrt of the lower median of S^2/B within blocks (with weights, of sum w^2 (x - m)^2 / (sum w)^2),
+    and the scaled median distance of the means. The second sees dependence and differing blocks that the
+    first cannot see.
     """
-    moments = fine.moments_at(n_blocks)
-    blocks = Merger(moments)
-    size = np.maximum(moments.count, 2).astype(np.float64)
-    inside = (moments.count >= 2) & np.isfinite(moments.m2)
+    blocks = Merger(fine.moments_at(n_blocks))
+    rows = np.maximum(blocks.effective, 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
-        within = lower_median(np.where(inside, moments.m2 / (size - 1.0) / size, np.nan))
+        within = lower_median(blocks.blocks.row_variance / rows)
         spread = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), scaled_mad(blocks.mean))
     n_ruined = np.count_nonzero(blocks.filled & ~np.isfinite(blocks.mean), axis=1)
     n_filled = blocks.n_filled
@@ -82,6 +81,7 @@ def finest_rows(fine: Merger, n_blocks: Counts) -> Finest:
         se=spread * np.sqrt(share),
         spread=spread[:, None],
         share=share[:, None],
+        efficiency=typical_efficiency(blocks.effective, blocks.count),
         n_ruined=n_ruined,
         answerable=n_ruined < median_ranks(n_filled),
     )
@@ -92,11 +92,12 @@ def automatic_rows(fine: Merger, levels: Counts, usable: Flags, n_columns: int =
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
     plain = (f == 0) & (fine.n > 0)
     finest = finest_rows(fine, f)
-    ladder = climb(fine, levels, usable, finest.se, n_columns)
+    ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
     mine = contradicted(finest, ladder, seen)
     seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
-    at = np.where(plain, 1, answer_level(levels, usable, fine.n))
+    n = np.floor(finest.efficiency * fine.n).astype(np.int64)
+    at = np.where(plain, 1, answer_level(levels, usable, n))
     given = answer(fine, finest, seen, wrong, levels, at)
     beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)
     nobody = np.zeros_like(plain)
@@ -112,7 +113,7 @@ def given_rows(fine: Merger, levels: Counts, enough: Flags, n_columns: int = 1) 
     usable[:, 0] = fine.n >= k
     f = np.maximum(np.max(np.where(usable, levels[None, :], 0), axis=1), at)
     finest = finest_rows(fine, f)
-    ladder = climb(fine, levels, usable, finest.se, n_columns)
+    ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:])

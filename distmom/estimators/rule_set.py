@@ -38,6 +38,8 @@ class Finest:
         Standard deviation that each block mean may have.
     share : ndarray, broadcast to (n_groups, width)
         Weight of each block in the mean of all rows.
+    efficiency : ndarray, shape (n_groups,)
+        Effective rows of the typical block as a share of its rows; 1 unless rows have weights.
     n_ruined : ndarray of int64, shape (n_groups,)
         Finest blocks whose mean is not finite.
     answerable : ndarray of bool, shape (n_groups,)
@@ -49,8 +51,24 @@ class Finest:
     se: Floats
     spread: Floats
     share: Floats
+    efficiency: Floats
     n_ruined: Counts
     answerable: Flags
+
+    def subset(self, groups: NDArray[np.int64]) -> Finest:
+        """The same for some of the groups."""
+        everyone = self.blocks.count.shape
+        spread, share = (np.broadcast_to(a, everyone)[groups] for a in (self.spread, self.share))
+        return Finest(
+            self.blocks.subset(groups),
+            self.centre[groups],
+            self.se[groups],
+            spread,
+            share,
+            self.efficiency[groups],
+            self.n_ruined[groups],
+            self.answerable[groups],
+        )
 
     @property
     def testable(self) -> Flags:
@@ -62,7 +80,8 @@ class Finest:
 class Ladder:
     """Medians and half-widths along the levels; all arrays have shape (n_groups, n_levels).
 
-    ``usable`` marks the levels that a group has; the others hold NaN and 0 blocks.
+    ``usable`` marks the levels that a group has; the others hold NaN and 0 blocks. ``inflation`` is what the
+    standard deviation of a block mean exceeds se sqrt(K) by, as a factor: see `inflation`.
     """
 
     levels: NDArray[np.int64]
@@ -70,6 +89,18 @@ class Ladder:
     n_blocks: Counts
     median: Floats
     halfwidth: Floats
+    inflation: Floats
+
+    def subset(self, groups: NDArray[np.int64]) -> Ladder:
+        """The same for some of the groups."""
+        return Ladder(
+            self.levels,
+            self.usable[groups],
+            self.n_blocks[groups],
+            self.median[groups],
+            self.halfwidth[groups],
+            self.inflation[groups],
+        )
 
 
 @dataclass(frozen=True)
@@ -85,11 +116,15 @@ class Screen:
 
 @dataclass(frozen=True)
 class Answer:
-    """Blocks that carry the answer of each group: rows and means (n_groups, width), ragged ones padded."""
+    """Blocks that carry the answer of each group: rows, effective rows and means (n_groups, width).
+
+    Ragged ones are padded.
+    """
 
     kept: Merger
     n_kept: Counts
     count: Counts
+    effective: Floats
     mean: Floats
     estimate: Floats
     n_ruined: Counts
@@ -101,6 +136,7 @@ class Answer:
             self.kept.subset(groups),
             self.n_kept[groups],
             self.count[groups],
+            self.effective[groups],
             self.mean[groups],
             self.estimate[groups],
             self.n_ruined[groups],
@@ -124,6 +160,18 @@ def factors(n_blocks: Counts, n_tests: Counts, delta: float) -> Floats:
     return np.asarray(np.asarray(table, dtype=np.float64)[np.searchsorted(kinds, codes)])
 
 
+def inflation(finest: Finest, efficiency: Floats) -> Floats:
+    """Factor of the standard deviation of a block mean at a level, beside se sqrt(K); 1 without weights.
+
+    The blocks of a level share the effective rows of the group, and these depend on the level: in small
+    blocks of unequal weights the typical one lacks the rare large weights, so its effective rows are a larger
+    share than those of a large block. `efficiency` is that share at the level, for some groups of `finest` or
+    all; the variance of a row of typical effect is the same at all levels.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.sqrt(finest.efficiency.reshape(-1, *[1] * (efficiency.ndim - 1)) / efficiency)
+
+
 def over_columns(flags: Flags, n_columns: int) -> Flags:
     """Whether any column of a vector is flagged, for each of them: ``n_columns`` groups after one another."""
     if n_columns == 1:
@@ -132,11 +180,14 @@ def over_columns(flags: Flags, n_columns: int) -> Flags:
     return np.repeat(vectors.any(axis=1), n_columns, axis=0)
 
 
-def climb(merger: Merger, levels: NDArray[np.int64], usable: Flags, se: Floats, n_columns: int = 1) -> Ladder:
+def climb(
+    merger: Merger, levels: NDArray[np.int64], usable: Flags, finest: Finest, n_columns: int = 1
+) -> Ladder:
     """Median and half-width at every level: one standard error for the whole ladder.
 
-    h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)): together the intervals of all |L| levels, of all
-    columns of a vector, hold with probability 0.999 if the blocks are clean.
+    h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
+    together the intervals of all |L| levels, of all columns of a vector, hold with probability 0.999 if the
+    blocks are clean.
     """
     n_blocks = np.zeros(usable.shape, np.int64)
     median = np.full(usable.shape, np.nan)
@@ -150,9 +201,10 @@ def climb(merger: Merger, levels: NDArray[np.int64], usable: Flags, se: Floats, 
     n_blocks = np.where(usable, n_blocks, 0)
     n_tests = n_columns * np.count_nonzero(usable, axis=1)[:, None]
     with np.errstate(invalid="ignore", over="ignore"):
-        halfwidth = se[:, None] * np.sqrt(n_blocks) * factors(n_blocks, n_tests, DELTA_FLAG)
-    median = np.where(usable, median, np.nan)
-    return Ladder(levels, usable, n_blocks, median, np.where(usable, halfwidth, np.nan))
+        halfwidth = finest.se[:, None] * np.sqrt(n_blocks) * factors(n_blocks, n_tests, DELTA_FLAG)
+        more = inflation(finest, merger.efficiency_at(levels))
+        halfwidth = np.where(usable, halfwidth * more, np.nan)
+    return Ladder(levels, usable, n_blocks, np.where(usable, median, np.nan), halfwidth, more)
 
 
 def first_meeting(ladder: Ladder) -> Counts:
@@ -249,22 +301,28 @@ def answer(
     kept = finest.blocks.without(seen.far & set_aside[:, None])
     n_kept = kept.n_filled
     wanted = np.where(set_aside, fewer_blocks(levels, wanted, n_kept), wanted)
-    count, mean = at_kept(fine, kept, set_aside, wanted)
+    count, mean, effective = at_kept(fine, kept, set_aside, wanted)
     n_ruined = np.count_nonzero((count > 0) & ~np.isfinite(mean), axis=1)
     finite = n_ruined < median_ranks(np.count_nonzero(count, axis=1))
-    return Answer(kept, n_kept, count, mean, lower_median(mean), n_ruined, finite)
+    return Answer(kept, n_kept, count, effective, mean, lower_median(mean), n_ruined, finite)
 
 
-def at_kept(fine: Merger, kept: Merger, set_aside: Flags, n_blocks: Counts) -> tuple[Counts, Floats]:
-    """Blocks of a level: of all fine blocks, or of the kept finest ones where some were set aside."""
+def at_kept(fine: Merger, kept: Merger, set_aside: Flags, n_blocks: Counts) -> tuple[Counts, Floats, Floats]:
+    """Blocks of a level: of all fine blocks, or of the kept finest ones where some were set aside.
+
+    Rows, means and effective rows, each of shape (n_groups, width).
+    """
     count, mean = fine.at(n_blocks)
+    effective = fine.effective_at(n_blocks)
     some = np.flatnonzero(set_aside)
     if some.size:
-        count[some], mean[some] = 0, np.nan
-        part_count, part_mean = kept.subset(some).at(n_blocks[some])
-        count[some, : part_count.shape[1]] = part_count
-        mean[some, : part_mean.shape[1]] = part_mean
-    return count, mean
+        part = kept.subset(some)
+        part_count, part_mean = part.at(n_blocks[some])
+        pieces = (part_count, part_mean, part.effective_at(n_blocks[some]))
+        for whole, piece, nothing in zip((count, mean, effective), pieces, (0, np.nan, 0.0), strict=True):
+            whole[some] = nothing
+            whole[some, : piece.shape[1]] = piece
+    return count, mean, effective
 
 
 def kept_se(finest: Finest, given: Answer) -> Floats:

@@ -38,6 +38,7 @@ from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, 
 from distmom.estimators.unit_counts import unit_counts
 from distmom.estimators.vector_radius import ball_of, vector_median
 from distmom.estimators.vector_samples import sampled_vectors
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
@@ -100,14 +101,14 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
     return results
 
 
-def _vectors(columns: Moments) -> Moments:
+def _vectors(columns: BlockState) -> Moments:
     """Blocks (columns, groups, n) as (groups x columns, n); ruined in one column, a block is so in all."""
     ruined = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
     whole = Moments(columns.count, np.where(ruined, np.nan, columns.mean), columns.m2)
     return whole.each(lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).reshape(-1, a.shape[2]))
 
 
-def _plain_means(rows: Moments) -> Floats:
+def _plain_means(rows: BlockState) -> Floats:
     """Means of all rows, shape (columns, groups)."""
     columns = [rows.at(c) for c in range(rows.count.shape[0])]
     return np.array([plain_means(column, Merger(column).plain_mean()) for column in columns])

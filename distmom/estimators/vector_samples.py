@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval
 from distmom.estimators.vector_radius import vector_median
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
 from distmom.report.words import listed
@@ -79,7 +79,7 @@ def _notes(
 
 def _errors(
     plan: MeanPlan,
-    blocks: Moments,
+    blocks: BlockState,
     ruined: int,
     estimate: Floats,
     n_used: int,
@@ -124,7 +124,7 @@ def _why_not(plan: MeanPlan, sigma2: Floats, ruined: int, estimate: Floats, cons
     return None if sigma2.any() or constant else REASON_WORDS[NoInterval.CONSTANT_BLOCKS]
 
 
-def _row_variances(blocks: Moments) -> Floats:
+def _row_variances(blocks: BlockState) -> Floats:
     """Lower median of the blocks' variances of a row, in each coordinate; NaN where none has two rows."""
     some = (blocks.count >= 2) & np.isfinite(blocks.m2)
     return lower_median(np.where(some, blocks.m2 / np.maximum(blocks.count - 1, 1), math.nan), axis=1)

@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: draws, labels, moments, medians. No files, no clusters, no clocks."""
+"""Arrays in, arrays out: draws, labels, moments, medians, U-statistics. No files, no clusters, no clocks."""

@@ -9,15 +9,27 @@ from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.distinct import DistinctUnits
 from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.kernels.catalogue import distance, gini
+from distmom.numerics.kernels.fading import fade
+from distmom.numerics.kernels.order import order_counts
+from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
+from distmom.numerics.kernels.similarity import Gaussian, Laplace
 from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import all_finite, leaf_moments, with_total
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
+from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
+from distmom.numerics.tiles import tiled_sums
+from distmom.numerics.weighted import plain_rows
+from distmom.numerics.weighted_cells import WeightedCells
+from distmom.numerics.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted_stored import weighted_stored_moments
 
 
 def compile_kernels() -> None:
@@ -27,7 +39,9 @@ def compile_kernels() -> None:
         x, gone = np.arange(float(n)), np.arange(n) % 7 == 0
         codes = np.arange(n) % 3
         x.flags.writeable = writeable
+        w = x + 1.0
         all_finite(x, compiled=True)
+        plain_rows(w, compiled=True)
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
@@ -39,6 +53,13 @@ def compile_kernels() -> None:
             cells.add_blocks(x, mask, codes, 0, key, table, 9)
             cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
+            weighted = weighted_leaf_moments(x, w, mask, 0, key, table, compiled=True)
+            weighted_stored_moments(x, w, mask, 0, stored_edges(n, 5), compiled=True)
+            weighted_labelled_moments(x, w, mask, codes, 3, compiled=True)
+            weighted_cells = WeightedCells(compiled=True)
+            weighted_cells.grow(3 * 105)
+            weighted_cells.add_blocks(x, mask, codes, 0, key, table, 9, w)
+            weighted_cells.unload(3, 105, 105)
             chunk_moments(x, mask, 0, key, table, 5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)
@@ -50,10 +71,12 @@ def compile_kernels() -> None:
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)
+    compile_pairs()
     rows = sample.result()
     rows.merge(rows, compiled=True)
     compile_units(codes, gone)
     with_total(stored, compiled=True)
+    with_total(weighted.merge(weighted, compiled=True), compiled=True)
 
 
 def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
@@ -69,6 +92,20 @@ def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
     units = DistinctUnits(64, compiled=True)
     units.offer(hashes, codes, gone)
     units.result()
+
+
+def compile_pairs() -> None:
+    """The same for kernels of pairs: tiles without weights, counts by sorting, draws."""
+    x = np.arange(8.0)
+    rows = np.stack([x % 3, x % 4], axis=1)
+    ranking = [Ranking(loss) for loss in ("hinge", "logistic")]
+    for kernel in (distance(), Gaussian(1.0), Laplace(1.0), Clustering(), MetricLoss(((1.0,),)), *ranking):
+        tiled_sums(kernel, rows, compiled=True)
+    tiled_sums(gini(), x, compiled=True)
+    for with_rows in (False, True):
+        order_counts(x, x, rows=with_rows, compiled=True)
+    fade(x[1:], x, compiled=True)
+    sample_pairs(0, 0, 8, 4, compiled=True)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,12 @@ hundred thousand cells the time goes into fetching them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import LabelTable, chunk_labels
 from distmom.numerics.leaf import with_total
 from distmom.numerics.moments import Moments
@@ -22,18 +25,22 @@ CELL_BYTES = 24
 class Cells:
     """Moments of a growing number of cells."""
 
+    width = CELL_BYTES // 8
+
     def __init__(self, *, compiled: bool = False) -> None:
         self._compiled = compiled
-        self._cells = np.empty((0, 3))
+        self._cells = np.empty((0, self.width))
 
     def grow(self, n_cells: int) -> None:
         """Make room for `n_cells` cells; by doubling, so that growth stays linear."""
         have = len(self._cells)
         if n_cells > have:
             more = max(n_cells, 2 * have) - have
-            self._cells = np.concatenate([self._cells, np.zeros((more, 3))])
+            self._cells = np.concatenate([self._cells, np.zeros((more, self.width))])
 
-    def add(self, x: Floats, gone: NDArray[np.bool_] | None, cells: NDArray[np.int64]) -> None:
+    def add(
+        self, x: Floats, gone: NDArray[np.bool_] | None, cells: NDArray[np.int64], w: Floats | None = None
+    ) -> None:
         """Add each value to its cell.
 
         Parameters
@@ -44,6 +51,8 @@ class Cells:
             Rows that do not count.
         cells : ndarray of int64, shape (n,)
             Number of the cell of each row, below that of the last `grow`; anything where `gone`.
+        w : None
+            Only `weighted_cells.WeightedCells` take weights.
 
         Notes
         -----
@@ -70,6 +79,7 @@ class Cells:
         key: np.uint64,
         table: LabelTable,
         width: int,
+        w: Floats | None = None,
     ) -> None:
         """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
         if self._compiled:
@@ -81,12 +91,12 @@ class Cells:
             return
         self.add(x, gone, block_cells(codes, first_row, key, table, width))
 
-    def moments(self, n_cells: int) -> Moments:
+    def moments(self, n_cells: int) -> BlockState:
         """Moments of the first `n_cells` cells (views of the means)."""
         part = self._cells[:n_cells]
         return Moments(part[:, COUNT].astype(np.int64), part[:, MEAN], part[:, M2])
 
-    def unload(self, n_groups: int, n_blocks: int, n_once: int) -> Moments:
+    def unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
         """Moments of the first cells, shape (n_groups, n_blocks); all cells start anew.
 
         Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
@@ -99,9 +109,12 @@ class Cells:
             out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
             unload(self._cells, n_blocks, n_once, *out)
             return out
+        return self._unload(n_groups, n_blocks, n_once)
+
+    def _unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
         blocks = self.moments(n_groups * n_blocks).each(lambda a: a.reshape(n_groups, n_blocks).copy())
         self._cells[:] = 0.0
-        return with_total(blocks, n_once=n_once) if n_once else blocks
+        return with_total(blocks, n_once=n_once, compiled=self._compiled) if n_once else blocks
 
 
 def block_cells(
@@ -130,18 +143,32 @@ def block_cells(
 
 def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:
     """NumPy twin: rows sorted by cell; then all cells' first rows at once, all second ones, and so on."""
-    order = np.argsort(cells, kind="stable")
-    x, cells = x[order], cells[order]
-    starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    lengths = np.diff(np.concatenate([starts, [x.size]]))
-    longest_first = np.argsort(-lengths, kind="stable")
-    starts, lengths, touched = (a[longest_first] for a in (starts, lengths, cells[starts]))
+    order, touched, ranks = rows_by_rank(cells)
+    x = x[order]
     count, mean, m2 = (table[touched, i] for i in (COUNT, MEAN, M2))
     with np.errstate(invalid="ignore", over="ignore"):
-        for rank in range(int(lengths[0])):
-            live = int(np.searchsorted(-lengths, -rank, side="left"))  # cells with more than `rank` rows
-            _step(x[starts[:live] + rank], count[:live], mean[:live], m2[:live])
+        for rows in ranks:
+            live = slice(rows.size)
+            _step(x[rows], count[live], mean[live], m2[live])
     table[touched, COUNT], table[touched, MEAN], table[touched, M2] = count, mean, m2
+
+
+def rows_by_rank(
+    cells: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Iterator[NDArray[np.int64]]]:
+    """An order of the rows by cell; the cells met, those of most rows first; and the rows to add together.
+
+    The latter are places in that order: the first row of each cell, then the second one of those that have
+    two, and so on, always in the order of the cells.
+    """
+    order = np.argsort(cells, kind="stable")
+    cells = cells[order]
+    starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+    lengths = np.diff(np.concatenate([starts, [cells.size]]))
+    longest_first = np.argsort(-lengths, kind="stable")
+    starts, lengths, touched = (a[longest_first] for a in (starts, lengths, cells[starts]))
+    live = (int(np.searchsorted(-lengths, -rank, side="left")) for rank in range(int(lengths[0])))
+    return order, touched, (starts[:n] + rank for rank, n in enumerate(live))
 
 
 def _step(x: Floats, count: Floats, mean: Floats, m2: Floats) -> None:

@@ -8,14 +8,15 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import LabelTable, labels_of, run_choices
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments, total
+from distmom.numerics.moments import Moments
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
@@ -175,14 +176,16 @@ def _shifted(
     return with_total(blocks), has_lost(blocks, shift)
 
 
-def with_total(blocks: Moments, *, n_once: int | None = None, compiled: bool = False) -> Moments:
+State = TypeVar("State", bound=BlockState)
+
+
+def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = False) -> State:
     """The blocks along the last axis, and one more: all rows together.
 
     Every row is once in the first `n_once` blocks; in all of them, by default.
     """
-    whole = total(blocks.at((..., slice(n_once))), compiled=compiled)
-    both = (np.concatenate([a, w[..., None]], axis=-1) for a, w in zip(blocks, whole, strict=True))
-    return Moments(*both)
+    whole = blocks.at((..., slice(n_once))).total(compiled=compiled)
+    return blocks.joined(whole.at((..., None)))
 
 
 def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
@@ -224,8 +227,8 @@ def _add_runs(
         for run in range(n_runs):
             if run == whole.start and whole.stop > whole.start:
                 d = x[places[whole]] - shift
-                s1[:] = _add_in_order(s1, d)
-                s2[:] = _add_in_order(s2, d * d)
+                s1[:] = add_in_order(s1, d)
+                s2[:] = add_in_order(s2, d * d)
             if whole.start <= run < whole.stop:
                 continue
             inside = (places[run] >= 0) & (places[run] < n)  # a run cut by the leaf's edge
@@ -236,7 +239,7 @@ def _add_runs(
     return n_runs
 
 
-def _add_in_order(start: Floats, terms: Floats) -> Floats:
+def add_in_order(start: Floats, terms: Floats) -> Floats:
     """Sum over the first axis, one row after the other.
 
     That is what NumPy does over the first axis of a C-contiguous array, unless the rows have one element:

@@ -47,6 +47,9 @@ class BlockMeans:
         What a NaN does: left out and counted, an error, or a value that ruins its block.
     compiled : bool
         Use compiled kernels (same bits).
+    weights : str, optional
+        Name of the weights, which rows bring as one more column behind the others: the blocks then have
+        weighted means. Rows without a positive weight are counted, and do not enter.
     joint : bool
         A row is one vector: it enters all columns or, where one of its values is missing, none.
     count_units : {"file", "columns"}, optional
@@ -62,6 +65,7 @@ class BlockMeans:
     most_bytes: int | None = None
     nan: NanPolicy = "omit"
     compiled: bool = False
+    weights: str | None = None
     joint: bool = False
     count_units: UnitKind | None = None
 
@@ -99,5 +103,6 @@ class BlockMeans:
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""
-        column = 24 * (1 + self.layout.n_blocks + self.n_cells) + 16 * self.sample_size
+        block = 24 if self.weights is None else 48
+        column = 24 + block * (self.layout.n_blocks + self.n_cells) + 16 * self.sample_size
         return 16 * self.sketch_size + n_groups * (8 + len(self.columns) * column)

@@ -13,16 +13,22 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.keyed_hash import unit_cells
-from distmom.numerics.labels import label_table, stored_edges, stored_labels
+from distmom.numerics.labels import LabelTable, label_table, stored_edges, stored_labels
 from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
 from distmom.numerics.moments import Moments
 from distmom.numerics.random import stream_key
 from distmom.numerics.sample_tree import SampleWindow
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
 from distmom.numerics.stored import stored_moments
+from distmom.numerics.weighted import WeightedMoments
+from distmom.numerics.weighted_cells import new_cells
+from distmom.numerics.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted_stored import weighted_stored_moments
 
 
 @dataclass(slots=True)
@@ -39,8 +45,19 @@ class Place:
 
 
 @dataclass(slots=True)
+class Weights:
+    """Weights of the rows of a leaf, in two arrays as their values are."""
+
+    w: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+
+@dataclass(slots=True)
 class LeafRows:
-    """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group)."""
+    """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group).
+
+    And weights, if there are any; a row of weight 0 is among those that do not count.
+    """
 
     x: NDArray[np.float64]
     rest: NDArray[np.float64]
@@ -48,6 +65,12 @@ class LeafRows:
     codes: NDArray[np.int64] | None
     n_groups: int
     place: Place
+    weights: Weights | None = None
+
+    @property
+    def w(self) -> NDArray[np.float64] | None:
+        """Weights in one array, where there are any."""
+        return None if self.weights is None else together(self.weights.w, self.weights.rest)
 
 
 class Layout(Protocol):
@@ -73,7 +96,7 @@ class Layout(Protocol):
         """Cells that the rows of one group are collected in."""
         ...
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:
         """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
 
         There is one group unless `by_leaf`.
@@ -107,15 +130,32 @@ class RandomBlocks:
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
         first, key = rows.place.first_row, rows.place.key
+        if rows.weights is not None:
+            return self._weighted_leaf(rows, rows.weights, table, compiled)
         if self.chunk_rows == 1:
             blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
         else:
             x = together(rows.x, rows.rest)
             blocks = chunk_moments(x, rows.gone, first, key, table, self.chunk_rows, compiled=compiled)
         return blocks.at(None)
+
+    def _weighted_leaf(
+        self, rows: LeafRows, weights: Weights, table: LabelTable, compiled: bool
+    ) -> WeightedMoments:
+        first, key = rows.place.first_row, rows.place.key
+        if self.chunk_rows == 1:
+            rest = (rows.rest, weights.rest)
+            return weighted_leaf_moments(
+                rows.x, weights.w, rows.gone, first, key, table, rest=rest, compiled=compiled
+            ).at(None)
+        x, w = together(rows.x, rows.rest), together(weights.w, weights.rest)
+        labels = block_cells(
+            np.zeros(x.size, np.int64), first, key, table, 1, self.chunk_rows, compiled=compiled
+        )
+        return weighted_labelled_moments(x, w, rows.gone, labels, self.n_fine, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -125,10 +165,10 @@ class RandomBlocks:
         assert rows.codes is not None
         place = rows.place.first_row, rows.place.key, label_table(self.seed, self.n_fine), self.width
         if self.chunk_rows == 1:
-            cells.add_blocks(rows.x, rows.gone, rows.codes, *place)
+            cells.add_blocks(rows.x, rows.gone, rows.codes, *place, rows.w)
         else:
             chunks = block_cells(rows.codes, *place, self.chunk_rows, compiled=compiled)
-            cells.add(rows.x, rows.gone, chunks)
+            cells.add(rows.x, rows.gone, chunks, rows.w)
 
 
 @dataclass(frozen=True)
@@ -143,11 +183,10 @@ class StoredBlocks:
     repeats = 1
     by_leaf = False
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         first = int(window[rows.place.file]) + rows.place.first_row
         edges = stored_edges(self.total_rows, self.n_blocks)
-        blocks = stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)
-        return blocks.at(None)
+        return _contiguous(rows, first, edges, compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -157,7 +196,7 @@ class StoredBlocks:
         assert rows.codes is not None
         first = int(window[rows.place.file]) + rows.place.first_row
         blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
-        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks)
+        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks, rows.w)
 
 
 @dataclass(frozen=True)
@@ -168,7 +207,7 @@ class UnitBlocks:
     repeats = 1
     by_leaf = False
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         raise NotImplementedError("rows of units are taken one by one")
 
     @property
@@ -178,7 +217,7 @@ class UnitBlocks:
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None and rows.place.units is not None
         units = unit_cells(rows.codes, rows.place.units, self.n_blocks, compiled=compiled)
-        cells.add(rows.x, rows.gone, units)
+        cells.add(rows.x, rows.gone, units, rows.w)
 
 
 @dataclass(frozen=True)
@@ -190,12 +229,12 @@ class NoRowBlocks:
     by_leaf = False
     cells_per_group = 1
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
         assert rows.codes is not None
-        cells.add(rows.x, rows.gone, rows.codes)
+        cells.add(rows.x, rows.gone, rows.codes, rows.w)
 
 
 @dataclass(frozen=True)
@@ -214,7 +253,7 @@ class SampledBlocks:
     by_leaf = True
     cells_per_group = 0
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         tree, first_leaves = window
         key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
@@ -249,13 +288,20 @@ def _window_counts(
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
-def whole_moments(rows: LeafRows, *, compiled: bool) -> Moments:
+def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     """Moments of all rows of a leaf together, shape (groups, 1)."""
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
-        one = stored_moments(rows.x, rows.gone, 0, everything, rest=rows.rest, compiled=compiled)
-        return one.at((None, slice(1, None)))
-    groups = Cells(compiled=compiled)
+        return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
+    groups = new_cells(weighted=rows.weights is not None, compiled=compiled)
     groups.grow(rows.n_groups)
-    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes)
+    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, rows.w)
     return groups.moments(rows.n_groups).at((slice(None), None))
+
+
+def _contiguous(rows: LeafRows, first: int, edges: NDArray[np.int64], compiled: bool) -> BlockState:
+    """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
+    if rows.weights is not None:
+        w, rest = rows.weights.w, (rows.rest, rows.weights.rest)
+        return weighted_stored_moments(rows.x, w, rows.gone, first, edges, rest=rest, compiled=compiled)
+    return stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS, NO_REST
-from distmom.numerics.moments import Moments, stacked
+from distmom.numerics.moments import Moments
 from distmom.numerics.sample import LeafSampler
 from distmom.reductions.files import Census, FileTree
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layouts import LeafRows, Place, Weights
 from distmom.reductions.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.small_files import SmallFile, SmallFiles
 from distmom.reductions.state import Key, MeanState, in_key_order
@@ -72,8 +73,9 @@ class LeafwiseMeans:
         together = self._small.settle(self._end)
         if together is not None:
             self._census.rows(together.rows, 1)
+            rows = self._census.weighed(together.rows, "")
             for number, columns in enumerate(self._spec.sets):
-                self._census.missing(together.rows, number)
+                self._census.missing(rows, number)
                 for c in columns if self._samplers else ():
                     self._samplers[c].add(*together.sample(c))
             if self._units is not None:
@@ -89,11 +91,12 @@ class LeafwiseMeans:
         self._census.rows(leaf, self._n_groups)
         if self._units is not None:
             self._units.add(leaf, leaf.codes, self._key, self._n_groups)
+        leaf = self._census.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
-        blocks = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
-        self._tree.push_leaf(stacked(blocks))
+        first, *others = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
+        self._tree.push_leaf(first.stacked(*others))
 
-    def _set(self, leaf: Rows, number: int, place: Place) -> list[Moments]:
+    def _set(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
         """Moments of the columns of a set; values are searched for NaN and infinity if the sums tell of some.
 
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
@@ -115,12 +118,15 @@ class LeafwiseMeans:
     def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
         columns = self._spec.sets[number]
         rest = [leaf.rest[c] if leaf.rest else NO_REST for c in columns]
+        weights = None
+        if self._spec.weights is not None:
+            weights = Weights(leaf.values[-1], leaf.rest[-1] if leaf.rest else NO_REST)
         return [
-            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place)
+            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place, weights)
             for c, more in zip(columns, rest, strict=True)
         ]
 
-    def _clean(self, columns: list[LeafRows]) -> list[Moments] | None:
+    def _clean(self, columns: list[LeafRows]) -> list[BlockState] | None:
         """Moments of each, or None as soon as one is not finite."""
         blocks = []
         for rows in columns:
@@ -129,8 +135,11 @@ class LeafwiseMeans:
                 return None
         return blocks
 
-    def _moments(self, rows: LeafRows) -> Moments:
-        return self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled)
+    def _moments(self, rows: LeafRows) -> BlockState:
+        blocks = self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled)
+        if rows.weights is not None and isinstance(blocks, Moments):
+            raise NotImplementedError("blocks of this kind have no weights")
+        return blocks
 
     def _offer(self, number: int, columns: list[LeafRows]) -> None:
         if self._samplers:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ResourceError
-from distmom.numerics.cells import CELL_BYTES, Cells
+from distmom.numerics.block_state import BlockState
+from distmom.numerics.cells import CELL_BYTES
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.labels import file_key
 from distmom.numerics.leaf import LEAF_ROWS, NO_REST, all_finite
-from distmom.numerics.moments import Moments, stacked
+from distmom.numerics.weighted_cells import WEIGHTED_CELL_BYTES, new_cells
 from distmom.reductions.files import Census, FileTree
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layouts import LeafRows, Place, Weights
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 from distmom.reductions.units import UnitCounter
@@ -40,7 +41,8 @@ class RowwiseMeans:
         self._n_once = spec.layout.n_blocks // spec.layout.repeats
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
-        self._cells = [Cells(compiled=spec.compiled) for _ in spec.columns]
+        weighted = spec.weights is not None
+        self._cells = [new_cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         self._number, self._path, self._key = 0, "", np.uint64(0)
@@ -65,7 +67,8 @@ class RowwiseMeans:
                 self._push()
 
     def _make_room(self, n_groups: int) -> None:
-        each = self._blocks * CELL_BYTES + 32 * self._spec.sample_size
+        cell = CELL_BYTES if self._spec.weights is None else WEIGHTED_CELL_BYTES
+        each = self._blocks * cell + 32 * self._spec.sample_size
         needed = n_groups * each * len(self._cells)
         if self._spec.most_bytes is not None and needed > self._spec.most_bytes:
             raise ResourceError(
@@ -82,18 +85,20 @@ class RowwiseMeans:
         spec = self._spec
         codes = self._one_group(rows.n_rows) if rows.codes is None else rows.codes
         place = Place(self._key, rows.first_row, self._number, rows.units)
+        if self._units is not None:
+            self._units.add(rows, codes, self._key, self._n_groups)
+        rows = self._census.weighed(rows, self._path)
+        weights = None if spec.weights is None else Weights(rows.values[-1], NO_REST)
         for number, columns in enumerate(spec.sets):
             gone = self._census.missing(rows, number)
             if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
                 gone = self._census.strange(rows, number, gone, self._path)
             for c in columns:
                 x = rows.values[c]
-                mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place)
+                mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place, weights)
                 spec.layout.add_rows(self._cells[c], mine, self._window, compiled=spec.compiled)
                 if self._samplers:
                     self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
-        if self._units is not None:
-            self._units.add(rows, codes, self._key, self._n_groups)
         self._filled = True
 
     def _one_group(self, n_rows: int) -> NDArray[np.int64]:
@@ -106,8 +111,8 @@ class RowwiseMeans:
         if not self._filled:
             return
         # without row blocks, the one cell of a group is all its rows
-        columns = [cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells]
-        self._tree.push_leaf(stacked(columns))
+        first, *others = (cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells)
+        self._tree.push_leaf(first.stacked(*others))
         self._filled = False
 
     def end_file(self) -> None:  # noqa: D102
@@ -123,8 +128,10 @@ class RowwiseMeans:
         state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples, units)
         return in_key_order(state)
 
-    def _n_rows(self, moments: Moments) -> NDArray[np.int64]:
-        """Rows of each group that passed the filter: in the first column they entered or are missing."""
+    def _n_rows(self, moments: BlockState) -> NDArray[np.int64]:
+        """Rows of each group that passed the filter: they entered the first column, or are missing there."""
         used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
-        return np.asarray(used.sum(axis=-1) + self._census.counts[0][:, missing].sum(axis=-1))
+        counts = self._census.counts
+        weightless = counts[-1].sum(axis=-1) if self._spec.weights is not None else 0
+        return np.asarray(used.sum(axis=-1) + counts[0][:, missing].sum(axis=-1) + weightless)

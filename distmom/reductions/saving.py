@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from distmom.numerics.distinct import UnitSketch
 from distmom.numerics.moments import Moments
 from distmom.numerics.sample import RowSample
+from distmom.numerics.weighted import WeightedMoments
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import Key, MeanState
 from distmom.reductions.stream import StreamNode, StreamState
 
 CLASSES: dict[str, type] = {
-    c.__name__: c for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState, UnitSketch)
+    c.__name__: c
+    for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState, UnitSketch, WeightedMoments)
 }
 """Dataclasses and named tuples that states are made of."""
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.labels import file_cell, label_table
 from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.moments import Moments, stacked
 from distmom.numerics.sample import row_keys
-from distmom.numerics.small_files import file_moments, first_labels, merge_over_files
+from distmom.numerics.small_files import file_moments, first_labels, merge_over_files, row_moments
+from distmom.reductions.files import weigh
 from distmom.reductions.layouts import RandomBlocks
 from distmom.reductions.leaves import Rows, all_of, join, missing_rows
 
@@ -32,12 +33,13 @@ class SmallFile(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Used rows of one column of many files: place of the file, row in it, value; moments of each file."""
+    """Used rows of one column of many files: place of the file, row in it, value, weight; files' moments."""
 
     files: Ints
     rows: Ints
     x: NDArray[np.float64]
-    whole: Moments
+    w: NDArray[np.float64] | None
+    whole: BlockState
 
 
 def most_rows(spec: BlockMeans) -> int:
@@ -70,7 +72,7 @@ class SmallFiles:
         self._files[file.number] = file._replace(rows=rows)
 
     def settle(self, one_by_one: Callable[[SmallFile], None]) -> Together | None:
-        """All files held, but for those with values that are not finite: they are handed back one by one."""
+        """All files held, but for those with odd values or weights: they are handed back one by one."""
         together = None
         while any(file.rows is not None for file in self._files.values()):
             together = Together(self._spec, [f for f in self._files.values() if f.rows is not None])
@@ -124,19 +126,25 @@ class Together:
         self._file_of = np.repeat(np.arange(len(files)), sizes)
         self._row_of = np.arange(self.rows.n_rows) - np.repeat(ends - sizes, sizes)
         self._columns: dict[int, Column] = {}
+        self._odd = np.zeros(len(files), np.bool_)
+        kept = self.rows
+        if spec.weights is not None:
+            kept, _, odd = weigh(self.rows, compiled=spec.compiled)
+            self._odd[self._file_of[odd[self.rows.values[-1][odd] != 0.0]]] = True
         for columns in spec.sets:
-            known = all_of([self.rows.valid[c] for c in columns])
-            gone, _ = missing_rows(known, self.rows.keep)
+            known = all_of([kept.valid[c] for c in columns])
+            gone, _ = missing_rows(known, kept.keep)
             used = slice(None) if gone is None else np.flatnonzero(~gone)
             self._columns.update({c: self._column(c, used) for c in columns})
 
     def _column(self, c: int, used: slice | Ints) -> Column:
         x, files = self.rows.values[c][used], self._file_of[used]
-        return Column(files, self._row_of[used], x, file_moments(x, files, len(self.files)))
+        w = None if self._spec.weights is None else self.rows.values[-1][used]
+        return Column(files, self._row_of[used], x, w, file_moments(x, files, len(self.files), w))
 
     def odd_files(self) -> list[SmallFile]:
-        """Files with a value that is not finite, or so large that differences overflow."""
-        odd = np.zeros(len(self.files), np.bool_)
+        """Files with odd weights, or values that are not finite or so large that differences overflow."""
+        odd = self._odd.copy()
         for column in self._columns.values():
             odd |= ~(np.isfinite(column.whole.mean) & np.isfinite(column.whole.m2))
         return [self.files[i] for i in np.flatnonzero(odd)]
@@ -146,36 +154,36 @@ class Together:
         column = self._columns[c]
         return row_keys(self._keys[column.files], 0, column.rows), column.x
 
-    def node(self, level: int, start: int, stop: int) -> Moments | None:
+    def node(self, level: int, start: int, stop: int) -> BlockState | None:
         """Moments of the files with numbers start … stop - 1, a line for each column; None without rows."""
         low, high = np.searchsorted(self._numbers, [start, stop])
         if low == high:
             return None
         columns = range(len(self._spec.columns))
-        return stacked([self._node(self._columns[c], level, low, high) for c in columns])
+        first, *others = (self._node(self._columns[c], level, low, high) for c in columns)
+        return first.stacked(*others)
 
-    def _node(self, column: Column, level: int, low: int, high: int) -> Moments:
+    def _node(self, column: Column, level: int, low: int, high: int) -> BlockState:
         spec = self._spec
         assert isinstance(spec.layout, RandomBlocks)
         n_blocks = spec.layout.n_blocks
         part = slice(*np.searchsorted(column.files, [low, high]))
-        files, x = column.files[part], column.x[part]
+        files = column.files[part]
         table = label_table(spec.seed, spec.layout.n_fine)
         cells = first_labels(column.rows[part], files, self._keys, table)
-        moments = Moments(np.ones(x.size, np.int64), x.copy(), np.zeros(x.size))
+        moments = row_moments(column.x[part], None if column.w is None else column.w[part])
         if spec.n_cells:  # the files as wholes follow, those with rows
             filled = low + np.flatnonzero(column.whole.count[low:high])
             own = [n_blocks + file_cell(key, spec.n_cells) for key in self._keys[filled]]
             cells = np.concatenate([cells, np.array(own, np.int64)])
             files = np.concatenate([files, filled])
-            both = (np.concatenate(pair) for pair in zip(moments, column.whole.at(filled), strict=True))
-            moments = Moments(*both)
+            moments = moments.joined(column.whole.at(filled))
         order = np.argsort(cells, kind="stable")  # files ascend already
         numbers = self._numbers[files[order]]
         cells, moments = merge_over_files(
             cells[order], numbers, moments.at(order), level, compiled=spec.compiled
         )
-        out = Moments.empty(n_blocks + spec.n_cells)
+        out = moments.empty(n_blocks + spec.n_cells)
         for target, source in zip(out, moments, strict=True):
             target[cells] = source
         return out

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.block_state import BlockState
 from distmom.numerics.distinct import UnitSketch
-from distmom.numerics.moments import Moments, merge
 from distmom.numerics.sample import RowSample
+from distmom.numerics.weighted import WeightedMoments
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""
 
 NULLS, NANS, INFS = 0, 1, 2
+ZEROS = 2
+"""Place of the zero weights: weights have no infinities, they are refused."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,9 @@ class MeanState:
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
     counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) where rows are vectors
-        Nulls, NaNs and infinities among them.
-    moments : Moments of shape (C, G, n_blocks + n_cells)
+        Nulls, NaNs and infinities among them. With weights shape (C + 1, G, 3): those of the rows that have a
+        weight, and last the rows that have none, because it is null, NaN or zero.
+    moments : Moments or WeightedMoments, of shape (C, G, n_blocks + n_cells)
         First the row blocks, then the cells that hold whole files.
     samples : tuple of RowSample, length C
         Uniform samples of the used rows, shape (G, size); empty where none is wanted.
@@ -41,7 +45,7 @@ class MeanState:
     keys: tuple[Key, ...]
     n_rows: NDArray[np.int64]
     counts: NDArray[np.int64]
-    moments: Moments
+    moments: BlockState
     samples: tuple[RowSample, ...]
     units: UnitSketch | None = None
 
@@ -54,7 +58,7 @@ class MeanState:
 
 
 def sizes_of(state: MeanState) -> tuple[int, ...]:
-    """Numbers of columns, of blocks and cells, and of sampled rows: states with equal ones can be merged.
+    """Numbers of columns, of blocks and cells, of weights and of sampled rows: states with equal ones merge.
 
     Raises
     ------
@@ -63,16 +67,18 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
     """
     n_groups, shape = len(state.keys), state.moments.count.shape
     n_columns, n_blocks = (shape[0], shape[2]) if len(shape) == 3 else (0, 0)
+    weighted = isinstance(state.moments, WeightedMoments)
+    lines = (n_columns + 1,) if weighted else (n_columns, 1)  # of a vector there is one
     sizes = {a.shape[-1] for sample in state.samples for a in sample if a.ndim == 2}
     good = (
         state.n_rows.shape == (n_groups,)
-        and state.counts.shape in ((n_columns, n_groups, 3), (1, n_groups, 3))  # of a vector, once
+        and state.counts.shape in [(n, n_groups, 3) for n in lines]
         and all(a.shape == (n_columns, n_groups, n_blocks) for a in state.moments)
         and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
     )
     if not good:
         raise ValueError("the arrays of a state do not fit each other")
-    return n_columns, n_blocks, len(state.samples), *sizes
+    return n_columns, n_blocks, int(weighted), len(state.samples), *sizes
 
 
 def merge_states(
@@ -86,7 +92,7 @@ def merge_states(
         left.keys,
         left.n_rows + right.n_rows,
         left.counts + right.counts,
-        merge(left.moments, right.moments, compiled=compiled),
+        left.moments.merge(right.moments, compiled=compiled),
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
         None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
     )

@@ -43,6 +43,10 @@ _SHOWN = (
     "n_set_aside",
     "n_units",
     "n_units_exact",
+    "weights",
+    "n_unweighted",
+    "n_zero_weight",
+    "n_effective",
     "other_estimate",
     "accused_files",
     "notes",
@@ -101,6 +105,13 @@ class MeanResult(Result):
         Files in whose cells the difference between rows and files lies.
     other_estimate : float or None
         The answer not shown first, where blocks of rows and blocks of files disagree.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int or None
+        Rows that do not count because their weight is null or NaN, or because it is zero; None without
+        weights.
+    n_effective : float or None
+        Effective rows, (sum w)^2 / sum w^2 over the used rows; None without weights.
     notes : tuple of str
         Notices, such as a lowered number of blocks.
     data, run : dict
@@ -144,6 +155,10 @@ class MeanResult(Result):
     accused_files: tuple[str, ...] = ()
     repeats: int = 1
     other_estimate: Value = None
+    weights: str | None = None
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
+    n_effective: float | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -213,6 +228,10 @@ class MeanResult(Result):
                 "n_set_aside": self.n_set_aside,
                 "n_units": self.n_units,
                 "n_units_exact": self.n_units_exact,
+                "weights": self.weights,
+                "n_unweighted": self.n_unweighted,
+                "n_zero_weight": self.n_zero_weight,
+                "n_effective": self.n_effective,
                 "plain_estimate": numbers.plain_estimate,
                 "scheme": self.scheme,
             }
@@ -234,6 +253,10 @@ class MeanResult(Result):
         if units and not self.n_units_exact:
             units = (f"about {units[0]}",)
         return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        weightless = {"without a weight": self.n_unweighted or 0, "of weight zero": self.n_zero_weight or 0}
+        return {**super().left_out(), **weightless}
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

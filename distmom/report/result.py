@@ -69,6 +69,10 @@ class Result:
         """Lines on the terminal: what each is of, and its numbers; the status goes to the first."""
         raise NotImplementedError
 
+    def left_out(self) -> dict[str, int]:
+        """Missing and infinite values, and other rows that did not count, by what a reader calls them."""
+        return {"null": self.n_null, "NaN": self.n_nan, "infinite": self.n_inf}
+
     def remarks(self) -> list[str]:
         """What a reader should know beside the numbers."""
         return list(self.notes)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from distmom.report.results import Results
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate")
-_FLOATS = ("confidence_level", "achieved_level", "radius", "trace", "gap")
+_FLOATS = ("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap")
 _WHOLE = (
     "n_rows",
     "n_used",
@@ -26,6 +26,8 @@ _WHOLE = (
     "n_ruined_blocks",
     "n_set_aside",
     "n_units",
+    "n_unweighted",
+    "n_zero_weight",
 )
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""

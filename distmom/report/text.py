@@ -78,12 +78,8 @@ def _left_out(results: Results) -> list[str]:
     lines = []
     for name in dict.fromkeys(r.name for r in results):
         mine = [r for r in results if r.name == name]
-        totals = (
-            ("null", sum(r.n_null for r in mine)),
-            ("NaN", sum(r.n_nan for r in mine)),
-            ("infinite", sum(r.n_inf for r in mine)),
-        )
-        found = ", ".join(f"{total:,} {what}" for what, total in totals if total)
+        totals = {what: sum(r.left_out()[what] for r in mine) for what in mine[0].left_out()}
+        found = ", ".join(f"{total:,} {what}" for what, total in totals.items() if total)
         if found:
             lines.append(f"{cell(name)}: {found} of {sum(r.n_rows for r in mine):,} rows")
     return lines

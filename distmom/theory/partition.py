@@ -22,7 +22,7 @@ def partition_halfwidth(
     n_blocks: int,
     delta: float,
     outlying: int = 0,
-    sizes: Sequence[int] | NDArray[Any] | None = None,
+    sizes: Sequence[float] | NDArray[Any] | None = None,
 ) -> float:
     """Half-width eps of the interval around the median of independent blocks.
 
@@ -37,8 +37,9 @@ def partition_halfwidth(
         Allowed failure probability, in (0, 1).
     outlying : int
         Number o of blocks whose values are arbitrary; the worst choice of them is assumed.
-    sizes : sequence of int, optional
-        Numbers of rows of the K blocks, when they differ. Empty blocks are dropped, and K falls.
+    sizes : sequence of float, optional
+        Numbers of rows (with weights, of effective rows) of the K blocks, when they differ. Empty blocks are
+        dropped, and K falls.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def partition_halfwidth(
     check_count("outlying", outlying, least=0)
     if len(sizes) != n_blocks:
         raise ValueError(f"sizes has {len(sizes)} entries for n_blocks={n_blocks}")
-    filled = sorted(int(size) for size in sizes if size > 0)
+    filled = sorted(float(size) for size in sizes if size > 0)
     n_filled = len(filled)
     if median_rank(n_filled) - outlying < 1:
         return math.inf

@@ -112,6 +112,47 @@ def main_column(lake: Path, repeat: int) -> None:
         table(ours, part, ours, {"Polars mean": target})
 
 
+def decode(lake: Path, columns: list[str]) -> int:
+    """Read some columns as we do, on two threads, and do nothing with them."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import pyarrow.parquet as pq
+
+    def rows(path: Path) -> int:
+        options = {"buffer_size": 262_144, "pre_buffer": False, "memory_map": False}
+        with pq.ParquetFile(path, **options) as file:
+            batches = file.iter_batches(131_072, columns=columns, use_threads=False)
+            return sum(batch.num_rows for batch in batches)
+
+    with ThreadPoolExecutor(2) as threads:
+        return sum(threads.map(rows, sorted(lake.glob("*.parquet"))))
+
+
+def several(lake: Path, repeat: int) -> None:
+    """Weights, and four columns at once; below each what PyArrow takes to decode the same columns."""
+    import distmom as dm
+
+    four = ["x", "y", "amount", "k"]
+    runs: dict[str, Callable[[], object]] = {
+        "one plain column": lambda: dm.mean(lake, "x", rng=0, threads=2),
+        "x weighted by amount": lambda: dm.mean(lake, "x", weights="amount", rng=0, threads=2),
+        "y weighted by x": lambda: dm.mean(lake, "y", weights="x", rng=0, threads=2),
+        "x weighted by x: nothing more to decode": lambda: dm.mean(lake, "x", weights="x", rng=0, threads=2),
+        "four columns": lambda: dm.mean(lake, four, rng=0, threads=2),
+        "decode x": lambda: decode(lake, ["x"]),
+        "decode x and amount": lambda: decode(lake, ["x", "amount"]),
+        "decode x and y": lambda: decode(lake, ["x", "y"]),
+        "decode four": lambda: decode(lake, four),
+    }
+    seconds = timed(runs, repeat)
+    for ours, target in (
+        ("x weighted by amount", "≤ 1.6"),
+        ("y weighted by x", "≤ 1.6"),
+        ("four columns", "≤ 4.4"),
+    ):
+        table(f"{ours} ÷ one plain column", seconds, ours, {"one plain column": target})
+
+
 def nulls(lake: Path, repeat: int) -> None:
     """The same with 5 % nulls."""
     import distmom as dm
@@ -205,7 +246,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--rows", type=int, default=64_000_000)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--only", nargs="*", default=[], help="column nulls cluster groups memory tiny cold")
+    parser.add_argument(
+        "--only", nargs="*", default=[], help="column several nulls cluster groups memory tiny cold"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="distmom-bench-") as temporary:
         run_all(args.folder or Path(temporary), args)
@@ -227,6 +270,7 @@ def run_all(folder: Path, args: argparse.Namespace) -> None:
             make()
     parts: dict[str, Callable[[], None]] = {
         "column": lambda: main_column(lake, args.repeat),
+        "several": lambda: several(lake, args.repeat),
         "nulls": lambda: nulls(some_nulls, args.repeat),
         "cluster": lambda: cluster(lake, args.repeat),
         "groups": lambda: groups(lake, args.repeat),

@@ -42,7 +42,8 @@ def dirty_lake(folder: Path, n_files: int = 13, seed: int = 0, rows: int = 35) -
             "y": pa.array(g.normal(10.0, 1.0, n)),
             "key": pa.array(g.integers(0, 3 + i % 2, n)),
             "name": pa.array(g.choice(["a", "b", "ü"], n)),
-            "u": pa.array(g.random(n)),
+            "u": pa.array(u := g.random(n)),
+            "w": pa.array(np.floor(8.0 * u), mask=u > 0.96),  # weights: some are null, some zero
         }
         write(folder / f"part={i % 3}" / f"{i:03}.parquet", columns, row_group_size=100)
     return folder

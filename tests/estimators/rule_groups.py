@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from distmom.numerics.moments import Moments
+from distmom.numerics.weighted import WeightedMoments
 
 
 def moments_of(x, label, n_blocks):
@@ -46,7 +47,34 @@ WILD = {
 }
 
 
-def make_group(seed, n, law, wild, n_fine, n_cells, n_files, deal):
+def weighted_moments_of(x, w, label, n_blocks):
+    """Weighted moments of the rows of each label; their order is that of `WeightedMoments`."""
+    out = [np.zeros(n_blocks, np.int64), *(np.zeros(n_blocks) for _ in range(5))]
+    for block in range(n_blocks):
+        here = label == block
+        if here.any():
+            part, mass = x[here], w[here]
+            with np.errstate(all="ignore"):
+                first = part[0] if np.isfinite(part[0]) else 0.0
+                mean, mean2 = (first + np.sum(m * (part - first)) / np.sum(m) for m in (mass, mass**2))
+                m2 = np.sum(mass**2 * (part - mean2) ** 2) if np.isfinite(mean2) else np.nan
+            values = (part.size, mass.sum(), mean, (mass**2).sum(), mean2, m2)
+            for array, value in zip(out, values, strict=True):
+                array[block] = value
+    return tuple(out)
+
+
+WEIGHTS = {
+    "equal": lambda g, x, file: np.full(x.size, 3.0),
+    "lognormal": lambda g, x, file: g.lognormal(0.0, 1.0, x.size),
+    "heavy": lambda g, x, file: g.lognormal(0.0, 2.5, x.size),
+    "by file": lambda g, x, file: 10.0 ** (file % 3),
+    "one enormous": lambda g, x, file: np.where(np.arange(x.size) == x.size // 2, 1e12, 1.0),
+    "by value": lambda g, x, file: 1.0 + np.minimum(np.abs(np.where(np.isfinite(x), x, 0.0)), 50.0),
+}
+
+
+def make_group(seed, n, law, wild, n_fine, n_cells, n_files, deal, weights=None):
     """Rows of one group in fine blocks, cells of files, and a sample."""
     g = np.random.default_rng(seed)
     file = np.sort(np.minimum(g.integers(0, n_files, n), g.integers(0, n_files, n)))
@@ -58,13 +86,18 @@ def make_group(seed, n, law, wild, n_fine, n_cells, n_files, deal):
     cell_of_file = g.integers(0, n_cells, n_files)
     cell = cell_of_file[file] if n else np.zeros(0, int)
     sample = g.permutation(x)[:128]
+    if weights is not None:
+        w = WEIGHTS[weights](g, x, file)
+        rows, cells = (weighted_moments_of(x, w, at, k) for at, k in ((label, n_fine), (cell, n_cells)))
+        return rows, cells, sample
     return moments_of(x, label, n_fine), moments_of(x, cell, n_cells), sample
 
 
 def stack(groups):
     """Arrays of all groups for the package, lists for the twin."""
-    rows = Moments(*(np.stack([group[0][i] for group in groups]) for i in range(3)))
-    files = Moments(*(np.stack([group[1][i] for group in groups]) for i in range(3)))
+    kind = Moments if len(groups[0][0]) == 3 else WeightedMoments
+    rows = kind(*(np.stack(arrays) for arrays in zip(*(group[0] for group in groups), strict=True)))
+    files = kind(*(np.stack(arrays) for arrays in zip(*(group[1] for group in groups), strict=True)))
     n_sample = np.array([group[2].size for group in groups], np.int64)
     sample = np.full((len(groups), max(n_sample.max(initial=0), 1)), np.nan)
     for line, group in zip(sample, groups, strict=True):

@@ -1,8 +1,13 @@
-"""The rule for the number of blocks, slowly: one group at a time, plain loops, nothing of the package."""
+"""The rule for the number of blocks, slowly: one group at a time, plain loops, nothing of the package.
+
+A block is (count, mean, m2), or with weights (count, mean, m2 with the masses w^2, sum w, sum w^2, mean with
+the masses w^2).
+"""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from scipy import stats
 
@@ -31,9 +36,58 @@ def mad(values):
     return 0.0 if math.isnan(found) else 1.4826 * found
 
 
+def effective(block):
+    """Effective rows."""
+    if not block[0] or len(block) == 3:
+        return block[0]
+    return min(max(block[3] * (block[3] / block[4]), 1.0), block[0])
+
+
+def row_variance(block):
+    """Variance of an effective row; None where the block does not tell."""
+    if block[0] < 2 or not math.isfinite(block[2]):
+        return None
+    if len(block) == 3:
+        return block[2] / (block[0] - 1)
+    n = effective(block)
+    return (block[2] + block[4] * (block[5] - block[1]) ** 2) / (max(n, 2.0) - 1) * (n / block[4])
+
+
+def efficiency(blocks):
+    """Effective rows of the typical block, as a share of its rows."""
+    return lower_median(effective(b) / b[0] for b in blocks if b[0])
+
+
+def average_efficiency(blocks):
+    """Effective rows of all blocks, as a share of their rows."""
+    return sum(map(effective, blocks)) / sum(b[0] for b in blocks)
+
+
+def sizes(blocks):
+    """What is balanced when blocks are merged: rows, or sixteenths of effective ones if these are few."""
+    if 2 * math.floor(sum(map(effective, blocks))) < sum(b[0] for b in blocks):
+        return [round(16 * effective(b)) for b in blocks]
+    return [b[0] for b in blocks]
+
+
+def union(masses, means, squares):
+    """Mean and second moment of several blocks together, for one kind of mass: the mean exactly."""
+    exact = [Fraction(w) for w in masses]
+    mean = float(sum(w * Fraction(a) for w, a in zip(exact, means, strict=True)) / sum(exact))
+    return mean, math.fsum([*squares, *(w * (a - mean) ** 2 for w, a in zip(masses, means, strict=True))])
+
+
 def join(blocks):
     """Moments of several blocks together: two passes."""
     n = sum(b[0] for b in blocks)
+    if len(blocks[0]) == 6:
+        weight, weight2 = math.fsum(b[3] for b in blocks), math.fsum(b[4] for b in blocks)
+        if not all(math.isfinite(b[1]) for b in blocks):
+            ruined_mean = sum(b[1] for b in blocks if not math.isfinite(b[1]))
+            return n, ruined_mean, NAN, weight, weight2, ruined_mean
+        mean, _ = union([b[3] for b in blocks], [b[1] for b in blocks], [])
+        mean2, m2 = union([b[4] for b in blocks], [b[5] for b in blocks], [b[2] for b in blocks])
+        return n, mean, m2, weight, weight2, mean2
     if not all(math.isfinite(b[1]) for b in blocks):
         return n, sum(b[1] for b in blocks if not math.isfinite(b[1])), NAN
     first = blocks[0][1]
@@ -43,13 +97,14 @@ def join(blocks):
 
 def merge(blocks, k):
     """Level k: blocks with rows, in the order of their numbers."""
-    n = sum(b[0] for b in blocks)
+    size = sizes(blocks)
+    n = sum(size)
     bags = {}
     before = 0
-    for block in blocks:
+    for block, own in zip(blocks, size, strict=True):
         if block[0]:
-            bags.setdefault(k * (2 * before + block[0]) // (2 * n), []).append(block)
-            before += block[0]
+            bags.setdefault(k * (2 * before + own) // (2 * n), []).append(block)
+            before += own
     return [join(bags[number]) for number in sorted(bags)]
 
 
@@ -96,14 +151,24 @@ def ladder_test(medians, halfwidths, levels):
     return levels[0]
 
 
-def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_answer=None, columns=1):
-    """Steps 2 to 5 on one set: returns a dict."""
-    out = {"levels": levels, "medians": [], "h": [], "counts": []}
+def rows_at(blocks, k):
+    """Effective rows of the group, as the typical block of level k tells."""
+    return math.floor(sum(b[0] for b in blocks) * efficiency(merge(blocks, k)))
+
+
+def run_set(
+    merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None, columns=1
+):
+    """Steps 2 to 5 on one set: returns a dict. `typical` is the efficiency of the finest blocks."""
+    out = {"levels": levels, "medians": [], "h": [], "counts": [], "se": se, "efficiency": typical}
+    out["inflation"] = []
     for k in levels:
         blocks = merge(merge_from, k)
         out["medians"].append(lower_median(b[1] for b in blocks))
         out["counts"].append(len(blocks))
-        out["h"].append(se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels) / columns))
+        out["inflation"].append(math.sqrt(typical / efficiency(blocks)))
+        h = se * math.sqrt(len(blocks)) * factor(len(blocks), 0.001 / len(levels) / columns)
+        out["h"].append(h * out["inflation"][-1])
     f_count = len(finest)
     centre = lower_median(b[1] for b in finest)
     r = ruined(finest)
@@ -145,7 +210,7 @@ def run_set(merge_from, finest, levels, whole_ladder, n, se, spread, share, k_an
 
 
 def row_scale(finest):
-    within = [b[2] / (b[0] - 1) / b[0] for b in finest if b[0] >= 2 and math.isfinite(b[2])]
+    within = [row_variance(b) / effective(b) for b in finest if row_variance(b) is not None]
     s = math.sqrt(lower_median(within)) if within else 0.0
     return max(s, mad([b[1] for b in finest]))
 
@@ -155,10 +220,10 @@ def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1):
     s = row_scale(finest)
     count = len(finest)
     se = s * math.sqrt(1.0 / count)
-    scale = (se, [s] * count, [1 / count] * count)
-    out = run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns)
-    out["se"] = se
-    return out
+    typical = efficiency(finest)
+    n = math.floor(typical * n)
+    scale = (se, [s] * count, [1 / count] * count, typical)
+    return run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns)
 
 
 def file_cells(cells, n, sample):
@@ -166,16 +231,17 @@ def file_cells(cells, n, sample):
     filled = [i for i, c in enumerate(cells) if c[0]]
     v = len(sample)
     c = max((sample.count(x) for x in set(sample)), default=0)
+    n = math.floor(sum(map(effective, cells)))
     target = min(n // 8, n * (v - c) // (5 * v) if v else n // 5)
     if target >= len(filled):
         place = {i: number for number, i in enumerate(filled)}
         return [cells[i] for i in filled], place
-    place, bags, before = {}, {}, 0
+    place, bags, before, size = {}, {}, 0, sizes(cells)
     for i in filled:
-        number = target * (2 * before + cells[i][0]) // (2 * n)
+        number = target * (2 * before + size[i]) // (2 * sum(size))
         bags.setdefault(number, []).append(cells[i])
         place[i] = number
-        before += cells[i][0]
+        before += size[i]
     order = {number: j for j, number in enumerate(sorted(bags))}
     return [join(bags[number]) for number in sorted(bags)], {i: order[place[i]] for i in filled}
 
@@ -186,19 +252,20 @@ def file_set(cells, n, sample, n_cells, columns=1):
     if count < 10:
         return None
     centre = lower_median(b[1] for b in merged)
-    within = [b[2] / (b[0] - 1) for b in merged if b[0] >= 2 and math.isfinite(b[2])]
-    z = [(b[1] - centre) * math.sqrt(b[0]) for b in merged]
+    within = [row_variance(b) for b in merged if row_variance(b) is not None]
+    rows = [effective(b) for b in merged]
+    z = [(b[1] - centre) * math.sqrt(r) for b, r in zip(merged, rows, strict=True)]
     deviation = max(math.sqrt(lower_median(within)) if within else 0.0, mad(z))
     ladder = divisors(n_cells, 5)
-    levels = [k for k in ladder if k <= count / 2 and enough_rows(n, k, sample)]
+    levels = [k for k in ladder if k <= count / 2 and enough_rows(rows_at(merged, k), k, sample)]
     if not levels:
         return None
-    se = deviation / math.sqrt(n)
-    spread = [deviation / math.sqrt(b[0]) for b in merged]
-    shares = [b[0] / n for b in merged]
-    out = run_set(merged, merged, levels, ladder, n, se, spread, shares, columns=columns)
+    whole = sum(rows)
+    se = deviation / math.sqrt(whole)
+    scale = (se, [deviation / math.sqrt(r) for r in rows], [r / whole for r in rows], whole / n)
+    out = run_set(merged, merged, levels, ladder, math.floor(whole), *scale, columns=columns)
     out["ladder"], out["merged"] = ladder, merged
-    out["se"], out["place"], out["count"] = se, place, count
+    out["place"], out["count"] = place, count
     out["active"] = out["testable"] and out["finite"]
     return out
 
@@ -217,7 +284,11 @@ def order_interval(blocks, delta, o):
 
 
 def exact_auto(found, delta, between):
-    scores = [(k * factor(k, delta) ** 2, k) for k in found["levels"] if k <= len(found["kept"])]
+    scores = [
+        (k * factor(k, delta) ** 2 * more**2, k)
+        for k, more in zip(found["levels"], found["inflation"], strict=True)
+        if k <= len(found["kept"])
+    ]
     if not scores:
         return None, "few"
     blocks = merge(found["source"], min(scores)[1])
@@ -225,8 +296,9 @@ def exact_auto(found, delta, between):
     sd = found["se"] / math.sqrt(found["kept_share"]) * math.sqrt(k)
     centre = lower_median(b[1] for b in blocks)
     if not between:
-        half = sd * factor(k, delta)
+        half = sd * math.sqrt(found["efficiency"] / efficiency(blocks)) * factor(k, delta)
         return (centre - half, centre + half, centre, k), ""
+    sd *= math.sqrt(found["efficiency"] / average_efficiency(blocks))
     sd = max(sd, mad([b[1] for b in blocks]))
     return sized(found, blocks, sd, centre, delta, 0), ""
 
@@ -235,7 +307,7 @@ def exact_given(found, delta, between):
     blocks = found["blocks"]
     k, o = len(blocks), ruined(blocks)
     m = math.ceil(k / 2)
-    sd = found["se"] * math.sqrt(k)
+    sd = found["se"] * math.sqrt(k) * math.sqrt(found["efficiency"] / average_efficiency(blocks))
     if between:
         sd = max(sd, mad([b[1] for b in blocks if math.isfinite(b[1])]))
     if m - o < 1:
@@ -246,17 +318,17 @@ def exact_given(found, delta, between):
 def sized(found, blocks, sd, centre, delta, o):
     """The interval for blocks of these sizes."""
     k = len(blocks)
-    sizes = sorted(b[0] for b in blocks)
-    average = sum(sizes) / k
-    if sizes[-1] > 1.1 * sizes[0]:  # checked against the package's scalar bound instead
-        found["unequal"] = (sizes, o)
+    rows = sorted(map(effective, blocks))
+    average = sum(rows) / k
+    if rows[-1] > 1.1 * rows[0]:  # checked against the package's scalar bound instead
+        found["unequal"] = (rows, o)
         return ("unequal", sd, centre, k)
-    half = sd * math.sqrt(average / sizes[0]) * factor(k, delta, o)
+    half = sd * math.sqrt(average / rows[0]) * factor(k, delta, o)
     return (centre - half, centre + half, centre, k)
 
 
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
-    """One group. rows, cells: lists of (count, mean, m2); sample: list of used rows."""
+    """One group. rows, cells: lists of blocks; sample: list of used rows."""
     delta = 1 - confidence
     n = sum(b[0] for b in rows)
     out = {"n": n, "status": set(), "files_first": False, "suspects": set(), "order": None, "exact": None}
@@ -272,7 +344,8 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     whole_sample, sample = sample, [] if constant else sample
     if k_given is None:
         ladder = divisors(len(rows), 5)
-        levels = [k for k in ladder if enough_rows(n, k, sample) and (not between or k <= filled)]
+        levels = [k for k in ladder if enough_rows(rows_at(rows, k), k, sample)]
+        levels = [k for k in levels if not between or k <= filled]
         if not levels:
             out["status"].add("plain mean, no guarantee")
             out["estimate"] = out["plain"] if math.isfinite(out["plain"]) else NAN
@@ -288,7 +361,8 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     else:
         ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
         k_now = min(k_given, n)
-        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample) and (not between or k <= filled)]
+        good = [k for k in ladder if k >= 5 and enough_rows(rows_at(rows, k), k, sample)]
+        good = [k for k in good if not between or k <= filled]
         levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
         f = max([*levels, k_now])
         found = given_set(rows, levels, ladder, n, f, k_now, bool(good))

@@ -29,7 +29,8 @@ def flat_lake(folder: Path, n_files: int = 11, rows: int = 60) -> Path:
             "y": g.normal(10.0, 1.0, n),
             "key": g.integers(0, 3 + i % 2, n),
             "name": g.choice(["a", "b", "ü"], n),
-            "u": g.random(n),
+            "u": (u := g.random(n)),
+            "w": np.ma.masked_array(np.floor(8.0 * u), u > 0.96),  # weights: some are null, some zero
         }
         write(folder / f"{i:03}.parquet", {name: _arrow(v) for name, v in columns.items()})
     return folder

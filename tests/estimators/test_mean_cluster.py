@@ -60,8 +60,9 @@ def test_one_two_and_four_workers(
         {"scheme": "monte_carlo", "n_blocks": 7, "block_size": 90},
         {"repeats": 3, "by": "key"},
         {"contamination": 0.01, "where": "u > 0.3"},
+        {"weights": "w", "by": "key"},
     ],
-    ids=["with replacement", "repeated, grouped", "contamination of the rows that pass"],
+    ids=["with replacement", "repeated, grouped", "contamination of the rows that pass", "weights"],
 )
 def test_two_workers(
     lake: Path, options: dict[str, Any], client_of: Clients, monkeypatch: pytest.MonkeyPatch

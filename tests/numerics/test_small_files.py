@@ -63,6 +63,27 @@ def test_keys_are_those_that_each_file_would_draw(compiled):
         assert np.array_equal(found, want)
 
 
+def test_weighted_moments_of_files():
+    rng = np.random.default_rng(1)
+    files = np.repeat(np.arange(4), [3, 0, 1, 30])
+    x, w = rng.normal(size=34) + 1e6, rng.lognormal(size=34)
+    found = file_moments(x, files, 4, w)
+    for number in range(4):
+        mine = files == number
+        if not mine.any():
+            assert all(array[number] == 0 for array in found)
+            continue
+        a, b = x[mine].astype(np.longdouble), w[mine].astype(np.longdouble)
+        mean, mean2 = (b * a).sum() / b.sum(), (b * b * a).sum() / (b * b).sum()
+        right = mine.sum(), b.sum(), mean, (b * b).sum(), mean2, (b * b * (a - mean2) ** 2).sum()
+        for got, want in zip(found, right, strict=True):
+            assert got[number] == pytest.approx(float(want), rel=1e-12)
+    bare, equal = file_moments(x, files, 4), file_moments(x, files, 4, np.full(34, 0.25))
+    assert np.array_equal(equal.count, bare.count)
+    assert np.array_equal(equal.mean, bare.mean) and np.array_equal(equal.mean2, bare.mean)
+    assert np.array_equal(equal.m2, bare.m2 / 16)
+
+
 def test_moments_of_files():
     x = np.array([0.1, 0.1, 0.1, 5.0, 1.0, 2.0, 6.0, 1.7e308, -1.7e308, np.nan, 1.0])
     files = np.array([0, 0, 0, 2, 3, 3, 3, 4, 4, 5, 5])

@@ -73,6 +73,14 @@ def test_options_reach_the_estimator(run: Run, folder: Path) -> None:
     assert pq.read_table(folder / "out.parquet")["estimate"].to_pylist() == [r.estimate for r in expected]
 
 
+def test_weights_are_named(run: Run, folder: Path) -> None:
+    (folder / "job.toml").write_text(SUMMARY.replace("[mean]", '[mean]\nweights = "y"'))
+    assert run(folder / "job.toml").code == 0
+    [first, *_] = json.loads((folder / "out.json").read_text())["results"]
+    expected = dm.mean(folder / "lake", "x", by="kind", weights="y", rng=0)
+    assert first["weights"] == "y" and first["estimate"] == expected[0].estimate  # type: ignore[index]
+
+
 def test_a_joint_vector(run: Run, folder: Path) -> None:
     for written, joint in (("true", True), ('"coordinatewise"', "coordinatewise")):
         (folder / "job.toml").write_text(

@@ -1,0 +1,83 @@
+"""From the arguments of a public function to a source of rows, and what to read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster.dask_frame import open_frame
+from distmom.errors import ConfigError
+from distmom.lake import ReadOptions, open_lake
+from distmom.lake.filters import as_filter
+
+if TYPE_CHECKING:
+    from distmom.lake import Source
+
+Names = str | Sequence[str] | None
+
+MOST_BATCH_ROWS_OF_GROUPS = 65_536
+"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
+
+
+def open_data(
+    data: Any,
+    column: Names,
+    by: Names,
+    where: Any,
+    missing: str,
+    batch_rows: int,
+    block_by: str | tuple[str, ...] | None = None,
+    *,
+    joint: bool = False,
+    weights: str | None = None,
+) -> tuple[Source, ReadOptions]:
+    """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
+    source = open_frame(data) or open_lake(data)
+    columns = names_of("column", column) or _only_columns(source, weights)
+    keys = names_of("by", by)
+    both = [name for name in columns if name in keys]
+    if both:
+        raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    if keys:
+        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
+    vectors = () if joint else None
+    units = unit_columns(block_by, columns)
+    filter_ = as_filter(where, source)
+    if weights is not None:
+        columns = (*columns, weights)
+    read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
+    return source, read
+
+
+def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns whose values make units, as `MeanOptions` has them."""
+    units = names_of("block_by", None if block_by == "file" else block_by)
+    both = [name for name in columns if name in units]
+    if both:
+        raise ConfigError(
+            f"block_by: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
+            "drop it from one of them"
+        )
+    return units
+
+
+def names_of(parameter: str, value: Any) -> tuple[str, ...]:
+    """One name or several, distinct."""
+    if value is None:
+        return ()
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else None
+    if names is None or isinstance(value, Mapping) or not all(isinstance(n, str) for n in names):
+        raise ConfigError(f"{parameter}: must be a column's name or a list of names, not {value!r}")
+    twice = [n for i, n in enumerate(names) if n in names[:i]]
+    if twice:
+        raise ConfigError(f"{parameter}: {twice[0]!r} is given twice; name each column once")
+    return names
+
+
+def _only_columns(source: Source, weights: str | None) -> tuple[str, ...]:
+    """The columns meant where none is named: all of an array in memory, the only one of a lake."""
+    names = source.schema().names
+    stored = [n for n in names if n not in source.partition_names and n != weights]
+    if (source.in_memory and stored) or len(stored) == 1:
+        return tuple(stored)
+    raise ConfigError(f"column: name the column to average, one of {', '.join((stored or names)[:20])}")

@@ -1,0 +1,55 @@
+"""Kernels of U-statistics: the catalogue, and kernels of your own functions.
+
+Each function here gives a small object that ``kernel=`` options take; ``named("gini")`` gives the same by
+name.
+"""
+
+from distmom.numerics.kernels.catalogue import (
+    KERNELS,
+    auc,
+    clustering,
+    concordance,
+    correlation,
+    covariance,
+    distance,
+    energy,
+    gini,
+    kendall,
+    kendall_b,
+    laplace,
+    mahalanobis,
+    mmd,
+    named,
+    ranking,
+    rbf,
+    squared_distance,
+    third_moment,
+    variance,
+)
+from distmom.numerics.kernels.function import kernel
+from distmom.numerics.kernels.kernel import Kernel
+
+__all__ = [
+    "KERNELS",
+    "Kernel",
+    "auc",
+    "clustering",
+    "concordance",
+    "correlation",
+    "covariance",
+    "distance",
+    "energy",
+    "gini",
+    "kendall",
+    "kendall_b",
+    "kernel",
+    "laplace",
+    "mahalanobis",
+    "mmd",
+    "named",
+    "ranking",
+    "rbf",
+    "squared_distance",
+    "third_moment",
+    "variance",
+]

@@ -1,0 +1,165 @@
+"""Variances from one block: those of the kernel's projections, and that of the block's statistic.
+
+References
+----------
+Hoeffding (1948), A class of statistics with asymptotically normal distribution.
+Arvesen (1969), Jackknifing U-statistics (several samples: one jackknife for each, added up).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up
+
+
+class OneSample(NamedTuple):
+    """Variances of the Hoeffding decomposition of a kernel of degree 2: Var h = 2 sigma1 + sigma2.
+
+    ``Var U_n = 4 sigma1 / n + 2 sigma2 / (n (n - 1))``.
+    """
+
+    sigma1: float
+    sigma2: float
+
+
+class TwoSamples(NamedTuple):
+    """zeta_10, zeta_01 and zeta_11 = Var h of a kernel of degrees (1, 1).
+
+    ``Var U = ((n2 - 1) zeta10 + (n1 - 1) zeta01 + zeta11) / (n1 n2)``.
+    """
+
+    zeta10: float
+    zeta01: float
+    zeta11: float
+
+
+def one_sample_variances(sums: PairSums) -> OneSample:
+    """Unbiased estimates of sigma_1^2 and sigma_2^2 from the U-form of a kernel of degree 2.
+
+    The kernel's values are scalars, the rows not weighted. They may come out below 0 (degenerate kernels).
+    NaN with fewer than four rows, or without `second`.
+
+    Notes
+    -----
+    With r_i the row means: ``E sum (r_i - U)^2 / (n - 1) = ((n - 2)^2 sigma1 + (n - 2) sigma2) / (n - 1)^2``
+    and ``E (second - U^2) = 2 sigma1 + sigma2 - Var U_n``: two linear equations.
+    """
+    if sums.row_means is None:
+        raise ValueError("variances need row means")
+    n = sums.row_means[0].size
+    if n < 4 or sums.second is None:
+        return OneSample(np.nan, np.nan)
+    spread = _variance(sums.row_means[0])
+    total = sums.second - sums.mean * sums.mean
+    equations = np.array(
+        [
+            [((n - 2) / (n - 1)) ** 2, (n - 2) / (n - 1) ** 2],
+            [2.0 - 4.0 / n, 1.0 - 2.0 / (n * (n - 1.0))],
+        ]
+    )
+    return OneSample(*_solve(equations, [spread, total]))
+
+
+def two_sample_variances(sums: PairSums) -> TwoSamples:
+    """Unbiased estimates of zeta_10, zeta_01, zeta_11 of a kernel of degrees (1, 1).
+
+    The kernel's values are scalars, the rows not weighted. NaN with fewer than two rows in a sample, or
+    without `second`.
+    """
+    if sums.row_means is None:
+        raise ValueError("variances need row means")
+    n1, n2 = (rows.size for rows in sums.row_means)
+    if min(n1, n2) < 2 or sums.second is None:
+        return TwoSamples(np.nan, np.nan, np.nan)
+    first, other = (_variance(rows) for rows in sums.row_means)
+    total = sums.second - sums.mean * sums.mean
+    equations = np.array(
+        [
+            [1.0, 0.0, 1.0 / n2],
+            [0.0, 1.0, 1.0 / n1],
+            [1.0 - 1.0 / n1, 1.0 - 1.0 / n2, 1.0 - 1.0 / (n1 * n2)],
+        ]
+    )
+    a, b, rest = _solve(equations, [first, other, total])
+    return TwoSamples(a, b, a + b + rest)
+
+
+def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
+    """Variance of a block's statistic by leaving out one row after the other, sample by sample.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Plain, or made of several parts.
+    sums : tuple of PairSums
+        U-forms of its parts, with row means, of rows without weights.
+
+    Returns
+    -------
+    float or ndarray
+        NaN where a sample has no more rows than its degree.
+
+    Notes
+    -----
+    Leaving out row i of n from a U-statistic of degree d gives ``(n U - d r_i) / (n - d)``: no kernel is
+    evaluated again. The sum over samples of ``(n - 1) / n * sum (S_(i) - mean)^2``.
+    """
+    n_samples = len(kernel.degrees)
+    variance: Value = 0.0
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        for sample in range(n_samples):
+            left_out = kernel.combine(
+                *(
+                    _leave_one_out(part.kernel, found, part.samples.index(sample))
+                    if sample in part.samples
+                    else found.mean
+                    for part, found in zip(kernel.parts, sums, strict=True)
+                )
+            )
+            n = left_out.shape[0]
+            away = left_out - add_up(left_out) / n
+            variance = variance + (n - 1) / n * add_up(away * away)
+    return variance
+
+
+def _leave_one_out(kernel: Kernel, sums: PairSums, sample: int) -> Floats:
+    if sums.row_means is None:
+        raise ValueError("the jackknife needs row means")
+    rows, degree = sums.row_means[sample], kernel.degrees[sample]
+    n = rows.shape[0]
+    if n <= degree:
+        return np.full(rows.shape, np.nan)
+    return np.asarray((n * np.asarray(sums.mean) - degree * rows) / (n - degree))
+
+
+def _variance(values: Floats) -> float:
+    with np.errstate(invalid="ignore", over="ignore"):
+        away = values - add_up(values) / values.size
+        return float(add_up(away * away) / (values.size - 1))
+
+
+def _solve(equations: Floats, right: list[float]) -> list[float]:
+    """Cramer's rule for two or three equations: the same bits everywhere, NaN and infinities pass through."""
+    whole = _determinant(equations)
+    found = []
+    with np.errstate(invalid="ignore", over="ignore"):
+        for column in range(len(right)):
+            changed = equations.copy()
+            changed[:, column] = right
+            found.append(float(_determinant(changed) / whole))
+    return found
+
+
+def _determinant(m: Floats) -> float:
+    if m.shape[0] == 2:
+        return float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])
+    minors = [np.delete(m[1:], column, axis=1) for column in range(3)]
+    return float(
+        m[0, 0] * _determinant(minors[0])
+        - m[0, 1] * _determinant(minors[1])
+        + m[0, 2] * _determinant(minors[2])
+    )

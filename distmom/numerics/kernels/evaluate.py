@@ -1,0 +1,115 @@
+"""The statistic of one block: each part by its fast form where it has one, else tile by tile."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from distmom.errors import ConfigError
+from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up, count_tuples
+from distmom.numerics.tiles import tiled_sums
+from distmom.numerics.triples import triple_sums
+
+Form = Literal["u", "v"]
+
+
+def block_sums(
+    kernel: Kernel, *samples: Floats, form: Form = "u", rows: bool = True, weights: Weights = None
+) -> tuple[PairSums, ...]:
+    """The U-statistics (or V-statistics) of a block, one for each of the kernel's parts.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    *samples : ndarray of float64
+        One for each entry of ``kernel.degrees``, in the shape that `Kernel.as_sample` gives, without NaN.
+    form : {"u", "v"}
+        Whether a row may stand twice in a tuple of rows of one sample ("v"). Pairs of one row of each of two
+        samples are the same in both.
+    rows : bool
+        Row means are wanted; sorted forms and cheap kernels are faster without.
+    weights : tuple of ndarray, optional
+        Non-negative weights of the rows of each sample; a tuple of rows weighs their product. Kernels counted
+        by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile; kernels of triples have
+        no weights.
+
+    Returns
+    -------
+    tuple of PairSums
+        With too few rows for a single tuple, or no infinite but undefined values, the mean is NaN: the block
+        is ruined.
+
+    Raises
+    ------
+    ConfigError
+        If the kernel has no V-form, or takes triples and there are weights.
+    """
+    found = []
+    for part in kernel.parts:
+        chosen = [samples[sample] for sample in part.samples]
+        masses = None if weights is None else tuple(weights[sample] for sample in part.samples)
+        found.append(_part_sums(part.kernel, chosen, form, rows, masses))
+    return tuple(found)
+
+
+def statistic(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
+    """What the kernel makes of the means of its parts."""
+    return kernel.combine(*(part.mean for part in sums))
+
+
+def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, weights: Weights) -> PairSums:
+    sizes = tuple(sample.shape[0] for sample in samples)
+    counted = sizes if weights is None else tuple(int(np.count_nonzero(w)) for w in weights)
+    if count_tuples(kernel.degrees, counted) == 0:
+        sums = _no_tuples(kernel, samples)
+    else:
+        kernel.check(*samples)
+        fast = kernel.complete(*samples, rows=rows, weights=weights)
+        sums = _all_tuples(kernel, samples, rows, weights) if fast is None else fast
+    if form == "v" and min(counted) > 0:
+        sums = kernel.v_form(sums, *samples, weights=weights)
+    return sums if rows else sums._replace(row_means=None)
+
+
+def _all_tuples(kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights) -> PairSums:
+    if sum(kernel.degrees) == 2:
+        return tiled_sums(kernel, *samples, rows=rows, weights=weights)
+    if weights is not None:
+        raise ConfigError(f"kernel {kernel.name!r} of triples has no weighted form; leave the weights out")
+    return triple_sums(kernel, samples[0])
+
+
+def _no_tuples(kernel: Kernel, samples: list[Floats]) -> PairSums:
+    columns = 1 if samples[0].ndim == 1 else samples[0].shape[1]
+    nothing = np.full(kernel.shape(columns), np.nan)
+    row_means = tuple(np.full((sample.shape[0], *nothing.shape), np.nan) for sample in samples)
+    return PairSums(0, nothing[()], None, row_means)
+
+
+def sampled_sums(kernel: Kernel, *rows: Floats) -> tuple[PairSums, ...]:
+    """The incomplete U-statistic: the mean over given tuples, one for each of the kernel's parts.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of one sample, or plain.
+    *rows : ndarray of float64
+        The rows of the tuples: the first row of each, the second row of each, and so on.
+
+    Returns
+    -------
+    tuple of PairSums
+        Without row means.
+    """
+    found = []
+    for part in kernel.parts:
+        values = part.kernel.value(*rows)
+        size = values.shape[0]
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            if size == 0:
+                found.append(PairSums(0, np.full(values.shape[1:], np.nan)[()]))
+            else:
+                found.append(PairSums(size, add_up(values) / size, add_up(values * values) / size))
+    return tuple(found)

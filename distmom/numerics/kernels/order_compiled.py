@@ -1,0 +1,119 @@
+"""Compiled counts of concordant and discordant rows; the NumPy twin and all words are in ``order.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics._jit import njit
+
+SMALL = 32  # groups of so few rows are counted pair by pair
+
+
+@njit
+def _finish(ranks, places, counts, first, last, parity, lesser):
+    """Count a small group pair by pair, its rows stand in their first order; how many pairs it has."""
+    total = 0
+    for i in range(first, last):
+        count = 0
+        for j in range(first, i):
+            count += ranks[parity, j] < ranks[parity, i]
+        total += count
+        if places is not None:
+            lesser[places[parity, i]] = counts[parity, i] + count
+    return total
+
+
+@njit
+def _split(ranks, places, counts, first, middle, last, bit, parity):
+    """Move the rows of a group that lack the bit before those that have it; how many pairs that gives.
+
+    A row that has it is the greater one of a pair with each row before it that lacks it.
+    """
+    to = 1 - parity
+    zero, one = first, middle
+    total = 0
+    for i in range(first, last):
+        rank = ranks[parity, i]
+        has = (rank >> bit) & 1
+        at = zero + has * (one - zero)
+        ranks[to, at] = rank
+        before = has * (zero - first)
+        total += before
+        if places is not None:
+            places[to, at] = places[parity, i]
+            counts[to, at] = counts[parity, i] + before
+        one += has
+        zero += 1 - has
+    return total
+
+
+@njit
+def count_lesser(ranks, places, counts, starts, lesser):
+    """Pairs of places of which the later one has the greater rank; for each place their number into `lesser`.
+
+    `ranks`, `places` and `counts` have shape (2, n), their first lines hold the ranks, 0 ... n - 1 and zeros.
+    The last two and `lesser` may be None: then only the total is found. `starts[r]` places have a rank below
+    r. A group of ranks that agree in their higher bits fills, in the sorted order, the places from the start
+    of its lowest rank on: groups need not be looked for. Depth first.
+    """
+    n_ranks = starts.size - 1
+    bits = 0
+    while (1 << bits) < n_ranks:
+        bits += 1
+    lows, levels, size = np.zeros(130, np.int64), np.zeros(130, np.int64), 1
+    levels[0] = bits
+    total = 0
+    while size > 0:
+        size -= 1
+        low, level = lows[size], levels[size]
+        first, last = starts[low], starts[min(low + (1 << level), n_ranks)]
+        parity = (bits - level) & 1
+        if level == 0:
+            if places is not None:
+                for i in range(first, last):
+                    lesser[places[parity, i]] = counts[parity, i]
+            continue
+        if last - first <= SMALL:
+            total += _finish(ranks, places, counts, first, last, parity, lesser)
+            continue
+        half = low + (1 << (level - 1))
+        middle = starts[min(half, n_ranks)]
+        total += _split(ranks, places, counts, first, middle, last, level - 1, parity)
+        lows[size], levels[size] = low, level - 1
+        size += 1
+        if half < n_ranks:
+            lows[size], levels[size] = half, level - 1
+            size += 1
+    return total
+
+
+@njit
+def count_rows(order, ranks, starts, lesser, x_runs, both_runs, seen, out):
+    """Counts of all five kinds into `out`, shape (n, 5), at the places of the rows as given.
+
+    `ranks` are those of y in the sorted order, `seen` is 0 for each of them.
+    """
+    n = order.size
+    x_run = 0
+    for run in range(both_runs.size - 1):
+        first, last = both_runs[run], both_runs[run + 1]
+        while x_runs[x_run + 1] <= first:
+            x_run += 1
+        x_start, x_size = x_runs[x_run], x_runs[x_run + 1] - x_runs[x_run]
+        rank, size = ranks[first], last - first
+        y_start, y_size = starts[rank], starts[rank + 1] - starts[rank]
+        y_before = seen[rank]
+        seen[rank] += size
+        down_left = lesser[first] - (first - x_start)
+        down_right = y_start - lesser[first]
+        up_left = x_start - down_left - y_before
+        up_right = n - x_start - x_size - down_right - (y_size - y_before - size)
+        for i in range(first, last):
+            row = order[i]
+            out[row, 0] = down_left + up_right
+            out[row, 1] = down_right + up_left
+            out[row, 2] = x_size - 1
+            out[row, 3] = y_size - 1
+            out[row, 4] = size - 1

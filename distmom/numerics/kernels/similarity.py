@@ -1,0 +1,109 @@
+"""Similarities of rows that fade with their distance: the kernels of the maximum mean discrepancy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from distmom.errors import ConfigError
+from distmom.numerics import tile_types
+from distmom.numerics.kernels import fading
+from distmom.numerics.kernels.exponential import exp_of_negative
+from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.moment import squared_distance
+from distmom.numerics.kernels.sums import Floats, Mass, PairSums
+
+
+def _check_bandwidth(bandwidth: float) -> None:
+    if not (np.isfinite(bandwidth) and bandwidth > 0.0):
+        raise ConfigError(
+            f"bandwidth must be a positive number, got {bandwidth}; "
+            "the median distance of some pairs of rows is a usual choice"
+        )
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """exp(-d^2 / (2 bandwidth^2)), d the Euclidean distance of two rows of any number of columns.
+
+    A row with an infinite value resembles no row at all.
+    """
+
+    bandwidth: float
+    name: ClassVar[str] = "rbf"
+    columns: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        _check_bandwidth(self.bandwidth)
+
+    @property
+    def compiled(self) -> tile_types.Gaussian:
+        """The rate at which similarity fades."""
+        return tile_types.Gaussian(0.5 / (self.bandwidth * self.bandwidth))
+
+    def value(self, *rows: Floats) -> Floats:
+        """The similarity."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return exp_of_negative(-(squared_distance(*rows) * self.compiled.rate))
+
+
+@dataclass(frozen=True)
+class Laplace(Kernel):
+    """exp(-d / bandwidth), d the sum of absolute differences of the columns of two rows.
+
+    A row with an infinite value resembles no row at all.
+    """
+
+    bandwidth: float
+    name: ClassVar[str] = "laplace"
+    columns: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        _check_bandwidth(self.bandwidth)
+
+    @property
+    def compiled(self) -> tile_types.Laplacian:
+        """The rate at which similarity fades."""
+        return tile_types.Laplacian(1.0 / self.bandwidth)
+
+    def value(self, *rows: Floats) -> Floats:
+        """The similarity."""
+        a, b = rows
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = np.abs(a[..., 0] - b[..., 0])
+            for c in range(1, a.shape[-1]):
+                total = total + np.abs(a[..., c] - b[..., c])
+            return exp_of_negative(-(total * self.compiled.rate))
+
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
+        """In one dimension by sorting."""
+        x = samples[0]
+        if x.shape[1] > 1:
+            return None
+        of_x = None if weights is None else weights[0]
+        mass = Mass(x.shape[0], of_x)
+        sums, squares = (fading.rows_within(x[:, 0], rate, of_x) for rate in self._rates)
+        with np.errstate(invalid="ignore", over="ignore"):
+            second = mass.add(squares) / mass.ordered
+            return PairSums(mass.n_pairs, mass.add(sums) / mass.ordered, second, (mass.at_rows(sums),))
+
+    def complete_between(
+        self, x: Floats, y: Floats, *, rows: bool = True, weights: Weights = None
+    ) -> PairSums | None:
+        """In one dimension by sorting both samples together."""
+        if x.shape[1] > 1:
+            return None
+        masses = [Mass(s.shape[0], None if weights is None else weights[t]) for t, s in enumerate((x, y))]
+        sums, squares = (fading.rows_between(x[:, 0], y[:, 0], rate, weights) for rate in self._rates)
+        with np.errstate(invalid="ignore", over="ignore"):
+            whole = masses[0].total * masses[1].total
+            mean, second = (masses[0].add(s[0]) / whole for s in (sums, squares))
+            row_means = (sums[0] / masses[1].total, sums[1] / masses[0].total)
+            return PairSums(masses[0].n_rows * masses[1].n_rows, mean, second, row_means)
+
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """Of the kernel and of its square."""
+        return self.compiled.rate, 2.0 * self.compiled.rate
