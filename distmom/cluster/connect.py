@@ -155,12 +155,14 @@ def _remote(address: str, timeout: float) -> ClientExecutor:
 
     from distmom.cluster.client import ClientExecutor
 
+    if address.startswith("tls://"):
+        _check_certificates()
     try:
         client = Client(address, timeout=timeout, set_as_default=False)
     except OSError as error:
         raise ResourceError(
-            f"scheduler: nobody answered at {address} within {timeout:g} seconds; "
-            "check the address, and that its scheduler runs"
+            f"scheduler: nobody who talks to us answered at {address} within {timeout:g} seconds; "
+            "check the address, that its scheduler runs, and whether it wants tls:// and certificates"
         ) from error
     except (ValueError, TypeError) as error:
         raise ConfigError(
@@ -168,6 +170,22 @@ def _remote(address: str, timeout: float) -> ClientExecutor:
             f"not {address!r} ({one_line(error)})"
         ) from error
     return ClientExecutor(client, client.close)
+
+
+def _check_certificates() -> None:
+    """Stop before a client is made that has no certificates: it could neither connect nor close quickly."""
+    from distributed.security import Security
+
+    remedy = "set DASK_CONFIG to the folder of the cluster's certificates and distributed.yaml"
+    try:
+        context = Security().get_connection_args("client").get("ssl_context")
+    except (OSError, ValueError) as error:
+        reason = one_line(error)
+        raise ConfigError(
+            f"scheduler: the certificates for tls:// cannot be used ({reason}); {remedy}"
+        ) from error
+    if context is None:
+        raise ConfigError(f"scheduler: tls:// needs certificates, and Dask is told of none; {remedy}")
 
 
 def _refuse_while_importing_main() -> None:
