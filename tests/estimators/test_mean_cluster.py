@@ -89,7 +89,7 @@ def test_after_a_worker_was_killed_in_the_middle(
 
 
 def test_workers_may_come_after_the_run_began(lake: Path) -> None:
-    """A scheduler has no workers at first where a batch system starts them; nothing divides by their number."""
+    """A scheduler has none at first where a batch system starts them; nothing divides by their number."""
     from distributed import Client, LocalCluster
 
     with (
