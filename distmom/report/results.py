@@ -9,6 +9,7 @@ from distmom.report.result import Result, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.table import Table
 
 SCHEMA_VERSION = 1
 
@@ -73,6 +74,14 @@ class Results(Sequence[Result]):
         from distmom.report.text import as_text
 
         return as_text(self)
+
+    def more_tables(self) -> list[Table]:
+        """Tables for a terminal below that of the results."""
+        return []
+
+    def closing(self) -> list[str]:
+        """Lines below all tables: what to do."""
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: ``schema_version``, ``results``, ``data``, ``run``."""

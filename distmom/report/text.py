@@ -102,13 +102,15 @@ def widths(table: Table) -> Measurement:
 
 
 def as_text(results: Results, width: int = 110) -> str:
-    """The table and the remarks as plain text."""
+    """The tables and the remarks as plain text."""
     return "\n".join([table_text(results, width), *remarks(results)])
 
 
 def table_text(results: Results, width: int) -> str:
-    """The table alone as plain text."""
-    return rendered(as_table(results), width)
+    """The tables alone as plain text, and what to do."""
+    tables = [rendered(table, width) for table in (as_table(results), *results.more_tables())]
+    closing = results.closing()
+    return "\n\n".join([*tables, "\n".join(closing)] if closing else tables)
 
 
 def rendered(table: Table, width: int) -> str:

@@ -1,0 +1,110 @@
+"""Files and units that stand out, named with reasons in words, and a second look into the files."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from distmom.estimators.suspects import LEAST_UNITS, Finding, suspects
+from distmom.report import NamedUnit, Reason
+from distmom.report.digits import quantity
+
+if TYPE_CHECKING:
+    from distmom.estimators.describe_plan import DescribePlan
+    from distmom.estimators.unit_tables import UnitTable
+    from distmom.lake import Source
+    from distmom.lake.times import TimeScale
+    from distmom.report import MeanResult
+
+
+def name_units(
+    plan: DescribePlan,
+    tables: list[UnitTable],
+    frequent: dict[str, float],
+    means: dict[str, MeanResult],
+    source: Source,
+) -> tuple[list[NamedUnit], str | None]:
+    """The named files and units, those with the most reasons first; and why there can be none, if so.
+
+    Parameters
+    ----------
+    plan : DescribePlan
+    tables : list of UnitTable
+    frequent : dict
+        Share of the most frequent value of each column.
+    means : dict
+        The columns' robust means.
+    source : Source
+        For a second look at named files.
+    """
+    from distmom.estimators.second_look import odd_parts
+
+    named = []
+    compared = False
+    for table in tables:
+        if table.kind == "folder" and not plan.naming.folders:
+            continue  # its files are named
+        compared = compared or len(table.names) >= LEAST_UNITS
+        reasons: dict[int, list[Reason]] = {}
+        for c, column in enumerate(plan.columns.measured):
+            for finding in suspects(table.facts[c], frequent[column]):
+                scale = plan.mean.reader.scales.get(column)
+                reasons.setdefault(finding.unit, []).append(_reason(column, finding, scale))
+        mine = [
+            NamedUnit(table.kind, table.names[unit], int(table.facts[0].n_rows[unit]), tuple(found))
+            for unit, found in reasons.items()
+        ]
+        named += sorted(mine, key=lambda unit: (-len(unit.reasons), unit.name))
+    if not compared:
+        what = "files or units" if plan.by else "files"
+        return [], f"fewer than {LEAST_UNITS} {what}: none can be told from the others"
+    return odd_parts(plan, named, means, source), None
+
+
+def _reason(column: str, finding: Finding, scale: TimeScale | None) -> Reason:
+    _, what, value, typical, spreads = finding
+    finite = spreads if math.isfinite(spreads) else None
+    words = _words(finding, scale)
+    return Reason(column, what, _number(value), _number(typical), finite, words)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _words(finding: Finding, scale: TimeScale | None) -> str:
+    _, what, value, typical, spreads = finding
+    away = f", {spreads:,.0f} spreads away" if math.isfinite(spreads) else ""
+    if what in ("missing", "no values"):
+        return (
+            "no values at all"
+            if what == "no values"
+            else f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
+        )
+    if what == "mirror":
+        return "lopsided to the other side: sign reversed?"
+    one, other = _shown(value, scale, what), _shown(typical, scale, what)
+    return {
+        "constant": f"constant {one}, usual mean {other}",
+        "scale": f"{_times(value, typical)} times the usual {other}: another unit?",
+        "narrow": f"values within {one}, usually {other}: nearly constant",
+        "mean": f"mean {one}, usually {other}{away}",
+        "sign": f"mean {one}, usually {other}: sign reversed?",
+        "range": f"all values {'above' if value > typical else 'below'} the usual mean {other}: shifted?",
+    }[what]
+
+
+def _shown(value: float, scale: TimeScale | None, what: str) -> str:
+    if scale is None:
+        return quantity(value)
+    from dataclasses import replace
+
+    from distmom.report.times import readable
+
+    length = what == "narrow"
+    return readable(replace(scale, kind="duration", base=0) if length else scale, value, 0)
+
+
+def _times(value: float, typical: float) -> str:
+    ratio = abs(value / typical) if typical else math.inf
+    return f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.2g}"

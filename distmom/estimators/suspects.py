@@ -1,0 +1,224 @@
+"""Which files (or units) hold other values than the rest: every one against the spread between all.
+
+A file is measured against the typical one, the lower median over files, in spreads: 1.4826 times the median
+distance of the files on its side of the typical one, or the noise that its own rows leave if that is more.
+Eight spreads are certain, whatever the law, but days, sensors and countries do differ, and their spread has
+tails of its own; so a difference must also be material.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.median import lower_median
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_UNITS = 10
+"""Fewer files cannot outvote a bad one."""
+
+CERTAIN = 8.0
+"""Spreads from the typical file that are certain, as in the screen of blocks."""
+
+NARROW, WIDE = 0.1, 30.0
+"""Standard deviation of a file, as a multiple of the typical one, that is material."""
+
+TIMES_WIDER = 5.0
+"""A mean far off in a file that is this many times as wide as the typical one speaks of another unit."""
+
+ONE_SIDED = 3.0
+"""Spreads that the typical lopsidedness must be away from 0 for a sign to be read from it."""
+
+FEW_ROWS = 0.25
+"""Files with a smaller share of the typical number of rows have other extremes for that reason alone."""
+
+LEAST_MISSING = 0.01
+"""Share of missing rows, beyond the typical one, that is material."""
+
+LEAST_ODDS = 0.5
+"""Least spread of the logarithm of the odds to be missing."""
+
+RARE = 1e-6
+"""A constant file is accused if chance makes any of the files constant less often."""
+
+
+@dataclass(frozen=True)
+class UnitFacts:
+    """One column over U files or units; `low` and `high` are None where extremes are not known."""
+
+    n_rows: Ints
+    n_used: Ints
+    mean: Floats
+    variance: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+    @property
+    def missing(self) -> Floats:
+        """Share of missing rows."""
+        return np.asarray(1.0 - self.n_used / np.maximum(self.n_rows, 1))
+
+
+class Finding(NamedTuple):
+    """A unit that stands out: in what, its value, the typical one, and how many spreads lie between."""
+
+    unit: int
+    what: str
+    value: float
+    typical: float
+    spreads: float
+
+
+def suspects(facts: UnitFacts, most_frequent: float) -> list[Finding]:
+    """Units that stand out in one column, each with the most telling finding; none below ten units.
+
+    Parameters
+    ----------
+    facts : UnitFacts
+    most_frequent : float
+        Share of the most frequent value among all rows.
+
+    Returns
+    -------
+    list of Finding
+        In order of the units. `what` is one of ``no values``, ``constant``, ``sign``, ``mirror``,
+        ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
+    """
+    found: dict[int, Finding] = {}
+    if np.count_nonzero(facts.n_rows) < LEAST_UNITS:
+        return []
+    tests = [_missing(facts)]
+    if np.count_nonzero(facts.n_used) >= LEAST_UNITS:
+        tests = [_constant(facts, most_frequent), _spread(facts), _mean(facts), *_range(facts), *tests]
+    for test in tests:
+        for finding in test:
+            found.setdefault(finding.unit, finding)
+    return [found[unit] for unit in sorted(found)]
+
+
+def spreads_away(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Floats]:
+    """The typical value, and how many spreads each lies from it; NaN for values that are NaN.
+
+    Where neither files nor rows have a spread there is nothing to compare with, and all are 0 away.
+    """
+    typical = float(lower_median(values))
+    with np.errstate(invalid="ignore"):
+        away = values - typical
+        up, down = (_middle(side[side >= 0.0]) for side in (away, -away))
+        spread = np.maximum(np.where(away >= 0.0, up, down), noise)
+        z = np.where(spread > 0.0, np.abs(away) / np.where(spread > 0.0, spread, 1.0), 0.0)
+    return typical, np.where(np.isnan(values), np.nan, z)
+
+
+def _middle(distances: Floats) -> float:
+    return 1.4826 * float(np.median(distances)) if distances.size else 0.0
+
+
+def _findings(
+    those: NDArray[np.bool_], what: str, values: Floats, typical: float, z: Floats
+) -> Iterator[Finding]:
+    for unit in np.flatnonzero(those).tolist():
+        yield Finding(unit, what, float(values[unit]), typical, float(z[unit]))
+
+
+def _std(facts: UnitFacts) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.where(facts.n_used >= 2, np.sqrt(facts.variance), np.nan)
+
+
+def _constant(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
+    """Files of one value alone, where the typical file varies and chance does not explain it."""
+    std = _std(facts)
+    typical = float(lower_median(std))
+    if not typical > 0.0:
+        return
+    with np.errstate(under="ignore"):
+        chance = np.power(min(most_frequent, 1.0), facts.n_used.astype(np.float64)) * facts.n_used.size
+    those = (std == 0.0) & (chance < RARE)
+    usual = float(lower_median(np.where(facts.n_used > 0, facts.mean, np.nan)))
+    yield from _findings(those, "constant", facts.mean, usual, np.full(std.size, np.inf))
+
+
+def _spread(facts: UnitFacts) -> Iterator[Finding]:
+    """Files that are many times as wide, or as narrow, as the typical one."""
+    std = _std(facts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.where(std > 0.0, np.log(std), np.nan)
+        typical, z = spreads_away(log)
+        ratio = np.exp(log - typical)
+    yield from _findings((z > CERTAIN) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z)
+    yield from _findings((z > CERTAIN) & (ratio < NARROW), "narrow", std, float(np.exp(typical)), z)
+
+
+def _mean(facts: UnitFacts) -> Iterator[Finding]:
+    """Files whose mean is more than a standard deviation of a row off; a mean of -inf or inf always is."""
+    mean = np.where(facts.n_used > 0, facts.mean, np.nan)
+    ruined = (facts.n_used > 0) & ~np.isfinite(facts.mean)
+    std = _std(facts)
+    within = float(lower_median(std))
+    noise = (0.0 if np.isnan(within) else within) / np.sqrt(np.maximum(facts.n_used, 1))
+    typical, z = spreads_away(np.where(ruined, np.nan, mean), noise)
+    with np.errstate(invalid="ignore"):
+        far = (z > CERTAIN) & (np.abs(mean - typical) > within)
+        wider = far & (std > TIMES_WIDER * within)
+        mirrored = far & ~wider & (np.abs(mean + typical) < 0.25 * np.abs(mean - typical))
+    yield from _findings(wider, "scale", mean, typical, z)
+    yield from _findings(mirrored, "sign", mean, typical, z)
+    yield from _findings(far, "mean", mean, typical, z)
+    yield from _findings(ruined, "mean", facts.mean, typical, np.full(mean.size, np.inf))
+
+
+def _range(facts: UnitFacts) -> list[Iterator[Finding]]:
+    """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
+
+    How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For laws
+    with tails like a power or an exponential on both sides it has tails like exp(-1.6 z).
+    """
+    if facts.low is None or facts.high is None:
+        return []
+    low, high, mean = facts.low, facts.high, facts.mean
+    enough = facts.n_used >= np.maximum(FEW_ROWS * float(np.median(facts.n_used[facts.n_used > 0])), 10.0)
+    good = enough & np.isfinite(mean) & (low < mean) & (mean < high)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        lopsided = np.where(good, np.log((high - mean) / (mean - low)), np.nan)
+    typical, z = spreads_away(lopsided)
+    with np.errstate(invalid="ignore"):
+        around = _middle(np.abs(lopsided[good] - typical))
+        clear = abs(typical) > ONE_SIDED * around
+        mirrored = clear & (z > CERTAIN) & (lopsided * np.sign(typical) < -abs(typical) / 3.0)
+        centre = float(lower_median(np.where(enough, mean, np.nan)))
+        above = _inward(np.where(enough, low, np.nan), centre)
+        below = _inward(np.where(enough, -high, np.nan), -centre)
+    infinite = np.full(low.size, np.inf)
+    return [
+        _findings(mirrored, "mirror", lopsided, typical, z),
+        _findings(above, "range", low, centre, infinite),
+        _findings(below, "range", high, centre, infinite),
+    ]
+
+
+def _inward(ends: Floats, centre: float) -> NDArray[np.bool_]:
+    """Files whose lower end lies above the typical mean, far from where the ends of others lie."""
+    typical, z = spreads_away(ends, 1e-3 * abs(centre - float(lower_median(ends))))
+    return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))
+
+
+def _missing(facts: UnitFacts) -> Iterator[Finding]:
+    """Files with no values at all where the typical one has, or many more missing rows than others."""
+    full = facts.n_rows > 0
+    n_missing = facts.n_rows - facts.n_used
+    odds = np.log((n_missing + 0.5) / (facts.n_used + 0.5))
+    typical, z = spreads_away(np.where(full, odds, np.nan), LEAST_ODDS)
+    share = facts.missing
+    usual = float(lower_median(np.where(full, share, np.nan)))
+    more = full & (share > usual)
+    empty = more & (facts.n_used == 0) & (usual < 0.5) & (facts.n_rows >= 10)
+    yield from _findings(empty, "no values", share, usual, z)
+    much = more & (z > CERTAIN) & (share - usual > LEAST_MISSING)
+    yield from _findings(much, "missing", share, usual, z)
