@@ -160,9 +160,7 @@ def describe(
         return describe_result(plan, state, data_facts, run_facts, source)
 
 
-def _run(
-    plan: DescribePlan, executor: Executor, progress: Progress | None
-) -> tuple[Any, list[SkippedFile]]:
+def _run(plan: DescribePlan, executor: Executor, progress: Progress | None) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out."""
     mean = plan.mean
     work = ReadAndReduce(

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.estimators.blame import gap_sources
-from distmom.estimators.ladder import most_frequent
 from distmom.estimators.mean_answer import (
     groups_of,
     partition_answer,
@@ -18,6 +18,7 @@ from distmom.estimators.mean_answer import (
 )
 from distmom.estimators.named import name_units
 from distmom.estimators.robust_spread import gini, robust_std, skewness_gap
+from distmom.estimators.second_look import look_again
 from distmom.estimators.unit_tables import UnitTable, unit_tables
 from distmom.numerics.moments import total
 from distmom.report import ColumnProfile, DescribeResult
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from distmom.estimators.describe_plan import DescribePlan
     from distmom.lake import Source
     from distmom.reductions.profile import ProfileState
-    from distmom.report import MeanResult
 
 DIRTY = ("contaminated", "files disagree", "beyond capacity")
 COUNTED_ONLY, NO_VALUES = "counted only", "no values"
@@ -44,20 +44,23 @@ def describe_result(
         If there are no rows.
     """
     tables = unit_tables(plan, state)
-    frequent = {}
+    samples: dict[str, NDArray[np.float64]] = {}
     profiles: dict[str, ColumnProfile] = {}
-    means: dict[str, MeanResult] = {}
     if state.blocks is not None:
         groups_of(plan.mean, state.blocks, ())
     for c, column in enumerate(plan.columns.measured):
-        profiles[column], means[column] = _measured(plan, state, c, column, tables)
-        frequent[column] = _most_frequent(state, c)
+        profiles[column] = _measured(plan, state, c, column, tables)
+        samples[column] = _sample(state, c)
     for p, column in enumerate(plan.columns.counted):
         profiles[column] = _counted(plan, state, column, int(state.facts.absent[p].sum()))
     for column in plan.columns.types:
         if column not in profiles:
             profiles[column] = _counted(plan, state, column, None)
-    named, why_not = name_units(plan, tables, frequent, means, source)
+    named, why_not = name_units(plan, tables, samples)
+    if not plan.naming.folders:
+        files = {file.path: file for file in plan.mean.files}
+        centres = {c: float(profiles[c].numbers.estimate) for c in samples if profiles[c].n_used}
+        named = look_again(source, plan.mean.reader.options, files, named, centres)
     facts = {
         **data,
         "n_rows": int(state.facts.n_rows.sum()),
@@ -81,17 +84,16 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
     )
 
 
-def _most_frequent(state: ProfileState, c: int) -> float:
-    """Share of the most frequent value in the sample; 1 without any."""
-    sample = state.samples[c]
-    n = np.isfinite(sample.keys).sum(axis=1)
-    return float(most_frequent(sample.values, n)[0] / n[0]) if n[0] else 1.0
+def _sample(state: ProfileState, c: int) -> NDArray[np.float64]:
+    """The sampled rows of a column, in random order."""
+    keys, values = state.samples[c]
+    return values[0][np.isfinite(keys[0])]
 
 
 def _measured(
     plan: DescribePlan, state: ProfileState, c: int, column: str, tables: list[UnitTable]
-) -> tuple[ColumnProfile, MeanResult]:
-    """Profile of a column of numbers or times, and its robust mean."""
+) -> ColumnProfile:
+    """Profile of a column of numbers or times."""
     mean, blocks, facts = plan.mean, state.blocks, state.facts
     assert blocks is not None
     answer = partition_answer(mean, blocks, c)
@@ -99,8 +101,6 @@ def _measured(
     [result] = partition_results(mean, rows, answer, [shared_fields(mean, blocks, c, column, 0, None)])
     all_rows = total(facts.moments.at(c))
     n = int(all_rows.count)
-    keys, values = state.samples[c]
-    sample = values[0][np.isfinite(keys[0])]
     std = robust_std(rows, cells, answer, result)
     files_first = bool(answer.files_first[0])
     gap = None if files_first else skewness_gap(result)
@@ -124,7 +124,7 @@ def _measured(
         leaves_interval=outside,
         robust_std=std if n else None,
         plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
-        gini=gini(sample, contaminated=any(s in DIRTY for s in status)) if n else None,
+        gini=gini(_sample(state, c), contaminated=any(s in DIRTY for s in status)) if n else None,
         skewness_gap=gap,
         skewness_noise=None if gap is None else std / math.sqrt(n),
         minimum=float(facts.low[c].min()) if n else None,
@@ -136,4 +136,4 @@ def _measured(
         notes=result.notes,
     )
     scale = mean.reader.scales.get(column)
-    return (profile if scale is None else profile_as_times(profile, scale)), result
+    return profile if scale is None else profile_as_times(profile, scale)

@@ -97,7 +97,12 @@ def open_columns(
     if keys:
         batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
     read = ReadOptions(
-        measured, keys, as_filter(where, source), missing, batch_rows, present=counted  # type: ignore[arg-type]
+        measured,
+        keys,
+        as_filter(where, source),
+        missing,
+        batch_rows,
+        present=counted,  # type: ignore[arg-type]
     )
     names = {n: "unknown" if type_ is None else type_name(type_) for n, type_ in types.items()}
     return source, read, Columns(names, measured, counted)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from distmom.estimators.suspects import LEAST_UNITS, Finding, suspects
 from distmom.report import NamedUnit, Reason
@@ -12,17 +16,13 @@ from distmom.report.digits import quantity
 if TYPE_CHECKING:
     from distmom.estimators.describe_plan import DescribePlan
     from distmom.estimators.unit_tables import UnitTable
-    from distmom.lake import Source
     from distmom.lake.times import TimeScale
-    from distmom.report import MeanResult
 
 
 def name_units(
     plan: DescribePlan,
     tables: list[UnitTable],
-    frequent: dict[str, float],
-    means: dict[str, MeanResult],
-    source: Source,
+    samples: dict[str, NDArray[np.float64]],
 ) -> tuple[list[NamedUnit], str | None]:
     """The named files and units, those with the most reasons first; and why there can be none, if so.
 
@@ -30,15 +30,9 @@ def name_units(
     ----------
     plan : DescribePlan
     tables : list of UnitTable
-    frequent : dict
-        Share of the most frequent value of each column.
-    means : dict
-        The columns' robust means.
-    source : Source
-        For a second look at named files.
+    samples : dict
+        Uniform sample of the used rows of each column.
     """
-    from distmom.estimators.second_look import odd_parts
-
     named = []
     compared = False
     for table in tables:
@@ -47,7 +41,7 @@ def name_units(
         compared = compared or len(table.names) >= LEAST_UNITS
         reasons: dict[int, list[Reason]] = {}
         for c, column in enumerate(plan.columns.measured):
-            for finding in suspects(table.facts[c], frequent[column]):
+            for finding in suspects(table.facts[c], samples[column]):
                 scale = plan.mean.reader.scales.get(column)
                 reasons.setdefault(finding.unit, []).append(_reason(column, finding, scale))
         mine = [
@@ -58,7 +52,7 @@ def name_units(
     if not compared:
         what = "files or units" if plan.by else "files"
         return [], f"fewer than {LEAST_UNITS} {what}: none can be told from the others"
-    return odd_parts(plan, named, means, source), None
+    return named, None
 
 
 def _reason(column: str, finding: Finding, scale: TimeScale | None) -> Reason:
@@ -86,7 +80,7 @@ def _words(finding: Finding, scale: TimeScale | None) -> str:
     one, other = _shown(value, scale, what), _shown(typical, scale, what)
     return {
         "constant": f"constant {one}, usual mean {other}",
-        "scale": f"{_times(value, typical)} times the usual {other}: another unit?",
+        "scale": f"about {_times(value, typical)} times the usual {other}: another unit?",
         "narrow": f"values within {one}, usually {other}: nearly constant",
         "mean": f"mean {one}, usually {other}{away}",
         "sign": f"mean {one}, usually {other}: sign reversed?",
@@ -97,8 +91,6 @@ def _words(finding: Finding, scale: TimeScale | None) -> str:
 def _shown(value: float, scale: TimeScale | None, what: str) -> str:
     if scale is None:
         return quantity(value)
-    from dataclasses import replace
-
     from distmom.report.times import readable
 
     length = what == "narrow"
@@ -106,5 +98,6 @@ def _shown(value: float, scale: TimeScale | None, what: str) -> str:
 
 
 def _times(value: float, typical: float) -> str:
+    """A ratio to one digit: files differ, so that more would say too much."""
     ratio = abs(value / typical) if typical else math.inf
-    return f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.2g}"
+    return f"{float(f'{ratio:.0e}'):,.0f}" if ratio < 1e9 else f"{ratio:.0e}"

@@ -35,6 +35,9 @@ TIMES_WIDER = 5.0
 ONE_SIDED = 3.0
 """Spreads that the typical lopsidedness must be away from 0 for a sign to be read from it."""
 
+TWICE_AS_LONG = 0.69
+"""And its size: the logarithm of the ratio of the longer to the shorter side."""
+
 FEW_ROWS = 0.25
 """Files with a smaller share of the typical number of rows have other extremes for that reason alone."""
 
@@ -45,7 +48,13 @@ LEAST_ODDS = 0.5
 """Least spread of the logarithm of the odds to be missing."""
 
 RARE = 1e-6
-"""A constant file is accused if chance makes any of the files constant less often."""
+"""A file of constants, or on one side of the mean, is accused if chance makes any of them less often."""
+
+LEAST_VARIED = 40.0
+"""Rows of a file, beside those of the most frequent value, without which its spread may be small by chance."""
+
+OWN_NOISE = 4.0
+"""Standard errors, of the file's own rows, that its mean must lie away: one wild row makes only one."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +84,14 @@ class Finding(NamedTuple):
     spreads: float
 
 
-def suspects(facts: UnitFacts, most_frequent: float) -> list[Finding]:
+def suspects(facts: UnitFacts, sample: Floats) -> list[Finding]:
     """Units that stand out in one column, each with the most telling finding; none below ten units.
 
     Parameters
     ----------
     facts : UnitFacts
-    most_frequent : float
-        Share of the most frequent value among all rows.
+    sample : ndarray of float64
+        A uniform sample of all used rows.
 
     Returns
     -------
@@ -95,7 +104,9 @@ def suspects(facts: UnitFacts, most_frequent: float) -> list[Finding]:
         return []
     tests = [_missing(facts)]
     if np.count_nonzero(facts.n_used) >= LEAST_UNITS:
-        tests = [_constant(facts, most_frequent), _spread(facts), _mean(facts), *_range(facts), *tests]
+        often = _most_frequent(sample)
+        close = [_constant(facts, often), _spread(facts, often), _mean(facts)]
+        tests = [*close, *_range(facts, sample), *tests]
     for test in tests:
         for finding in test:
             found.setdefault(finding.unit, finding)
@@ -132,20 +143,30 @@ def _std(facts: UnitFacts) -> Floats:
         return np.where(facts.n_used >= 2, np.sqrt(facts.variance), np.nan)
 
 
+def _most_frequent(sample: Floats) -> float:
+    """Share of the most frequent value."""
+    _, counts = np.unique(sample, return_counts=True)
+    return float(counts.max(initial=1) / max(sample.size, 1))
+
+
+def _rare(share: float, facts: UnitFacts) -> NDArray[np.bool_]:
+    """Files all of whose rows are of a kind that has this share of all rows: rarely so by chance."""
+    with np.errstate(under="ignore"):
+        return np.asarray(np.power(share, facts.n_used.astype(np.float64)) * facts.n_used.size < RARE)
+
+
 def _constant(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
     """Files of one value alone, where the typical file varies and chance does not explain it."""
     std = _std(facts)
     typical = float(lower_median(std))
     if not typical > 0.0:
         return
-    with np.errstate(under="ignore"):
-        chance = np.power(min(most_frequent, 1.0), facts.n_used.astype(np.float64)) * facts.n_used.size
-    those = (std == 0.0) & (chance < RARE)
+    those = (std == 0.0) & _rare(most_frequent, facts)
     usual = float(lower_median(np.where(facts.n_used > 0, facts.mean, np.nan)))
     yield from _findings(those, "constant", facts.mean, usual, np.full(std.size, np.inf))
 
 
-def _spread(facts: UnitFacts) -> Iterator[Finding]:
+def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
     """Files that are many times as wide, or as narrow, as the typical one."""
     std = _std(facts)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -153,7 +174,15 @@ def _spread(facts: UnitFacts) -> Iterator[Finding]:
         typical, z = spreads_away(log)
         ratio = np.exp(log - typical)
     yield from _findings((z > CERTAIN) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z)
-    yield from _findings((z > CERTAIN) & (ratio < NARROW), "narrow", std, float(np.exp(typical)), z)
+    varied = facts.n_used * (1.0 - most_frequent) >= LEAST_VARIED
+    narrow = (z > CERTAIN) & (ratio < NARROW) & varied & _enough(facts)
+    yield from _findings(narrow, "narrow", std, float(np.exp(typical)), z)
+
+
+def _enough(facts: UnitFacts) -> NDArray[np.bool_]:
+    """Files with a fair share of the typical number of rows."""
+    typical = float(np.median(facts.n_used[facts.n_used > 0]))
+    return np.asarray(facts.n_used >= max(FEW_ROWS * typical, 10.0))
 
 
 def _mean(facts: UnitFacts) -> Iterator[Finding]:
@@ -165,7 +194,8 @@ def _mean(facts: UnitFacts) -> Iterator[Finding]:
     noise = (0.0 if np.isnan(within) else within) / np.sqrt(np.maximum(facts.n_used, 1))
     typical, z = spreads_away(np.where(ruined, np.nan, mean), noise)
     with np.errstate(invalid="ignore"):
-        far = (z > CERTAIN) & (np.abs(mean - typical) > within)
+        own = np.where(std > 0.0, std, 0.0) / np.sqrt(np.maximum(facts.n_used, 1))
+        far = (z > CERTAIN) & (np.abs(mean - typical) > np.maximum(within, OWN_NOISE * own))
         wider = far & (std > TIMES_WIDER * within)
         mirrored = far & ~wider & (np.abs(mean + typical) < 0.25 * np.abs(mean - typical))
     yield from _findings(wider, "scale", mean, typical, z)
@@ -174,7 +204,7 @@ def _mean(facts: UnitFacts) -> Iterator[Finding]:
     yield from _findings(ruined, "mean", facts.mean, typical, np.full(mean.size, np.inf))
 
 
-def _range(facts: UnitFacts) -> list[Iterator[Finding]]:
+def _range(facts: UnitFacts, sample: Floats) -> list[Iterator[Finding]]:
     """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
 
     How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For laws
@@ -183,18 +213,21 @@ def _range(facts: UnitFacts) -> list[Iterator[Finding]]:
     if facts.low is None or facts.high is None:
         return []
     low, high, mean = facts.low, facts.high, facts.mean
-    enough = facts.n_used >= np.maximum(FEW_ROWS * float(np.median(facts.n_used[facts.n_used > 0])), 10.0)
+    enough = _enough(facts)
     good = enough & np.isfinite(mean) & (low < mean) & (mean < high)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         lopsided = np.where(good, np.log((high - mean) / (mean - low)), np.nan)
     typical, z = spreads_away(lopsided)
     with np.errstate(invalid="ignore"):
         around = _middle(np.abs(lopsided[good] - typical))
-        clear = abs(typical) > ONE_SIDED * around
+        clear = abs(typical) > max(ONE_SIDED * around, TWICE_AS_LONG)
         mirrored = clear & (z > CERTAIN) & (lopsided * np.sign(typical) < -abs(typical) / 3.0)
         centre = float(lower_median(np.where(enough, mean, np.nan)))
+        n_sampled = max(sample.size, 1)
         above = _inward(np.where(enough, low, np.nan), centre)
+        above &= _rare(np.count_nonzero(sample > centre) / n_sampled, facts)
         below = _inward(np.where(enough, -high, np.nan), -centre)
+        below &= _rare(np.count_nonzero(sample < centre) / n_sampled, facts)
     infinite = np.full(low.size, np.inf)
     return [
         _findings(mirrored, "mirror", lopsided, typical, z),

@@ -79,6 +79,18 @@ class Lake:
                 counts[i] = parquet.metadata.num_rows
         return counts
 
+    def row_groups(self, file: FileRef) -> list[int]:
+        """Rows of each row group of a file, by its footer.
+
+        Raises
+        ------
+        DataError
+            If the file changed or is damaged.
+        """
+        with footers.open_parquet(self.filesystem, self.root, file) as parquet:
+            metadata = parquet.metadata
+            return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+
     def column_share(self, names: Collection[str]) -> float:
         """Share of a file's bytes that these columns take, by the footer of the first readable file."""
         for file in self.files:

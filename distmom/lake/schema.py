@@ -177,7 +177,9 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     kind = kind_of(type_)
     fits_role = kind in _KINDS_OF_ROLE[role]
     numbers = role in ("value", "coordinate")
-    mix = reference is None or role == "presence" or (numbers and {kind, reference.kind} <= {"number", "bool"})
+    mix = (
+        reference is None or role == "presence" or (numbers and {kind, reference.kind} <= {"number", "bool"})
+    )
     if kind == "null" or (fits_role and mix):
         return
     if reference is not None and reference.kind != kind:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.leaf import LEAF_ROWS, together
 from distmom.numerics.moments import Moments, total
-from distmom.numerics.sample import LeafSampler, RowSample
+from distmom.numerics.sample import LeafSampler, RowSample, row_keys
 
 if TYPE_CHECKING:
     from distmom.reductions.layouts import LeafRows
@@ -107,7 +108,7 @@ class FileFacts:
         """Files of one place taken together: n places, each with a file or more."""
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(n + 1))
-        parts = [self.take(order[a:b])._whole() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        parts = [self.take(order[a:b])._whole() for a, b in pairwise(ends.tolist())]
         arrays = zip(*(part._parts() for part in parts), strict=True)
         found = self._of([np.concatenate([a for a, _ in line], line[0][1]) for line in arrays])
         return replace(found, number=np.arange(n))
@@ -125,6 +126,44 @@ class FileFacts:
         )
 
 
+class LargeSampler:
+    """A row sample so large that most files fit into it: their rows wait, and enter many at a time."""
+
+    def __init__(self, size: int, *, compiled: bool) -> None:
+        self._size = size
+        self._sampler = LeafSampler(size, compiled=compiled)
+        self._keys: list[Floats] = []
+        self._values: list[Floats] = []
+        self._waiting = 0
+
+    def offer(self, rows: LeafRows) -> None:
+        """Offer the used rows of a leaf, as `sample.LeafSampler.offer`."""
+        key, leaf, n = rows.place.key, rows.place.first_row // LEAF_ROWS, rows.x.size + rows.rest.size
+        if n - (0 if rows.gone is None else int(np.count_nonzero(rows.gone))) > self._size:
+            self._sampler.offer(key, leaf, rows.x, rows.gone, rows.rest)
+            return
+        used = np.arange(n) if rows.gone is None else np.flatnonzero(~rows.gone)
+        self.add(row_keys(key, 2 * leaf, used), together(rows.x, rows.rest)[used])
+
+    def add(self, keys: Floats, values: Floats) -> None:
+        """Add rows whose keys are known."""
+        self._keys.append(keys)
+        self._values.append(values)
+        self._waiting += keys.size
+        if self._waiting >= self._size:
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._keys:
+            self._sampler.add(np.concatenate(self._keys), np.concatenate(self._values))
+        self._keys, self._values, self._waiting = [], [], 0
+
+    def result(self) -> RowSample:
+        """The sample of all rows offered."""
+        self._settle()
+        return self._sampler.result()
+
+
 class FileWatcher:
     """Collects the facts of the files of one unit, and a sample of rows, while their leaves are summed.
 
@@ -139,7 +178,7 @@ class FileWatcher:
     """
 
     def __init__(self, n_columns: int, n_files: int, sample_size: int, *, compiled: bool) -> None:
-        self._samplers = [LeafSampler(sample_size, compiled=compiled) for _ in range(n_columns)]
+        self._samplers = [LargeSampler(sample_size, compiled=compiled) for _ in range(n_columns)]
         self.counts = np.zeros((n_columns, n_files, KINDS), np.int64)
         self.moments = Moments.empty(n_columns, n_files)
         self.low = np.full((n_columns, n_files), np.inf)
@@ -148,9 +187,8 @@ class FileWatcher:
 
     def leaf(self, c: int, rows: LeafRows) -> None:
         """Column c of the next leaf of the file; without NaN but among the rows that do not count."""
-        leaf = rows.place.first_row // LEAF_ROWS
         number = rows.place.file
-        self._samplers[c].offer(rows.place.key, leaf, rows.x, rows.gone, rows.rest)
+        self._samplers[c].offer(rows)
         n = rows.x.size
         for part, gone in ((rows.x, slice(n)), (rows.rest, slice(n, None))):
             x = part if rows.gone is None else part[~rows.gone[gone]]

@@ -106,9 +106,7 @@ class ProfileAccumulator:
         self._window = window
         blocks = spec.blocks
         self._n_values = len(blocks.columns)
-        self._watcher = FileWatcher(
-            self._n_values, n_files, spec.sample_size, compiled=blocks.compiled
-        )
+        self._watcher = FileWatcher(self._n_values, n_files, spec.sample_size, compiled=blocks.compiled)
         self._blocks = LeafwiseMeans(blocks, n_files, None, self._watcher) if blocks.columns else None
         self._units = None if spec.units is None else spec.units.begin(n_files)
         self._n_rows = np.zeros(n_files, np.int64)

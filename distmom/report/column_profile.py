@@ -176,7 +176,8 @@ class ColumnProfile(Result):
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         mine = self.numbers
         low, high = mine.interval or (None, None)
-        record = {name: getattr(mine, name) for name in _SHOWN if name not in ("sources", "notes", "interval")}
+        flat = (name for name in _SHOWN if name not in ("sources", "notes", "interval"))
+        record = {name: getattr(mine, name) for name in flat}
         record["status"] = "; ".join(self.status)
         place = list(record).index("estimate") + 1
         items = list(record.items())

@@ -36,7 +36,7 @@ def gap_table(found: DescribeResult) -> Table | None:
     for profile in profiles:
         name = cell(profile.column)
         for kind in ("file", "folder", "unit"):
-            mine = [s for s in profile.sources if s.kind == kind]
+            mine = _told(profile, kind)
             for source in mine[:SOURCES]:
                 table.add_row(name, *_source(profile, source), f"{kind} {cell(source.name)}")
                 name = ""
@@ -45,6 +45,13 @@ def gap_table(found: DescribeResult) -> Table | None:
                 share = sum(s.share or 0.0 for s in mine[SOURCES:])
                 table.add_row("", f"{100 * share:.1f} %", "", "", f"{rest} more {kind}s")
     return table
+
+
+def _told(profile: ColumnProfile, kind: str) -> list[GapSource]:
+    """Sources of a kind; folders only where they are fewer than half of the files."""
+    mine = [s for s in profile.sources if s.kind == kind]
+    n_files = sum(s.kind == "file" for s in profile.sources)
+    return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
 
 
 def _source(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
