@@ -87,7 +87,7 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
 def _sample(state: ProfileState, c: int) -> NDArray[np.float64]:
     """The sampled rows of a column, in random order."""
     keys, values = state.samples[c]
-    return values[0][np.isfinite(keys[0])]
+    return np.asarray(values[0][np.isfinite(keys[0])])
 
 
 def _measured(

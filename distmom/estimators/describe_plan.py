@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,14 +97,8 @@ def open_columns(
     counted = tuple(n for n, type_ in types.items() if type_ is not None and _countable(type_))
     if keys:
         batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
-    read = ReadOptions(
-        measured,
-        keys,
-        as_filter(where, source),
-        missing,
-        batch_rows,
-        present=counted,  # type: ignore[arg-type]
-    )
+    filter_ = as_filter(where, source)
+    read = ReadOptions(measured, keys, filter_, missing, batch_rows, present=counted)  # type: ignore[arg-type]
     names = {n: "unknown" if type_ is None else type_name(type_) for n, type_ in types.items()}
     return source, read, Columns(names, measured, counted)
 
@@ -171,7 +166,7 @@ def number_files(files: Sequence[FileRef], most: int | None = None) -> Naming:
     parts = [path.split("/")[:-1] for path in paths]
     for depth in range(max(map(len, parts)), -1, -1):
         names = ["/".join(folders[:depth]) for folders in parts]
-        runs = np.cumsum([0] + [a != b for a, b in zip(names, names[1:], strict=False)])
+        runs = np.cumsum([0] + [a != b for a, b in pairwise(names)])
         if int(runs[-1]) < most:
             first = np.flatnonzero(np.diff(runs, prepend=-1))
             return Naming(runs.astype(np.int64), tuple(names[i] for i in first), True)

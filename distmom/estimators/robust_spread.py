@@ -55,7 +55,7 @@ def gini(sample: NDArray[np.float64], *, contaminated: bool) -> float:
     """Gini's mean difference E|X - X'| from a uniform sample in random order; NaN below two rows.
 
     Lower median over 63 blocks of the sample (1,023 if the column is contaminated: smaller blocks bear more
-    wild rows, with a bias for skewed laws) of the mean of \\|x - x'\\| over all pairs of a block.
+    wild rows, with a bias for skewed laws) of the mean of abs(x - x') over all pairs of a block.
     """
     if sample.size < 2:
         return math.nan

@@ -1,4 +1,4 @@
-"""A second look at named files, row group by row group: is it the whole file, or a part of it?"""
+"""A second look at named files, row group by row group: whole files are bad, or parts of them."""
 
 from __future__ import annotations
 

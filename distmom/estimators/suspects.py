@@ -8,6 +8,7 @@ tails of its own; so a difference must also be material.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -51,7 +52,11 @@ RARE = 1e-6
 """A file of constants, or on one side of the mean, is accused if chance makes any of them less often."""
 
 LEAST_VARIED = 40.0
-"""Rows of a file, beside those of the most frequent value, without which its spread may be small by chance."""
+"""Rows of a file, beside those of the most frequent value, for its spread not to be small by chance."""
+
+ONE_SIGN, RATIO = 0.9, 5.0
+"""Where so many files have means of one sign, these must be so many spreads apart as logarithms, too: shops
+and countries differ by factors."""
 
 OWN_NOISE = 4.0
 """Standard errors, of the file's own rows, that its mean must lie away: one wild row makes only one."""
@@ -104,9 +109,9 @@ def suspects(facts: UnitFacts, sample: Floats) -> list[Finding]:
         return []
     tests = [_missing(facts)]
     if np.count_nonzero(facts.n_used) >= LEAST_UNITS:
-        often = _most_frequent(sample)
-        close = [_constant(facts, often), _spread(facts, often), _mean(facts)]
-        tests = [*close, *_range(facts, sample), *tests]
+        value, often = _most_frequent(sample)
+        close = [_constant(facts, value, often), _spread(facts, often), _mean(facts)]
+        tests = [*close, *_range(facts, sample, value if often >= 0.5 else math.nan), *tests]
     for test in tests:
         for finding in test:
             found.setdefault(finding.unit, finding)
@@ -143,10 +148,13 @@ def _std(facts: UnitFacts) -> Floats:
         return np.where(facts.n_used >= 2, np.sqrt(facts.variance), np.nan)
 
 
-def _most_frequent(sample: Floats) -> float:
-    """Share of the most frequent value."""
-    _, counts = np.unique(sample, return_counts=True)
-    return float(counts.max(initial=1) / max(sample.size, 1))
+def _most_frequent(sample: Floats) -> tuple[float, float]:
+    """The most frequent value, and its share."""
+    values, counts = np.unique(sample, return_counts=True)
+    if not values.size:
+        return 0.0, 1.0
+    most = int(np.argmax(counts))
+    return float(values[most]), float(counts[most] / sample.size)
 
 
 def _rare(share: float, facts: UnitFacts) -> NDArray[np.bool_]:
@@ -155,13 +163,18 @@ def _rare(share: float, facts: UnitFacts) -> NDArray[np.bool_]:
         return np.asarray(np.power(share, facts.n_used.astype(np.float64)) * facts.n_used.size < RARE)
 
 
-def _constant(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
-    """Files of one value alone, where the typical file varies and chance does not explain it."""
+def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[Finding]:
+    """Files of one value alone, where the typical file varies and chance does not explain it.
+
+    Where most rows have one value, a file of these alone is only one in which the others are rarer.
+    """
     std = _std(facts)
     typical = float(lower_median(std))
     if not typical > 0.0:
         return
-    those = (std == 0.0) & _rare(most_frequent, facts)
+    those = (std == 0.0) & _rare(share, facts)
+    if share >= 0.5:
+        those &= facts.mean != value
     usual = float(lower_median(np.where(facts.n_used > 0, facts.mean, np.nan)))
     yield from _findings(those, "constant", facts.mean, usual, np.full(std.size, np.inf))
 
@@ -196,6 +209,7 @@ def _mean(facts: UnitFacts) -> Iterator[Finding]:
     with np.errstate(invalid="ignore"):
         own = np.where(std > 0.0, std, 0.0) / np.sqrt(np.maximum(facts.n_used, 1))
         far = (z > CERTAIN) & (np.abs(mean - typical) > np.maximum(within, OWN_NOISE * own))
+        far &= _apart_as_ratios(mean, typical)
         wider = far & (std > TIMES_WIDER * within)
         mirrored = far & ~wider & (np.abs(mean + typical) < 0.25 * np.abs(mean - typical))
     yield from _findings(wider, "scale", mean, typical, z)
@@ -204,11 +218,22 @@ def _mean(facts: UnitFacts) -> Iterator[Finding]:
     yield from _findings(ruined, "mean", facts.mean, typical, np.full(mean.size, np.inf))
 
 
-def _range(facts: UnitFacts, sample: Floats) -> list[Iterator[Finding]]:
+def _apart_as_ratios(mean: Floats, typical: float) -> NDArray[np.bool_]:
+    """Files whose means are far from the typical one also as ratios, where nearly all have its sign."""
+    same = mean * np.sign(typical) > 0.0
+    if np.count_nonzero(same) < ONE_SIGN * np.count_nonzero(np.isfinite(mean)):
+        return np.ones(mean.size, np.bool_)
+    logs = np.full(mean.size, np.nan)
+    logs[same] = np.log(np.abs(mean[same]))
+    return np.asarray(~same | (spreads_away(logs)[1] > RATIO))
+
+
+def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Finding]]:
     """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
 
     How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For laws
-    with tails like a power or an exponential on both sides it has tails like exp(-1.6 z).
+    with tails like a power or an exponential on both sides it has tails like exp(-1.6 z). Files that end at
+    the `value` of most rows may lack the others.
     """
     if facts.low is None or facts.high is None:
         return []
@@ -225,9 +250,9 @@ def _range(facts: UnitFacts, sample: Floats) -> list[Iterator[Finding]]:
         centre = float(lower_median(np.where(enough, mean, np.nan)))
         n_sampled = max(sample.size, 1)
         above = _inward(np.where(enough, low, np.nan), centre)
-        above &= _rare(np.count_nonzero(sample > centre) / n_sampled, facts)
+        above &= (low != value) & _rare(np.count_nonzero(sample > centre) / n_sampled, facts)
         below = _inward(np.where(enough, -high, np.nan), -centre)
-        below &= _rare(np.count_nonzero(sample < centre) / n_sampled, facts)
+        below &= (high != value) & _rare(np.count_nonzero(sample < centre) / n_sampled, facts)
     infinite = np.full(low.size, np.inf)
     return [
         _findings(mirrored, "mirror", lopsided, typical, z),
@@ -247,7 +272,7 @@ def _missing(facts: UnitFacts) -> Iterator[Finding]:
     full = facts.n_rows > 0
     n_missing = facts.n_rows - facts.n_used
     odds = np.log((n_missing + 0.5) / (facts.n_used + 0.5))
-    typical, z = spreads_away(np.where(full, odds, np.nan), LEAST_ODDS)
+    _, z = spreads_away(np.where(full, odds, np.nan), LEAST_ODDS)
     share = facts.missing
     usual = float(lower_median(np.where(full, share, np.nan)))
     more = full & (share > usual)

@@ -98,7 +98,7 @@ class Reader:
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
     def _dictionaries(self) -> list[str]:
-        """Text columns that are keys, compared or only counted: their dictionary codes are all that is needed."""
+        """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
         where = self.options.where
         options = self.options
         asked = {*options.by, *options.units, *options.present, *(where.columns if where is not None else ())}
