@@ -48,6 +48,12 @@ LEAST_MISSING = 0.01
 LEAST_ODDS = 0.5
 """Least spread of the logarithm of the odds to be missing."""
 
+MAD_ERROR = 1.17
+"""Standard error of a median distance of n normal values, as a share of it, times sqrt(n)."""
+
+LARGE = 6.0
+"""Spreads that suffice for a difference that no file should have: a factor of 30, lopsidedness reversed."""
+
 RARE = 1e-6
 """A file of constants, or on one side of the mean, is accused if chance makes any of them less often."""
 
@@ -133,7 +139,10 @@ def spreads_away(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Fl
 
 
 def _middle(distances: Floats) -> float:
-    return 1.4826 * float(np.median(distances)) if distances.size else 0.0
+    """1.4826 times the median, and two of its standard errors more: of few files it may be too small."""
+    if not distances.size:
+        return 0.0
+    return 1.4826 * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
 
 
 def _findings(
@@ -186,7 +195,7 @@ def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
         log = np.where(std > 0.0, np.log(std), np.nan)
         typical, z = spreads_away(log)
         ratio = np.exp(log - typical)
-    yield from _findings((z > CERTAIN) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z)
+    yield from _findings((z > LARGE) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z)
     varied = facts.n_used * (1.0 - most_frequent) >= LEAST_VARIED
     narrow = (z > CERTAIN) & (ratio < NARROW) & varied & _enough(facts)
     yield from _findings(narrow, "narrow", std, float(np.exp(typical)), z)
@@ -246,7 +255,7 @@ def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Find
     with np.errstate(invalid="ignore"):
         around = _middle(np.abs(lopsided[good] - typical))
         clear = abs(typical) > max(ONE_SIDED * around, TWICE_AS_LONG)
-        mirrored = clear & (z > CERTAIN) & (lopsided * np.sign(typical) < -abs(typical) / 3.0)
+        mirrored = clear & (z > LARGE) & (lopsided * np.sign(typical) < -abs(typical) / 3.0)
         centre = float(lower_median(np.where(enough, mean, np.nan)))
         n_sampled = max(sample.size, 1)
         above = _inward(np.where(enough, low, np.nan), centre)
@@ -263,7 +272,7 @@ def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Find
 
 def _inward(ends: Floats, centre: float) -> NDArray[np.bool_]:
     """Files whose lower end lies above the typical mean, far from where the ends of others lie."""
-    typical, z = spreads_away(ends, 1e-3 * abs(centre - float(lower_median(ends))))
+    typical, z = spreads_away(ends)
     return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))
 
 
