@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.report.column_profile import ColumnProfile
 from distmom.report.results import Results
@@ -77,6 +77,8 @@ class DescribeResult(Results):
         As of `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
         together because there are so many) and ``not_named`` (why nobody could be named, or None).
     """
+
+    title: ClassVar[str] = "Robust profile"
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from distmom.report.result import Result, plain
 
@@ -31,6 +31,8 @@ class Results(Sequence[Result]):
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``.
     """
+
+    title: ClassVar[str] = "Robust means"
 
     def __init__(self, results: Sequence[Result], data: dict[str, Any], run: dict[str, Any]) -> None:
         self._results = tuple(results)
