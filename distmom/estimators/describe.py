@@ -58,7 +58,8 @@ def describe(
     data
         As for `distmom.mean`. Files are told apart in lakes; data in memory is one file.
     columns : str or sequence of str, optional
-        Columns to describe; by default all that are stored (not those of folders' names, nor `by`).
+        Columns to describe; by default all that the first readable file stores (not those of folders' names,
+        nor `by`).
     by : str or sequence of str, optional
         Columns whose values make units (a sensor, a customer): units are ranked and named as files are. The
         profiles stay those of all rows.

@@ -93,6 +93,8 @@ def open_columns(
     if not asked:
         raise ConfigError("columns: the data has none beside the folders' and those of by")
     types = {n: schema.field(n).type if n in schema.names else None for n in asked}
+    if hasattr(source, "first_types"):  # a column may be null throughout in the first file
+        types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))
     measured = tuple(n for n, type_ in types.items() if type_ is None or kind_of(type_) in MEASURED)
     counted = tuple(n for n, type_ in types.items() if type_ is not None and _countable(type_))
     if keys:

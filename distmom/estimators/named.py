@@ -41,8 +41,11 @@ def name_units(
         compared = compared or len(table.names) >= LEAST_UNITS
         reasons: dict[int, list[Reason]] = {}
         for c, column in enumerate(plan.columns.measured):
-            for finding in suspects(table.facts[c], samples[column]):
-                scale = plan.mean.reader.scales.get(column)
+            scale = plan.mean.reader.scales.get(column)
+            facts = table.facts[c]
+            if scale is not None and scale.kind != "duration":
+                facts = replace(facts, zero=False)
+            for finding in suspects(facts, samples[column]):
                 reasons.setdefault(finding.unit, []).append(_reason(column, finding, scale))
         mine = [
             NamedUnit(table.kind, table.names[unit], int(table.facts[0].n_rows[unit]), tuple(found))

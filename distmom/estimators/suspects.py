@@ -70,7 +70,10 @@ OWN_NOISE = 4.0
 
 @dataclass(frozen=True)
 class UnitFacts:
-    """One column over U files or units; `low` and `high` are None where extremes are not known."""
+    """One column over U files or units; `low` and `high` are None where extremes are not known.
+
+    Without a `zero` of its own, as points in time have none, a column has neither signs nor ratios.
+    """
 
     n_rows: Ints
     n_used: Ints
@@ -78,6 +81,7 @@ class UnitFacts:
     variance: Floats
     low: Floats | None = None
     high: Floats | None = None
+    zero: bool = True
 
     @property
     def missing(self) -> Floats:
@@ -218,9 +222,10 @@ def _mean(facts: UnitFacts) -> Iterator[Finding]:
     with np.errstate(invalid="ignore"):
         own = np.where(std > 0.0, std, 0.0) / np.sqrt(np.maximum(facts.n_used, 1))
         far = (z > CERTAIN) & (np.abs(mean - typical) > np.maximum(within, OWN_NOISE * own))
-        far &= _apart_as_ratios(mean, typical)
+        if facts.zero:
+            far &= _apart_as_ratios(mean, typical)
         wider = far & (std > TIMES_WIDER * within)
-        mirrored = far & ~wider & (np.abs(mean + typical) < 0.25 * np.abs(mean - typical))
+        mirrored = far & ~wider & facts.zero & (np.abs(mean + typical) < 0.25 * np.abs(mean - typical))
     yield from _findings(wider, "scale", mean, typical, z)
     yield from _findings(mirrored, "sign", mean, typical, z)
     yield from _findings(far, "mean", mean, typical, z)

@@ -163,6 +163,10 @@ class ColumnProfile(Result):
     def name(self) -> str:  # noqa: D102
         return self.column
 
+    @property
+    def doubtful(self) -> bool:  # noqa: D102
+        return self.status not in (("ok",), ("counted only",))
+
     def told(self, data: dict[str, Any], run: dict[str, Any]) -> ColumnProfile:
         """The same with what is to be said of data and run."""
         return replace(self, data=data, run=run)

@@ -35,7 +35,7 @@ def as_table(results: Results) -> Table:
     table.add_column("status", overflow="fold")
     for r in results:
         group = [cell((r.group or {})[name]) for name in keys]
-        style = None if r.status == ("ok",) else "yellow"
+        style = "yellow" if r.doubtful else None
         for i, (name, numbers) in enumerate(r.lines()):
             status = "; ".join(r.status) if i == 0 else ""
             table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)

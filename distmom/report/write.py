@@ -110,7 +110,7 @@ def _write_html(results: Results, path: Path) -> None:
     from distmom.report.text import as_table, remarks
 
     of_lines = [result for result in results for _ in result.lines()]
-    tables = [_html_table(as_table(results), [result.status == ("ok",) for result in of_lines])]
+    tables = [_html_table(as_table(results), [not result.doubtful for result in of_lines])]
     tables += [_html_table(table, [True] * table.row_count) for table in results.more_tables()]
     lines = "<br>".join(html.escape(line) for line in [*results.closing(), *remarks(results)])
     path.write_text(_PAGE.format(title=results.title, tables="\n".join(tables), remarks=lines), "utf-8")

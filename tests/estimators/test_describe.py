@@ -214,6 +214,25 @@ def test_other_types_are_counted(tmp_path: Path) -> None:
     assert dm.describe(tmp_path, ["text", "blob"], rng=0).columns["blob"].n_used == 2
 
 
+def test_a_column_that_is_null_throughout_in_the_first_file(tmp_path: Path) -> None:
+    write(tmp_path / "0.parquet", {"x": pa.nulls(4), "t": pa.nulls(4)})
+    write(tmp_path / "1.parquet", {"x": [1.0, 2.0, None, 3.0], "t": ["a", "b", None, "c"]})
+    found = dm.describe(tmp_path, rng=0)
+    assert found.columns["x"].plain_estimate == 2.0 and found.columns["x"].n_null == 5
+    assert (found.columns["t"].type, found.columns["t"].n_null) == ("string", 5)
+
+
+def test_days_have_neither_signs_nor_ratios(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    for i in range(14):
+        days = 0.5 if i == 3 else 500.0
+        at = (days * 86_400e6 + 40e9 * g.normal(size=200)).astype("datetime64[us]")
+        write(tmp_path / f"{i:02}.parquet", {"at": at})
+    [unit] = dm.describe(tmp_path, rng=0).named
+    assert unit.name == "03.parquet"
+    assert unit.reasons[0].what == "mean" and unit.reasons[0].words.startswith("mean 1970-01-01")
+
+
 def test_what_cannot_be_described_is_refused_in_a_line(lake: Path, tmp_path: Path) -> None:
     with pytest.raises(dm.ConfigError, match="no column 'z'"):
         dm.describe(lake, "z")
