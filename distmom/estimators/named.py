@@ -83,7 +83,7 @@ def _words(finding: Finding, scale: TimeScale | None) -> str:
     one, other = _shown(value, scale, what), _shown(typical, scale, what)
     return {
         "constant": f"constant {one}, usual mean {other}",
-        "scale": f"about {_times(value, typical)} times the usual {other}: another unit?",
+        "scale": f"values about {_times(value, typical)} times as large as usual: another unit?",
         "narrow": f"values within {one}, usually {other}: nearly constant",
         "mean": f"mean {one}, usually {other}{away}",
         "sign": f"mean {one}, usually {other}: sign reversed?",
