@@ -40,10 +40,9 @@ def gap_table(found: DescribeResult) -> Table | None:
             for source in mine[:SOURCES]:
                 table.add_row(name, *_source(profile, source), f"{kind} {cell(source.name)}")
                 name = ""
-            rest = len(mine) - SOURCES
-            if rest > 0:
-                share = sum(s.share or 0.0 for s in mine[SOURCES:])
-                table.add_row("", f"{100 * share:.1f} %", "", "", f"{rest} more {kind}s")
+            rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
+            if mine and mine[0].share is not None and abs(rest) >= 0.05:
+                table.add_row("", f"{rest:.1f} %", "", "", f"the other {kind}s")
     return table
 
 
