@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.report.digits import fixed, in_digits
-from distmom.report.result import Result
+from distmom.report.result import Result, plain
 from distmom.report.words import number
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class GapSource:
     share: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dict(vars(self))
+        """Plain values: numbers that are not finite become None."""
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +118,10 @@ class ColumnProfile(Result):
         Of a column of times.
     offsets : ColumnProfile or None
         Of a column of times: the same in nanoseconds on that scale.
+
+    Notes
+    -----
+    In Arrow and Parquet the standard deviations, Gini's difference and gaps of times are nanoseconds.
     """
 
     column: str
@@ -172,7 +176,7 @@ class ColumnProfile(Result):
         return replace(self, data=data, run=run)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values; times as in `MeanResult.to_dict`."""
+        """Plain Python values; times are ISO 8601 texts in microseconds, durations such as ``PT3723.5S``."""
         told = super().to_dict()
         told["sources"] = [source.to_dict() for source in self.sources]
         return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,32 @@ def test_memory_frames_and_streams() -> None:
     assert right.data["not_named"].startswith("fewer than 10 files")
     stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=7))
     assert same(right, dm.describe(stream, rng=0))
+
+
+def test_infinities_come_first_and_are_null_in_json(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    for i in range(40):
+        x = g.normal(size=300)
+        x[0] = {5: np.inf, 9: -np.inf}.get(i, x[0])
+        write(tmp_path / f"{i:02}.parquet", {"x": x})
+    found = dm.describe(tmp_path, rng=0)
+    profile = found.columns["x"]
+    assert (profile.minimum, profile.maximum, profile.n_inf) == (-np.inf, np.inf, 2)
+    assert abs(profile.estimate) < 0.1 and 0.9 < profile.robust_std < 1.1
+    assert {s.name for s in profile.sources} == {"05.parquet", "09.parquet"} == set(found.named_files)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["results"][0]["sources"][0]["share"] is None and told["results"][0]["maximum"] is None
+    assert "05.parquet" in str(found)
+
+
+def test_a_dask_frame_is_described_by_its_partitions() -> None:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": np.arange(600.0), "t": ["a", None] * 300})
+    found = dm.describe(dd.from_pandas(frame, npartitions=12), rng=0, threads=2)
+    assert found.columns["x"].plain_estimate == 299.5 and found.columns["t"].n_null == 300
+    assert found.data["n_files"] == 12 and found.named == ()
 
 
 def test_a_part_of_a_file_is_found_in_the_second_look(tmp_path: Path) -> None:
