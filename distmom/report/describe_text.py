@@ -38,7 +38,8 @@ def gap_table(found: DescribeResult) -> Table | None:
         for kind in ("file", "folder", "unit"):
             mine = _told(profile, kind)
             for source in mine[:SOURCES]:
-                table.add_row(name, *_source(profile, source), f"{kind} {cell(source.name)}")
+                place = f"folder {source.name}" if kind == "folder" else source.name
+                table.add_row(name, *_source(profile, source), cell(place))
                 name = ""
             rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
             if mine and mine[0].share is not None and abs(rest) >= 0.05:

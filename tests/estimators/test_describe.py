@@ -280,6 +280,24 @@ def test_a_dask_frame_is_described_by_its_partitions() -> None:
     assert found.data["n_files"] == 12 and found.named == ()
 
 
+def test_a_unit_in_all_files_is_named_and_no_file_is(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    for i in range(15):
+        sensor = g.integers(0, 40, 600)
+        x = g.normal(20.0, 5.0, 600)
+        x = np.where(sensor == 17, -x, x)
+        t = pa.array(g.normal(size=600), mask=(sensor == 23) & (g.random(600) < 0.7))
+        write(tmp_path / f"{i:02}.parquet", {"x": x, "t": t, "sensor": sensor, "kind": sensor % 2})
+    found = dm.describe(tmp_path, ["x", "t"], by=["sensor", "kind"], rng=0)
+    assert [(u.kind, u.name) for u in found.named] == [
+        ("unit", "sensor=17, kind=1"),
+        ("unit", "sensor=23, kind=1"),
+    ]
+    assert [r.what for u in found.named for r in u.reasons] == ["sign", "missing"]
+    alone = dm.describe(tmp_path, ["x", "t"], rng=0)
+    assert alone.named == () and [p.estimate for p in alone] == [p.estimate for p in found]
+
+
 def test_a_part_of_a_file_is_found_in_the_second_look(tmp_path: Path) -> None:
     g = np.random.default_rng(0)
     for i in range(12):
