@@ -52,7 +52,7 @@ def lake(law: str, seed: int, n_files: int = 60, rows: int = 300, factor: float 
 @pytest.mark.parametrize("factor", [0.0, 0.5])
 @pytest.mark.parametrize("law", LAWS)
 def test_clean_files_are_not_named(law: str, factor: float) -> None:
-    # in 1,000 lakes of these laws (the benchmark's simulation) none was named
+    # of 1,200 such lakes of other seeds one named a file: these fixed 80 had a chance of 7 % to fail
     for seed in range(5):
         assert named(lake(law, seed, factor=factor)) == [], seed
 
