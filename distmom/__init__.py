@@ -16,12 +16,14 @@ from distmom.errors import (
 if TYPE_CHECKING:
     from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
+    from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.report import (
+        DifferenceResult,
         MeanResult,
         PlanResult,
         Results,
@@ -34,6 +36,7 @@ __all__ = [
     "BadFileError",
     "ConfigError",
     "DataError",
+    "DifferenceResult",
     "DistmomError",
     "MeanAccumulator",
     "MeanResult",
@@ -44,6 +47,7 @@ __all__ = [
     "VectorResult",
     "__version__",
     "check_output",
+    "difference",
     "explain_mean",
     "kernels",
     "mean",
@@ -54,6 +58,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DifferenceResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
@@ -61,6 +66,7 @@ _HOMES = {
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",

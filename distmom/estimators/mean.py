@@ -289,7 +289,7 @@ def mean(
     ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
         client = workers = scheduler = None
-        threads = _usable_threads() if threads is None else threads
+        threads = usable_threads() if threads is None else threads
     share = column_share(source, read)
     load = load_kernels if worth_compiling(source.files, share) else None
     with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
@@ -344,7 +344,8 @@ def run_plan(
     return state, skipped
 
 
-def _usable_threads() -> int:
+def usable_threads() -> int:
+    """Threads for data in memory."""
     from distmom.cluster.machine import usable_cpus
 
     return usable_cpus()

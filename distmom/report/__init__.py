@@ -1,5 +1,6 @@
 """Results, and results as text, JSON, Arrow and files."""
 
+from distmom.report.difference_result import DifferenceResult
 from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
@@ -8,6 +9,7 @@ from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
 __all__ = [
+    "DifferenceResult",
     "MeanResult",
     "PlanResult",
     "PlannedWay",
