@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.describe import describe
+    from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from distmom.report import (
         ColumnProfile,
         DescribeResult,
+        DifferenceResult,
         MeanResult,
         PlanResult,
         Results,
@@ -39,6 +41,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "DescribeResult",
+    "DifferenceResult",
     "DistmomError",
     "MeanAccumulator",
     "MeanResult",
@@ -50,6 +53,7 @@ __all__ = [
     "__version__",
     "check_output",
     "describe",
+    "difference",
     "explain_mean",
     "kernels",
     "mean",
@@ -62,6 +66,7 @@ __all__ = [
 _HOMES = {
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
+    "DifferenceResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
@@ -70,6 +75,7 @@ _HOMES = {
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "describe": "distmom.estimators.describe",
+    "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
