@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
 from distmom.lake import footers
@@ -97,6 +99,15 @@ class Reader:
             assembler = self._assembler_of(parquet, file)
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
+    def batches_holding(self, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
+        """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
+        if self.excludes(file):
+            return
+        with footers.open_parquet(self.filesystem, self.root, file, self._dictionaries()) as parquet:
+            assembler = self._assembler_of(parquet, file)
+            for start, stop in _stretches(parquet, rows):
+                yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
+
     def _dictionaries(self) -> list[str]:
         """Text columns that are keys or compared: their dictionary codes are all that is needed."""
         where = self.options.where
@@ -171,6 +182,16 @@ def _row_groups(parquet: pq.ParquetFile, start: int, stop: int | None) -> _Rows:
         groups.append(group)
         last = end
     return _Rows(groups, first, last - first if groups else 0)
+
+
+def _stretches(parquet: pq.ParquetFile, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges of rows from a wanted one to another, without the row groups that hold none."""
+    metadata = parquet.metadata
+    ends = np.cumsum([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])
+    groups = np.searchsorted(ends, rows, side="right")
+    breaks = np.flatnonzero(np.diff(groups) > 1) + 1
+    parts = zip([0, *breaks.tolist()], [*breaks.tolist(), rows.size], strict=True)
+    return [(int(rows[first]), int(rows[last - 1]) + 1) for first, last in parts]
 
 
 def _read(
