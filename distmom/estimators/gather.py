@@ -96,7 +96,7 @@ def gather_rows(
     _check_numbers(wanted, source)
     reduction = GatherRows(source.reader.options.value_names, source.nan)
     merger: UnitMerger[GatheredRows] = UnitMerger(len(source.files), reduction.merge)
-    units = []
+    units: list[Unit] = []
     for unit in _units(source, wanted):
         if unit.window.n_wanted:
             units.append(replace(unit, number=len(units)))

@@ -48,7 +48,7 @@ class WantedRows:
         """Numbers of the wanted rows among the rows of the unit, ascending."""
         if self.packed.dtype != np.uint8:
             return self.packed.astype(np.int64)
-        return np.flatnonzero(np.unpackbits(self.packed)) + self.first
+        return np.flatnonzero(np.unpackbits(self.packed.view(np.uint8))) + self.first
 
     def by_file(self) -> list[Ints]:
         """Of each file the numbers of its wanted rows, counted from its own first row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class GatheredRows:
     @property
     def used(self) -> NDArray[np.bool_]:
         """Rows that count."""
-        return self.fates == USED
+        return np.equal(self.fates, USED)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class GatherRows:
     columns: tuple[str, ...]
     nan: NanPolicy = "omit"
 
-    def begin(self, n_files: int, window: WantedRows) -> RowGatherer:
+    def begin(self, n_files: int, window: Any = None) -> RowGatherer:
         """An accumulator for a unit of `n_files` files."""
         return RowGatherer(self, window)
 
