@@ -40,7 +40,7 @@ from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 from distmom.theory.planning import best_blocks, rows_for_halfwidth
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
 from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
-from distmom.theory.tuple_designs import TUPLE_BUDGET, default_tuples
+from distmom.theory.tuple_designs import default_tuples
 from distmom.theory.variances import (
     incomplete_variance,
     mean_variance,
@@ -62,7 +62,6 @@ from distmom.theory.ways import (
 )
 
 __all__ = [
-    "TUPLE_BUDGET",
     "Way",
     "automatic_way",
     "best_blocks",

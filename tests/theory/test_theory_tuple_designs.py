@@ -6,7 +6,8 @@ from math import comb
 
 import pytest
 
-from distmom.theory import TUPLE_BUDGET, default_tuples, incomplete_variance, pair_inverse_inclusion
+from distmom.theory import default_tuples, incomplete_variance, pair_inverse_inclusion
+from distmom.theory.tuple_designs import TUPLE_BUDGET
 
 
 @pytest.mark.parametrize("replacement", [False, True])
