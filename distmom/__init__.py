@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.shuffle import explain_shuffle, shuffle
     from distmom.report import (
         MeanResult,
         PlanResult,
         Results,
+        ShuffleResult,
         VectorResult,
         check_output,
         write_results,
@@ -41,15 +43,18 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "ShuffleResult",
     "VectorResult",
     "__version__",
     "check_output",
     "explain_mean",
+    "explain_shuffle",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "shuffle",
     "write_results",
 ]
 
@@ -58,15 +63,18 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "ShuffleResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "explain_mean": "distmom.estimators.explain",
+    "explain_shuffle": "distmom.estimators.shuffle",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "shuffle": "distmom.estimators.shuffle",
     "write_results": "distmom.report",
 }
 

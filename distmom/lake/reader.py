@@ -161,7 +161,7 @@ def _elsewhere(reference: Reference | None) -> str:
     return f", only elsewhere ({reference.type} in {reference.file})" if reference is not None else ""
 
 
-class _Rows(NamedTuple):
+class RowGroups(NamedTuple):
     """The row groups that hold the asked rows."""
 
     groups: list[int]
@@ -169,7 +169,8 @@ class _Rows(NamedTuple):
     n_rows: int
 
 
-def _row_groups(parquet: pq.ParquetFile, start: int, stop: int | None) -> _Rows:
+def row_groups_of(parquet: pq.ParquetFile, start: int, stop: int | None) -> RowGroups:
+    """The row groups that hold rows of ``[start, stop)``."""
     metadata = parquet.metadata
     groups: list[int] = []
     first = end = 0
@@ -181,7 +182,7 @@ def _row_groups(parquet: pq.ParquetFile, start: int, stop: int | None) -> _Rows:
             first = begin
         groups.append(group)
         last = end
-    return _Rows(groups, first, last - first if groups else 0)
+    return RowGroups(groups, first, last - first if groups else 0)
 
 
 def _stretches(parquet: pq.ParquetFile, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -202,7 +203,7 @@ def _read(
     start: int,
     stop: int | None,
 ) -> Iterator[Batch]:
-    rows = _row_groups(parquet, start, stop)
+    rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
     total = footers.check_codecs(parquet, rows.groups, assembler.positions, file.path)
@@ -222,7 +223,7 @@ def _read(
 
 
 def _arrays(
-    parquet: pq.ParquetFile, rows: _Rows, positions: list[int], batch_rows: int, file: FileRef
+    parquet: pq.ParquetFile, rows: RowGroups, positions: list[int], batch_rows: int, file: FileRef
 ) -> Iterator[tuple[int, list[pa.Array]]]:
     """Sizes and arrays of consecutive batches; sizes alone where nothing stored is asked for."""
     if not positions:
@@ -248,7 +249,7 @@ def _arrays(
 
 
 def _locate(
-    parquet: pq.ParquetFile, rows: _Rows, positions: list[int], done: int, file: FileRef, error: Exception
+    parquet: pq.ParquetFile, rows: RowGroups, positions: list[int], done: int, file: FileRef, error: Exception
 ) -> str:
     """Say which row group and column is damaged: read on, one column and row group at a time."""
     seen = 0
