@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.shuffle import explain_shuffle, shuffle
     from distmom.report import (
         ColumnProfile,
         DescribeResult,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         MeanResult,
         PlanResult,
         Results,
+        ShuffleResult,
         VectorResult,
         check_output,
         write_results,
@@ -49,17 +51,20 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "ShuffleResult",
     "VectorResult",
     "__version__",
     "check_output",
     "describe",
     "difference",
     "explain_mean",
+    "explain_shuffle",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "shuffle",
     "write_results",
 ]
 
@@ -71,17 +76,20 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "ShuffleResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "describe": "distmom.estimators.describe",
     "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
+    "explain_shuffle": "distmom.estimators.shuffle",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "shuffle": "distmom.estimators.shuffle",
     "write_results": "distmom.report",
 }
 
