@@ -219,6 +219,7 @@ def _from_rows(
         file_halfwidth=np.full(n_groups, np.nan),
         file_estimate=np.full(n_groups, np.nan),
         files_first=np.zeros(n_groups, np.bool_),
+        file_effect=np.full(n_groups, np.nan),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
         intervals=_row_intervals(own, set_aside, reason, delta, wanted, between, outlying),
         **ball._asdict(),
