@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.ustatistic import ustatistic
     from distmom.report import (
         MeanResult,
         PlanResult,
         Results,
+        UStatisticResult,
         VectorResult,
         check_output,
         write_results,
@@ -41,6 +43,7 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "UStatisticResult",
     "VectorResult",
     "__version__",
     "check_output",
@@ -50,6 +53,7 @@ __all__ = [
     "merge_states",
     "plan",
     "robust_scorer",
+    "ustatistic",
     "write_results",
 ]
 
@@ -58,6 +62,7 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
@@ -67,6 +72,7 @@ _HOMES = {
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "ustatistic": "distmom.estimators.ustatistic",
     "write_results": "distmom.report",
 }
 

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from distmom.report.results import Results
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate")
-_FLOATS = ("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap")
+_FLOATS = (
+    "confidence_level",
+    "achieved_level",
+    "n_effective",
+    "radius",
+    "trace",
+    "gap",
+    "n_pairs",
+    "sigma1_squared",
+    "sigma2_squared",
+)
 _WHOLE = (
     "n_rows",
     "n_used",

@@ -1,0 +1,95 @@
+"""The options of a robust U-statistic, checked once at the boundary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from distmom.errors import ConfigError
+from distmom.estimators.blocks import PLENTY
+from distmom.estimators.options import SAMPLING, MeanOptions, check_choice, check_count
+from distmom.numerics.kernels.catalogue import named
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.theory import mou_blocks
+
+PAIRS = ("complete", "incomplete", "disjoint")
+STATISTICS = ("u", "v")
+
+PAIR_BUDGET = 5 * 10**12
+"""Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
+
+
+@dataclass(frozen=True)
+class UStatOptions:
+    """What to compute; see `distmom.ustatistic` for the meaning of each.
+
+    `rows` says how rows form blocks, and what the answer is made of; it is what the mean of the same rows
+    would have, but for the number of blocks by the proposition.
+    """
+
+    kernel: Kernel
+    statistic: str = "u"
+    pairs: str = "complete"
+    n_pairs: int | None = None
+    pair_budget: int = PAIR_BUDGET
+    rows: MeanOptions = field(default_factory=MeanOptions)
+    by_paper: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise ConfigError(
+                f"kernel: must be a name of the catalogue or a kernel object, not {self.kernel!r}; "
+                "make one of a function by distmom.kernels.kernel"
+            )
+        check_choice("statistic", self.statistic, STATISTICS)
+        check_choice("pairs", self.pairs, PAIRS)
+        check_count("pair_budget", self.pair_budget)
+        self._check_supported()
+
+    def _check_supported(self) -> None:
+        if self.n_pairs is not None and self.pairs != "incomplete":
+            raise ConfigError(f"n_pairs goes with pairs='incomplete' only, not {self.pairs!r}; drop one")
+        if self.pairs != "complete":
+            raise ConfigError(f"pairs={self.pairs!r} is not there yet; use pairs='complete'")
+        if self.rows.scheme in SAMPLING:
+            raise ConfigError(f"scheme={self.rows.scheme!r} is not there yet; use scheme='partition'")
+        if self.rows.repeats > 1:
+            raise ConfigError("repeats: U-statistics of several partitions are not there yet; drop repeats")
+        if self.rows.weights is not None:
+            raise ConfigError("weights: U-statistics of weighted rows are not there yet; drop weights")
+
+    @property
+    def degree(self) -> int:
+        """Most rows that the kernel takes from one sample: the least size of a block."""
+        return max(self.kernel.degrees)
+
+
+def ustat_options(
+    kernel: str | Kernel,
+    *,
+    statistic: str,
+    pairs: str,
+    n_pairs: int | None,
+    pair_budget: int | float,
+    n_blocks: int | str,
+    confidence_level: float,
+    **rows: Any,
+) -> UStatOptions:
+    """Options from the arguments of `distmom.ustatistic`; `rows` are those of `MeanOptions`."""
+    made = named(kernel) if isinstance(kernel, str) else kernel
+    budget: Any = (
+        int(pair_budget) if isinstance(pair_budget, float) and pair_budget.is_integer() else pair_budget
+    )
+    by_paper = n_blocks == "paper"
+    # all but the number of blocks is checked first: the proposition needs a good confidence level
+    blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)
+    options = UStatOptions(made, statistic, pairs, n_pairs, budget, blank, by_paper)
+    if not by_paper:
+        return options
+    if blank.contamination is not None:
+        raise ConfigError(
+            "contamination does not go with n_blocks='paper': the proposition knows no outlying rows; "
+            "use n_blocks='auto'"
+        )
+    k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
+    return replace(options, rows=replace(blank, n_blocks=k))

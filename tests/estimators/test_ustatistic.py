@@ -1,0 +1,203 @@
+"""Medians of complete U-statistics agree with plain loops, and say what they cannot do."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from kernel_twins import PLAIN, sign, triple
+from mean_lakes import dirty_lake, write
+from ustat_twin import blocks_of, rows_of
+
+import distmom as dm
+
+
+def small_lake(folder: Path) -> Path:
+    """Five files of ties, nulls and NaN, one of them empty; labels in column k."""
+    g = np.random.default_rng(3)
+    for i, n in enumerate((11, 0, 23, 5, 17)):
+        columns = {name: np.round(2.0 * g.normal(size=n)) / 2.0 for name in ("x", "y", "z")}
+        columns["x"][g.random(n) < 0.05] = np.nan
+        table = {name: pa.array(v, mask=g.random(n) < 0.05) for name, v in columns.items()}
+        table["k"] = pa.array(g.integers(0, 3, n))
+        write(folder / f"{i}.parquet", table)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_lake(tmp_path_factory.mktemp("pairs"))
+
+
+def mean_over(function: Any, rows: list[Any], degree: int = 2) -> float:
+    values = [function(*chosen) for chosen in combinations(rows, degree)]
+    return math.fsum(values) / len(values)
+
+
+RATIOS: dict[str, Any] = {
+    "kendall-b": lambda rows: _over(
+        rows,
+        lambda a, b: sign(a[0] - b[0]) * sign(a[1] - b[1]),
+        lambda a, b: a[0] != b[0],
+        lambda a, b: a[1] != b[1],
+    ),
+    "concordance": lambda rows: _over(
+        rows,
+        lambda a, b: 0.5 * (1 + sign(a[0] - b[0]) * sign(a[1] - b[1])) if a[0] != b[0] else 0.0,
+        lambda a, b: a[0] != b[0],
+    ),
+    "correlation": lambda rows: float(np.corrcoef(np.array(rows).T)[0, 1]),
+}
+
+
+def _over(rows: list[Any], numerator: Any, *denominators: Any) -> float:
+    below = [mean_over(d, rows) for d in denominators]
+    return mean_over(numerator, rows) / math.prod(below) ** (1.0 / len(below))
+
+
+def lower(values: list[float]) -> float:
+    return sorted(values)[(len(values) + 1) // 2 - 1]
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3])
+@pytest.mark.parametrize("name", PLAIN)
+def test_every_kernel_of_pairs_is_that_of_plain_loops(lake: Path, name: str, n_blocks: int) -> None:
+    kernel, n_columns, function = PLAIN[name]
+    columns = ["x", "y", "z"][:n_columns]
+    if kernel.name in ("clustering", "mahalanobis"):
+        columns = ["k", *columns[1:]]
+    found = dm.ustatistic(lake, columns, kernel=kernel, n_blocks=n_blocks, rng=0)
+    blocks = blocks_of(lake, columns, n_blocks)
+    expected = [mean_over(function, rows) for rows in blocks]
+    assert found.block_estimates == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    assert found.estimate == pytest.approx(lower(expected), rel=1e-10, abs=1e-12)
+    assert found.n_pairs == sum(math.comb(len(rows), 2) for rows in blocks)
+    assert found.n_used == sum(map(len, blocks))
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3])
+@pytest.mark.parametrize("name", RATIOS)
+def test_ratios_are_medians_of_the_ratios_of_blocks(lake: Path, name: str, n_blocks: int) -> None:
+    found = dm.ustatistic(lake, ["x", "y"], kernel=name, n_blocks=n_blocks, rng=0)
+    expected = [RATIOS[name](rows) for rows in blocks_of(lake, ["x", "y"], n_blocks)]
+    assert found.estimate == pytest.approx(lower(expected), rel=1e-10, abs=1e-12)
+
+
+def test_triples_and_functions_of_users(lake: Path) -> None:
+    blocks = blocks_of(lake, ["x"], 3)
+    found = dm.ustatistic(lake, "x", kernel="third-moment", n_blocks=3, rng=0)
+    assert found.estimate == pytest.approx(lower([mean_over(triple, rows, 3) for rows in blocks]), rel=1e-10)
+    far = dm.kernels.kernel(lambda a, b: np.abs(a - b) > 1.0)
+    found = dm.ustatistic(lake, "x", kernel=far, n_blocks=3, rng=0)
+    expected = [mean_over(lambda a, b: float(abs(a[0] - b[0]) > 1.0), rows) for rows in blocks]
+    assert found.estimate == pytest.approx(lower(expected), rel=1e-12)
+
+
+def test_the_v_form_counts_pairs_of_a_row_with_itself(lake: Path) -> None:
+    found = dm.ustatistic(lake, "x", kernel="gini", statistic="v", n_blocks=3, rng=0)
+    expected = [
+        np.abs(np.subtract.outer(*(np.array(rows)[:, 0],) * 2)).mean() for rows in blocks_of(lake, ["x"], 3)
+    ]
+    assert found.block_estimates == pytest.approx(expected, rel=1e-12)
+
+
+def test_with_one_block_neither_rows_nor_files_have_an_order(lake: Path, tmp_path: Path) -> None:
+    rows = [values for _, _, values in rows_of(lake, ["x", "y"])]
+    g = np.random.default_rng(0)
+    order = g.permutation(len(rows))
+    for number, part in enumerate(np.array_split(order, 9)):
+        x, y = zip(*(rows[i] for i in part), strict=True)
+        write(tmp_path / "moved" / f"{number}.parquet", {"x": list(x), "y": list(y)})
+    for kernel, columns in (("gini", "x"), ("kendall", ["x", "y"]), ("distance", ["x", "y"])):
+        first, other = (
+            dm.ustatistic(folder, columns, kernel=kernel, n_blocks=1, rng=0)
+            for folder in (lake, tmp_path / "moved")
+        )
+        assert other.estimate == pytest.approx(first.estimate, rel=1e-12)
+        assert other.n_pairs == first.n_pairs
+
+
+def test_groups_are_those_of_a_filter(tmp_path: Path) -> None:
+    folder = dirty_lake(tmp_path / "lake", rows=100)
+    grouped = dm.ustatistic(
+        folder, "x", kernel="gini", by=["key", "name"], where="u > 0.1", n_blocks=1, rng=0
+    )
+    assert len(grouped) == 12
+    for result in grouped:
+        key, name = result.group["key"], result.group["name"]
+        alone = (
+            dm.ustatistic(
+                folder,
+                "x",
+                kernel="gini",
+                where=f"u > 0.1 and key == {key} and name == '{name}'",
+                n_blocks=1,
+                rng=0,
+            )
+            if np.isfinite(result.estimate)
+            else result
+        )
+        assert (result.estimate, result.n_pairs) == (alone.estimate, alone.n_pairs)
+
+
+def test_ruined_blocks_and_nan_that_stays() -> None:
+    x = np.random.default_rng(0).normal(size=2_000)
+    x[0], x[1] = np.inf, np.nan
+    kept = dm.ustatistic(x, kernel="gini", n_blocks=9, nan="keep", rng=0)
+    assert kept.n_ruined_blocks in (1, 2) and np.isfinite(kept.estimate)
+    left_out = dm.ustatistic(x, kernel="gini", n_blocks=9, rng=0)
+    assert (left_out.n_nan, left_out.n_inf, left_out.n_used) == (1, 1, 1_999)
+    with pytest.raises(dm.DataError, match="NaN in row 1"):
+        dm.ustatistic(x, kernel="gini", nan="raise", rng=0)
+    x[::3] = np.inf
+    with pytest.raises(dm.NoAnswerError, match="9 of 9 blocks are ruined"):
+        dm.ustatistic(x, kernel="gini", n_blocks=9, rng=0)
+
+
+def test_a_constant_column_and_few_rows() -> None:
+    same = dm.ustatistic(np.full(2_000, 7.0), kernel="gini", rng=0)
+    assert (same.estimate, same.interval) == (0.0, (0.0, 0.0))
+    few = dm.ustatistic(np.arange(30.0), kernel="gini", rng=0)
+    assert few.status == ("plain mean, no guarantee",) and few.estimate == pytest.approx(31 / 3)
+    lowered = dm.ustatistic(np.arange(9.0), kernel="gini", n_blocks=7, rng=0)
+    assert lowered.interval is None and "lowered from 7" in lowered.notes[0]
+    with pytest.raises(dm.NoAnswerError, match="takes 2"):
+        dm.ustatistic(np.array([1.0]), kernel="gini", rng=0)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "columns": ({"column": ["x", "y"], "kernel": "third-moment", "by": "x"}, "also a column"),
+    "more columns": ({"column": ["x"], "kernel": "kendall"}, "takes 2 columns, got 1"),
+    "name": ({"column": "x", "kernel": "ginny"}, "did you mean 'gini'"),
+    "parameters": ({"column": ["x"], "kernel": "rbf"}, "bandwidth"),
+    "pairs": ({"column": "x", "kernel": "gini", "pairs": "all"}, "pairs: must be one of"),
+    "budget": ({"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100}, "n_blocks="),
+    "where budget": (
+        {"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100, "where": "k > 0"},
+        "n_blocks=",
+    ),
+    "paper": ({"column": "x", "kernel": "gini", "n_blocks": "paper", "confidence_level": 0.999999}, "admit"),
+    "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "n_pairs goes with"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused_in_one_line(lake: Path, name: str) -> None:
+    options, words = REFUSED[name]
+    with pytest.raises(dm.ConfigError, match=words) as refused:
+        dm.ustatistic(lake, rng=0, **options)
+    assert "\n" not in str(refused.value)
+
+
+def test_streams_and_times_are_refused(tmp_path: Path) -> None:
+    table = pa.table({"x": np.arange(100.0)})
+    with pytest.raises(dm.ConfigError, match="read only once"):
+        dm.ustatistic(table.to_reader(), "x", kernel="gini", rng=0)
+    times = pa.table({"t": pa.array(range(9), pa.timestamp("s"))})
+    with pytest.raises(dm.DataError, match="holds timestamps"):
+        dm.ustatistic(times, "t", kernel="gini", rng=0)
