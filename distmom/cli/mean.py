@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
 from distmom.estimators.options import CHOICES, JOINT, ON_CHANGE
+
+if TYPE_CHECKING:
+    from distmom.report import Results
 
 
 class BlockNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -241,12 +244,12 @@ def mean_command(
     The table goes to standard output; progress and remarks (missing values, files that stand out or were
     skipped, why there is no interval) go to standard error.
     """
-    from distmom.report import Results, check_output, write_results
+    from distmom.report import Results, check_output
 
     if output is not None:
         check_output(output)
     quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    arguments = _arguments(options)
+    arguments = arguments_of(options)
     what = data[0] if len(data) == 1 else list(data)
     with messages_on_stderr(quiet):
         if dry_run:
@@ -258,15 +261,22 @@ def mean_command(
         from distmom.estimators.mean import mean
 
         found = Results.of(mean(what, **arguments, progress=make_progress(quiet=quiet)))
+    show_and_write(found, output, as_json=as_json, quiet=quiet)
+    return found.exit_code
+
+
+def show_and_write(found: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Write the results to a file if asked for, and show them unless that is all that was asked for."""
+    from distmom.report import write_results
+
     if output is not None:
         write_results(found, output)
     if as_json or not (quiet and output is not None):
         show_results(found, as_json=as_json, quiet=quiet)
-    return found.exit_code
 
 
-def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `distmom.mean` from the options of the command line."""
+def arguments_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `distmom.mean`, or of functions like it, from the options of the command line."""
     arguments = {name: value for name, value in options.items() if value is not None}
     for name in ("column", "by", "block_by"):
         arguments[name] = list(arguments[name]) or None

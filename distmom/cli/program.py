@@ -15,6 +15,7 @@ from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
+from distmom.cli.ustat import ustat_command
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
@@ -108,3 +109,4 @@ program.add_command(mean_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)
+program.add_command(ustat_command)

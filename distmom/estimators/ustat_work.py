@@ -71,14 +71,9 @@ def run_blocks(
             "once; give a table, or write the stream to Parquet files"
         )
     files, first_rows = _files(source, plan, skipped, executor)
-    n_columns = len(plan.reduction.columns)
-    read = plan.reader.options
-    batch_bytes = 64 * read.batch_rows * (n_columns + 4)
-    ranges = block_ranges(cells, n_columns, _room(executor, cells, n_columns, batch_bytes), executor.threads)
-    worst = max(int(r.sizes.sum()) for r in ranges)
-    needed = _bytes_of(worst, int(cells.sizes.max()), n_columns) + batch_bytes
+    ranges, needed = planned_ranges(plan, cells, executor)
     check_memory(needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
-    reduction = plan.reduction
+    read, reduction = plan.reader.options, plan.reduction
     keep = KeepRows(
         reduction.columns,
         reduction.layout,
@@ -120,6 +115,16 @@ def _files(
         return files, None
     rows = count_rows(replace(source, files=plan.files), executor, "error").rows  # type: ignore[type-var]
     return files, (np.cumsum(rows) - rows)[good]
+
+
+def planned_ranges(plan: MeanPlan, cells: CellMap, executor: Executor) -> tuple[list[BlockRange], int]:
+    """The ranges of blocks, and the bytes that the largest of them needs."""
+    n_columns = len(plan.reduction.columns)
+    batch_bytes = 64 * plan.reader.options.batch_rows * (n_columns + 4)
+    room = _room(executor, cells, n_columns, batch_bytes)
+    ranges = block_ranges(cells, n_columns, room, executor.threads)
+    worst = max(int(r.sizes.sum()) for r in ranges)
+    return ranges, _bytes_of(worst, int(cells.sizes.max()), n_columns) + batch_bytes
 
 
 def _room(executor: Executor, cells: CellMap, n_columns: int, batch_bytes: int) -> int:

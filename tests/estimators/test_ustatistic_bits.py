@@ -1,0 +1,73 @@
+"""The same lake and seed give the same bits of U-statistics, however the work is cut and whoever does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mean_lakes import SomeWorkers, cut_work, dirty_lake, same
+
+import distmom as dm
+from distmom.estimators import mean_plan, ustat_work
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "random": {},
+    "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},
+    "two columns": {"column": ["x", "y"]},
+    "pairs of columns": {"column": ["x", "y"], "kernel": "kendall", "n_blocks": 3},
+    "tiles": {"column": ["x", "y"], "kernel": "distance", "n_blocks": 5},
+    "ratio, grouped": {"column": ["x", "y"], "kernel": "kendall-b", "by": "name"},
+    "NaN kept": {"nan": "keep", "n_blocks": 101},
+    "seven blocks, grouped": {"n_blocks": 7, "by": "name"},
+    "paper": {"n_blocks": "paper", "interval": "paper"},
+    "stored": {"order": "stored", "n_blocks": 9},
+    "stored, grouped": {"order": "stored", "by": "key"},
+    "chunks": {"chunk_rows": 7},
+    "units": {"block_by": ["name", "part", "key"], "column": "y"},
+    "units, grouped": {"block_by": "u", "by": "key", "n_blocks": 3},
+    "files": {"block_by": "file"},
+    "contamination": {"contamination": 3},
+}
+EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"), rows=60)
+
+
+def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
+    return dm.ustatistic(lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more})
+
+
+@EACH
+def test_any_cut_of_the_work(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, options)
+    for batch_rows in (7, 10**6):
+        assert same(right, run(lake, options, batch_rows=batch_rows)), batch_rows
+    monkeypatch.setattr(ustat_work, "RANGE_BYTES", 2_000)  # several passes over the lake
+    cut_work(monkeypatch, max_files=1)
+    for threads in (1, 4):
+        assert same(right, run(lake, options, threads=threads)), threads
+
+
+@EACH
+def test_compiled(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, options)
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
+    assert same(right, run(lake, options, batch_rows=33))
+
+
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+def test_clusters(
+    lake: Path, client_of: Callable[[int], SomeWorkers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ustat_work, "RANGE_BYTES", 2_000)
+    for workers in (1, 4):
+        client = client_of(workers)
+        for name in ("random", "tiles", "ratio, grouped", "stored", "units, grouped", "files"):
+            found = run(lake, VARIANTS[name], client=client, threads=None)
+            assert same(run(lake, VARIANTS[name]), found), (name, workers)
