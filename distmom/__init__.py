@@ -16,6 +16,7 @@ from distmom.errors import (
 if TYPE_CHECKING:
     from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
+    from distmom.estimators.describe import describe
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.ustatistic import ustatistic
     from distmom.report import (
+        ColumnProfile,
+        DescribeResult,
         MeanResult,
         PlanResult,
         Results,
@@ -34,8 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadFileError",
+    "ColumnProfile",
     "ConfigError",
     "DataError",
+    "DescribeResult",
     "DistmomError",
     "MeanAccumulator",
     "MeanResult",
@@ -47,6 +52,7 @@ __all__ = [
     "VectorResult",
     "__version__",
     "check_output",
+    "describe",
     "explain_mean",
     "kernels",
     "mean",
@@ -58,6 +64,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ColumnProfile": "distmom.report",
+    "DescribeResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
@@ -66,6 +74,7 @@ _HOMES = {
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "describe": "distmom.estimators.describe",
     "explain_mean": "distmom.estimators.explain",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",

@@ -282,6 +282,10 @@ def arguments_of(options: dict[str, Any]) -> dict[str, Any]:
         arguments[name] = list(arguments[name]) or None
     if arguments["block_by"] == ["file"]:
         arguments["block_by"] = "file"
-    if arguments["rng"] == "random":
-        arguments["rng"] = None
+    arguments["rng"] = seed_or_fresh(arguments["rng"])
     return arguments
+
+
+def seed_or_fresh(seed: Any) -> Any:
+    """The seed of the option; None, which takes a new one each time, for ``random``."""
+    return None if seed == "random" else seed

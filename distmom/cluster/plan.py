@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from distmom.lake.source import FileRef
 
 MB = 1_000_000
-UNIT_BYTES = 32 * MB  # 0.1 to 0.3 s of decoding: a task costs a cluster about 2 ms
+UNIT_BYTES = 128 * MB  # 0.2 to 0.3 s of decoding: a task costs a cluster about 2 ms
 LEAST_UNIT_BYTES = 4 * MB  # below this, a unit is not worth sending to another thread
 MOST_FILES = 500  # opening a file costs about 0.1 ms, however small it is
 LEAST_FILES = 32
 UNITS_PER_THREAD = 4  # so that threads finish at about the same time
+SLACK = 1.1  # so that files of about one size are not left alone by a byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def plan_units(
         Threads that will work. Only the default sizes depend on it: small lakes are cut finer, so that every
         thread has something to do.
     unit_bytes, max_files : int, optional
-        Largest unit. Default: 32 MB and 500 files, less for small inputs. A single file may be larger:
+        Largest unit. Default: 128 MB and 500 files, less for small inputs. A single file may be larger:
         it is cut where its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
         has to decode the first).
     leaf_rows : int, optional
@@ -140,7 +141,7 @@ def plan_units(
     total = left.bytes(before) * column_share
     share = max(1, UNITS_PER_THREAD * threads)
     if unit_bytes is None:
-        unit_bytes = int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, total / share)))
+        unit_bytes = int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, SLACK * total / share)))
     if max_files is None:
         max_files = min(MOST_FILES, max(LEAST_FILES, -(-left.n_files // share)))
     units: list[Unit] = []

@@ -117,6 +117,8 @@ class _Place:
 def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:
     """A batch as the reductions take it, with the codes of its groups (None without groups).
 
-    And the hashes of its units, where whole units are blocks.
+    And the hashes of its units, where whole units are blocks. Columns that are only present or not have a
+    validity behind those of the values.
     """
-    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes, units)
+    valid = (*batch.valid, *batch.present) if batch.present else batch.valid
+    return Rows(batch.start, batch.n_rows, batch.values, valid, batch.keep, codes, units)

@@ -11,7 +11,7 @@ import numpy as np
 
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.errors import ConfigError
-from distmom.estimators.explain import place_to_run
+from distmom.estimators.explain import imagined_place
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.rows import count_rows
@@ -81,7 +81,7 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     check_columns(source.reader(read), chosen)
     in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with place_to_run(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
         plan = first_plan(source, replace(read, where=None), chosen, seed, executor, None)
         told = {**plan.describe(executor), **_second(source, plan, chosen, executor)}
     return {**told, "seed": shown, "skipped": [s._asdict() for s in plan.skipped]}

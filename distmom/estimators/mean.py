@@ -289,7 +289,7 @@ def mean(
     ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
         client = workers = scheduler = None
-        threads = _usable_threads() if threads is None else threads
+        threads = usable_threads() if threads is None else threads
     share = column_share(source, read)
     load = load_kernels if worth_compiling(source.files, share) else None
     with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
@@ -334,17 +334,21 @@ def run_plan(
         state, skipped = found.state, [*plan.skipped, *found.skipped]
     else:
         state, skipped = keeper.run(plan, work, executor, progress)
-    if state is None:
-        if skipped:
-            raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
-        filtered = plan.reader.options.where is not None
-        raise NoAnswerError(
-            "no rows left after the filter; check where" if filtered else "the data has no rows"
-        )
+    check_state(state, skipped, filtered=plan.reader.options.where is not None)
     return state, skipped
 
 
-def _usable_threads() -> int:
+def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
+    """DataError or NoAnswerError if nothing was read."""
+    if state is not None:
+        return
+    if skipped:
+        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
+    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
+
+
+def usable_threads() -> int:
+    """Threads for data in memory."""
     from distmom.cluster.machine import usable_cpus
 
     return usable_cpus()

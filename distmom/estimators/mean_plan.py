@@ -131,10 +131,12 @@ def plan_mean(
     progress: Progress | None,
     share: float,
     ledger: Ledger | None = None,
+    units_ride: bool = False,
 ) -> MeanPlan:
     """Check the options against the data, count rows where that is needed, and cut the work.
 
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
+    If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
     """
     reader = source.reader(read)
     _check_weights(options, reader)
@@ -143,7 +145,7 @@ def plan_mean(
         source = replace(source, files=to_read)  # type: ignore[type-var]
     files, census = _census(source, options, share, executor, ledger)
     counted = _counted(source, read, options, files, census, executor, progress, ledger)
-    grouped = bool(read.by)
+    grouped = bool(read.by) and not units_ride
     n_files = len(files) if ledger is None else MANY_FILES
     blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=grouped, **counted._asdict())
     n_bytes = sum(f.size for f in files)
@@ -164,7 +166,7 @@ def plan_mean(
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
-    leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise else 1)
+    leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
     cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
     rows = None if census is None else census.rows.tolist()
     late: tuple[Unit, ...] = ()
@@ -276,7 +278,7 @@ def column_share(source: Source, read: ReadOptions) -> float:
     if measure is None:
         return 1.0
     where = read.where.columns if read.where is not None else ()
-    return float(measure(tuple({*read.columns, *read.by, *read.units, *where})))
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))
 
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:

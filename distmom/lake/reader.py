@@ -98,9 +98,10 @@ class Reader:
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
     def _dictionaries(self) -> list[str]:
-        """Text columns that are keys or compared: their dictionary codes are all that is needed."""
+        """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
         where = self.options.where
-        asked = {*self.options.by, *self.options.units, *(where.columns if where is not None else ())}
+        options = self.options
+        asked = {*options.by, *options.units, *options.present, *(where.columns if where is not None else ())}
         return [item.column for item in self.references if item.column in asked and item.kind == "text"]
 
     def _assembler_of(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:

@@ -1,5 +1,7 @@
 """Results, and results as text, JSON, Arrow and files."""
 
+from distmom.report.column_profile import ColumnProfile, GapSource
+from distmom.report.describe_result import DescribeResult, NamedUnit, Reason
 from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
@@ -9,9 +11,14 @@ from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
 __all__ = [
+    "ColumnProfile",
+    "DescribeResult",
+    "GapSource",
     "MeanResult",
+    "NamedUnit",
     "PlanResult",
     "PlannedWay",
+    "Reason",
     "Result",
     "Results",
     "UStatisticResult",

@@ -57,6 +57,11 @@ class Result:
         """What the result is of, in tables and messages."""
         raise NotImplementedError
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether the status says something that a reader should not overlook."""
+        return self.status != ("ok",)
+
     def records(self) -> list[dict[str, Any]]:
         """Flat rows of the Arrow table, group columns apart."""
         raise NotImplementedError

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from distmom.lake.times import TimeScale, Unit
     from distmom.report.results import Results
 
-_VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate")
+_VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
 _FLOATS = (
     "confidence_level",
     "achieved_level",
@@ -22,6 +22,12 @@ _FLOATS = (
     "n_pairs",
     "sigma1_squared",
     "sigma2_squared",
+    "other_estimate",
+    "robust_std",
+    "plain_std",
+    "gini",
+    "skewness_gap",
+    "skewness_noise",
 )
 _WHOLE = (
     "n_rows",
@@ -66,7 +72,7 @@ def as_arrow(results: Results) -> pa.Table:
 def _kind(name: str) -> pa.DataType:
     import pyarrow as pa
 
-    if name == "n_units_exact":
+    if name in ("n_units_exact", "leaves_interval"):
         return pa.bool_()
     return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
 

@@ -156,4 +156,4 @@ def test_long_listings_are_planned_whole(n: int) -> None:
     files = real_listing(n)
     units = plan_units(files, threads=2)
     assert sum(len(unit.files) for unit in units) == n
-    assert len(units) == n // 2  # pairs of 10 MB: four files would exceed a unit
+    assert len(units) == n // 8  # of 10 MB each: sixteen files would exceed a unit

@@ -299,3 +299,13 @@ def test_a_plain_script_without_a_main_guard(way: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == ["estimate of x", "2.0"] and not done.stderr
+
+
+@pytest.mark.parametrize("by", [None, "key"])
+def test_a_profile_on_two_workers(
+    lake: Path, by: str | None, client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = dm.describe(lake, by=by, rng=7, threads=1)
+    cut_work(monkeypatch, max_files=2)
+    found = dm.describe(lake, by=by, rng=7, client=client_of(2))
+    assert same(right, found) and right.named == found.named
