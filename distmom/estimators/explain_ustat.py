@@ -17,6 +17,7 @@ from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data
 from distmom.estimators.ustat_blocks import map_blocks
+from distmom.estimators.ustat_comoments import is_mergeable
 from distmom.estimators.ustat_cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat_options import UStatOptions, ustat_options
 from distmom.estimators.ustat_run import check_columns, first_plan
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor
     from distmom.lake import Source
 
-OPTIONS = ("kernel", "statistic", "pairs", "n_pairs", "pair_budget")
+OPTIONS = ("kernel", "statistic", "pairs", "n_pairs", "pair_budget", "project")
 
 
 def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:
@@ -98,7 +99,8 @@ def _second(source: Source, plan: MeanPlan, options: UStatOptions, executor: Exe
     cells = map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
     n_columns = len(plan.reduction.columns)
     n_tuples = tuples_to_take(kernel, n_columns, [(size,) for size in cells.sizes.tolist()])
-    ranges, needed = planned_ranges(plan, cells, executor)
+    one_pass = is_mergeable(kernel, n_columns)
+    ranges, needed = ([], plan.unit_memory) if one_pass else planned_ranges(plan, cells, executor)
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None
     return {
         "n_rows": n,

@@ -76,7 +76,7 @@ class Answerer:
             fields.update(count._asdict())
         answer = self._rule()
         found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
-        if not any(np.isfinite(r.estimate) for r in found):
+        if not any(np.isfinite(r.estimate).all() for r in found):
             raise NoAnswerError(self._why_none(found[0]))
         return found
 
@@ -99,18 +99,21 @@ class Answerer:
         With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
         blocks then gives the variance of the mean of their statistics.
         """
+        return self.placed(self.values, self.blocks.variance)
+
+    def placed(self, values: Floats, variance: Floats) -> Moments:
+        """Values of all blocks, and their variances, as lines of moments, one for each group."""
         given = self.plan.blocks.n_blocks
         width = self.cells.cells.shape[1] if given is None else given
         shape = (self.cells.n_blocks.size, width)
         starts = self.cells.starts
         group = np.repeat(np.arange(shape[0]), self.cells.n_blocks)
         place = np.arange(int(starts[-1])) - starts[group]
-        values = self.values
         n = self.blocks.sizes.sum(axis=1)
         filled = np.array([t > 0 for t in self.blocks.n_tuples], np.bool_)
         out = Moments(np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
         with np.errstate(invalid="ignore", over="ignore"):
-            m2 = self.blocks.variance * n * (n - 1.0)
+            m2 = variance * n * (n - 1.0)
         out.count[group, place] = np.where(filled, n, 0)
         out.mean[group, place] = values
         out.m2[group, place] = m2
@@ -202,29 +205,34 @@ class Answerer:
         names = ("sigma1_squared", "sigma2_squared")
         return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
 
-    def _plain(self, mine: slice) -> float:
+    def _plain(self, mine: slice) -> Any:
         """The statistic of all tuples together: blocks weigh by their tuples."""
         sizes = self.blocks.sizes[mine].tolist()
         tuples = [count_tuples(self.options.kernel.degrees, tuple(size)) for size in sizes]
         whole = sum(tuples)
         if whole == 0:
-            return float("nan")
+            return np.full(self.blocks.means.shape[2:], np.nan)[()]
         weights = np.array([t / whole for t in tuples])
         some = weights > 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            means = (weights[some, None] * self.blocks.means[mine][some]).sum(axis=0)
-        return float(self.options.kernel.combine(*means))
+            means = np.tensordot(weights[some], self.blocks.means[mine][some], 1)
+        plain = self.options.kernel.combine(*means)
+        return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
 
-    def _notes(self, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> tuple[str, ...]:
-        notes = [SAME] if answer.constant[g] and answer.n_blocks[g] > 1 else []
+    def _notes(
+        self, answer: RuleAnswer, g: int, shared: dict[str, Any], line: int | None = None
+    ) -> tuple[str, ...]:
+        """Notices about a group; `line` is its line in the answer, where these are not the groups."""
+        line = g if line is None else line
+        notes = [SAME] if answer.constant[line] and answer.n_blocks[line] > 1 else []
         wanted = self.plan.blocks.n_blocks
         if self.cells.lowered[g]:
             least = self.options.degree
             notes.append(
-                f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}: a block needs {least} rows"
+                f"n_blocks lowered from {wanted} to {int(answer.n_blocks[line])}: a block needs {least} rows"
             )
             return tuple(notes)
-        return (*notes, *notes_of(self.plan, answer, g, shared))
+        return (*notes, *notes_of(self.plan, answer, line, shared))
 
     def _why_none(self, result: UStatisticResult) -> str:
         name = f"kernel {result.kernel!r} of {result.column!r}"

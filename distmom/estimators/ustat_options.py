@@ -7,13 +7,14 @@ from typing import Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.blocks import PLENTY
-from distmom.estimators.options import SAMPLING, MeanOptions, check_choice, check_count
+from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, check_choice, check_count
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.theory import mou_blocks
 
 PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
+PROJECTIONS = ("psd", "correlation")
 
 PAIR_BUDGET = 5 * 10**12
 """Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
@@ -34,6 +35,8 @@ class UStatOptions:
     pair_budget: int = PAIR_BUDGET
     rows: MeanOptions = field(default_factory=MeanOptions)
     by_paper: bool = False
+    joint: str = "coordinatewise"
+    project: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
@@ -44,7 +47,31 @@ class UStatOptions:
         check_choice("statistic", self.statistic, STATISTICS)
         check_choice("pairs", self.pairs, PAIRS)
         check_count("pair_budget", self.pair_budget)
+        check_choice("joint", self.joint, JOINT)
+        if self.project is not None:
+            check_choice("project", self.project, PROJECTIONS)
+        self._check_matrix()
         self._check_supported()
+
+    def _check_matrix(self) -> None:
+        """What is only for kernels with a matrix as value, and what is not."""
+        if self.kernel.shape(2):
+            if self.joint == "geometric" and self.rows.interval == "order":
+                raise ConfigError(
+                    "joint='geometric' does not go with interval='order': matrices have no order; "
+                    "use interval='exact', or joint='coordinatewise'"
+                )
+            if self.rows.interval == "paper":
+                raise ConfigError(
+                    "interval='paper' is for numbers, and the kernel has a matrix; use interval='exact'"
+                )
+            return
+        for name, plain in (("joint", "coordinatewise"), ("project", None)):
+            if getattr(self, name) != plain:
+                raise ConfigError(
+                    f"{name} is for kernels with a matrix as value, and {self.kernel.name!r} has none; "
+                    f"drop {name}, or use kernel='covariance'"
+                )
 
     def _check_supported(self) -> None:
         if self.n_pairs is not None and self.pairs != "incomplete":
@@ -73,6 +100,8 @@ def ustat_options(
     pair_budget: int | float,
     n_blocks: int | str,
     confidence_level: float,
+    joint: str,
+    project: str | None,
     **rows: Any,
 ) -> UStatOptions:
     """Options from the arguments of `distmom.ustatistic`; `rows` are those of `MeanOptions`."""
@@ -83,7 +112,7 @@ def ustat_options(
     by_paper = n_blocks == "paper"
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)
-    options = UStatOptions(made, statistic, pairs, n_pairs, budget, blank, by_paper)
+    options = UStatOptions(made, statistic, pairs, n_pairs, budget, blank, by_paper, joint, project)
     if not by_paper:
         return options
     if blank.contamination is not None:

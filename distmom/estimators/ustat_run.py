@@ -15,7 +15,9 @@ from distmom.estimators.rows import count_rows
 from distmom.estimators.rule import BlockSource
 from distmom.estimators.ustat_answer import Answerer
 from distmom.estimators.ustat_blocks import CellMap, automatic_numbers, given_numbers, map_blocks
+from distmom.estimators.ustat_comoments import is_mergeable, run_comoments, statistics_of
 from distmom.estimators.ustat_cost import check_budget, tuples_to_take
+from distmom.estimators.ustat_matrix import MatrixAnswerer
 from distmom.estimators.ustat_options import UStatOptions
 from distmom.estimators.ustat_work import run_blocks
 from distmom.numerics.kernels.evaluate import one_by_one
@@ -50,15 +52,24 @@ def run_ustatistic(
     check_columns(source.reader(read), options)
     check_before(source, read, options, executor)
     plan = first_plan(source, read, options, seed, executor, progress)
-    state, skipped = run_plan(plan, len(read.by), executor, progress)
+    comoments = None
+    if is_mergeable(options.kernel, len(plan.reduction.columns)):
+        both, skipped = run_comoments(plan, len(read.by), executor, progress)
+        state, comoments = both.means, both.comoments
+    else:
+        state, skipped = run_plan(plan, len(read.by), executor, progress)
     groups_of(plan, state, read.by)  # there are rows
     cells = cells_of(plan, state, options)
     _check_sizes(plan, state, cells, options, executor)
     block_source = source_of(plan)
     variances = block_source == "statistics" and options.rows.interval != "none"
-    kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
-    blocks = run_blocks(source, plan, state, cells, kernel, skipped, executor, progress)
-    answerer = Answerer(options, plan, state, cells, blocks, block_source)
+    if comoments is not None:
+        blocks = statistics_of(comoments, cells, options, variances=variances)
+    else:
+        kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
+        blocks = run_blocks(source, plan, state, cells, kernel, skipped, executor, progress)
+    answers = MatrixAnswerer if options.kernel.shape(2) else Answerer
+    answerer = answers(options, plan, state, cells, blocks, block_source)
     return Found(answerer.results(", ".join(read.columns), read.by), plan, skipped)
 
 
@@ -79,8 +90,6 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
         raise ConfigError(
             f"kernel {kernel.name!r} takes two samples, which is not there yet; use another one"
         )
-    if kernel.shape(len(names)):
-        raise ConfigError(f"kernel {kernel.name!r} has a matrix, which is not there yet; use another one")
     timed = [name for name in names if name in reader.scales]
     if timed:
         raise DataError(

@@ -46,6 +46,8 @@ def ustatistic(
     repeats: int = 1,
     contamination: int | float | None = None,
     weights: str | None = None,
+    joint: str = "coordinatewise",
+    project: str | None = None,
     fine: str = "standard",
     nan: str = "omit",
     missing: str = "error",
@@ -93,6 +95,12 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)).
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
         As for `distmom.mean`; of the schemes only ``"partition"``, and neither repeats nor weights.
+    joint : {"coordinatewise", "geometric"}
+        Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
+        (Frobenius) from those of the blocks.
+    project : {"psd", "correlation"}, optional
+        Of a covariance matrix: the nearest positive semi-definite matrix, or its correlations as the nearest
+        correlation matrix. Intervals stay those of the covariances.
     nan, missing, on_bad_file
         As for `distmom.mean`. A row enters with all its columns or, where one is missing, not at all.
     interval : {"auto", "order", "exact", "paper", "none"}
@@ -168,6 +176,8 @@ def ustatistic(
         repeats=repeats,
         contamination=contamination,
         weights=weights,
+        joint=joint,
+        project=project,
         nan=nan,
         missing=missing,
         on_bad_file=on_bad_file,
@@ -177,9 +187,9 @@ def ustatistic(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     rows = options.rows
-    joint = options.kernel.columns != 1
-    source, read = open_data(data, column, by, where, missing, batch_rows, rows.block_by, joint=joint)
-    reads = [read] if joint else [replace(read, columns=(name,)) for name in read.columns]
+    whole_rows = options.kernel.columns != 1
+    source, read = open_data(data, column, by, where, missing, batch_rows, rows.block_by, joint=whole_rows)
+    reads = [read] if whole_rows else [replace(read, columns=(name,)) for name in read.columns]
     if source.in_memory:
         client = workers = scheduler = None
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None

@@ -93,21 +93,11 @@ class RowKeeper:
         labels = row_labels(
             spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
         )
-        gone = self._gone(rows)
+        gone = missing_values(rows, spec.nan)
         try:
             self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))
         except ValueError as error:
             raise _changed(self._path) from error
-
-    def _gone(self, rows: Rows) -> Mask:
-        """Rows that do not enter."""
-        gone, _ = missing_rows(all_of(list(rows.valid)), rows.keep)
-        if self._spec.nan == "omit":
-            for x in rows.values:
-                nan = np.isnan(x)
-                if nan.any():
-                    gone = any_of(gone, nan)
-        return gone
 
     def _cells_of(self, labels: NDArray[np.int64], codes: NDArray[np.int64] | None) -> NDArray[np.int64]:
         table = self._range.cells
@@ -133,6 +123,17 @@ class RowKeeper:
         if not self._cells.whole:
             raise _changed("the data")
         return self._cells
+
+
+def missing_values(rows: Rows, nan: NanPolicy) -> Mask:
+    """Rows that do not enter: filtered out, null in a column, or NaN where that is left out."""
+    gone, _ = missing_rows(all_of(list(rows.valid)), rows.keep)
+    if nan == "omit":
+        for x in rows.values:
+            strange = np.isnan(x)
+            if strange.any():
+                gone = any_of(gone, strange)
+    return gone
 
 
 def _changed(path: str) -> DataError:

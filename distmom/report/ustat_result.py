@@ -11,12 +11,21 @@ from numpy.typing import NDArray
 from distmom.report.result import Result
 from distmom.report.words import number, span
 
+Value = Any
+"""A float, or a matrix."""
+
+MOST_LINES = 21
+"""Entries on the terminal; JSON, CSV and Parquet hold all."""
+
 _SHOWN = (
     "column",
     "kernel",
+    "columns",
     "group",
     "estimate",
     "interval",
+    "intervals",
+    "radius",
     "interval_kind",
     "confidence_level",
     "status",
@@ -33,6 +42,8 @@ _SHOWN = (
     "statistic",
     "pairs",
     "n_pairs",
+    "method",
+    "gap",
     "sigma1_squared",
     "sigma2_squared",
     "interval_reason",
@@ -55,13 +66,23 @@ class UStatisticResult(Result):
     kernel : str
     group : dict or None
         The values of the `by` columns; None where there are no groups.
-    estimate : float
+    columns : tuple of str
+        Of a matrix: names of its rows and columns.
+    estimate : float, or ndarray of shape (c, c)
         Lower median of the statistics of the blocks; NaN where there is no finite answer.
     interval : (float, float) or None
         Confidence interval, None with an `interval_reason` where there is none.
     interval_kind : {"order", "exact", "paper", "none"}
     interval_reason : str or None
         Why there is no interval.
+    intervals : ndarray, shape (c, c, 2), or None
+        Of the entries of a matrix; together they hold at the confidence level.
+    radius : float or None
+        Of the geometric median of matrices, in Frobenius distance.
+    method : str or None
+        Of a matrix: ``coordinatewise`` or ``geometric``.
+    gap : float or None
+        Of the geometric median: by no more than this does the mean distance to the blocks exceed its minimum.
     confidence_level : float
         The level asked for.
     achieved_level : float or None
@@ -92,7 +113,7 @@ class UStatisticResult(Result):
     sigma1_squared, sigma2_squared : float or None
         Of a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
         other kernels, and where the spread between blocks tells the variance.
-    block_estimates : ndarray of float64
+    block_estimates : ndarray of float64, shape (n_blocks,) or (n_blocks, c, c)
         Statistics of the blocks whose lower median is the estimate.
     path : tuple of (n_blocks, estimate, half_width)
         Estimate at every number of blocks tried.
@@ -104,7 +125,7 @@ class UStatisticResult(Result):
     column: str
     kernel: str
     group: dict[str, Any] | None
-    estimate: float
+    estimate: Value
     interval: tuple[float, float] | None
     interval_kind: str
     confidence_level: float
@@ -117,11 +138,16 @@ class UStatisticResult(Result):
     n_blocks: int
     block_size: tuple[int, int]
     n_ruined_blocks: int
-    plain_estimate: float
+    plain_estimate: Value
     scheme: str
     statistic: str
     pairs: str
     n_pairs: int
+    columns: tuple[str, ...] = ()
+    intervals: NDArray[np.float64] | None = None
+    radius: float | None = None
+    method: str | None = None
+    gap: float | None = None
     sigma1_squared: float | None = None
     sigma2_squared: float | None = None
     interval_reason: str | None = None
@@ -141,56 +167,77 @@ class UStatisticResult(Result):
     def name(self) -> str:  # noqa: D102
         return self.column
 
+    def _entries(self) -> list[tuple[str, float, float, tuple[float, float] | None]]:
+        """Name, estimate, plain estimate and interval of the number, or of each entry of a triangle."""
+        if not self.columns:
+            return [(self.column, self.estimate, self.plain_estimate, self.interval)]
+        found = []
+        for a, b in zip(*np.triu_indices(len(self.columns)), strict=True):
+            ends = None if self.intervals is None else tuple(self.intervals[a, b].tolist())
+            interval = None if ends is None or np.isnan(ends).any() else (ends[0], ends[1])
+            name = f"{self.columns[a]}, {self.columns[b]}"
+            found.append((name, float(self.estimate[a, b]), float(self.plain_estimate[a, b]), interval))
+        return found
+
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        low, high = self.interval or (None, None)
-        return [
-            {
-                "column": self.column,
-                "kernel": self.kernel,
-                "estimate": self.estimate,
-                "interval_low": low,
-                "interval_high": high,
-                "interval_kind": self.interval_kind,
-                "interval_reason": self.interval_reason,
-                "confidence_level": self.confidence_level,
-                "achieved_level": self.achieved_level,
-                "status": "; ".join(self.status),
-                "n_rows": self.n_rows,
-                "n_used": self.n_used,
-                "n_null": self.n_null,
-                "n_nan": self.n_nan,
-                "n_inf": self.n_inf,
-                "n_blocks": self.n_blocks,
-                "block_size_min": self.block_size[0],
-                "block_size_max": self.block_size[1],
-                "n_ruined_blocks": self.n_ruined_blocks,
-                "n_set_aside": self.n_set_aside,
-                "n_units": self.n_units,
-                "n_units_exact": self.n_units_exact,
-                "plain_estimate": self.plain_estimate,
-                "statistic": self.statistic,
-                "pairs": self.pairs,
-                "n_pairs": float(self.n_pairs),
-                "sigma1_squared": self.sigma1_squared,
-                "sigma2_squared": self.sigma2_squared,
-                "scheme": self.scheme,
-            }
-        ]
+        shared = {
+            "interval_kind": self.interval_kind,
+            "interval_reason": self.interval_reason,
+            "radius": self.radius,
+            "confidence_level": self.confidence_level,
+            "achieved_level": self.achieved_level,
+            "status": "; ".join(self.status),
+            "n_rows": self.n_rows,
+            "n_used": self.n_used,
+            "n_null": self.n_null,
+            "n_nan": self.n_nan,
+            "n_inf": self.n_inf,
+            "n_blocks": self.n_blocks,
+            "block_size_min": self.block_size[0],
+            "block_size_max": self.block_size[1],
+            "n_ruined_blocks": self.n_ruined_blocks,
+            "n_set_aside": self.n_set_aside,
+            "n_units": self.n_units,
+            "n_units_exact": self.n_units_exact,
+            "statistic": self.statistic,
+            "pairs": self.pairs,
+            "n_pairs": float(self.n_pairs),
+            "sigma1_squared": self.sigma1_squared,
+            "sigma2_squared": self.sigma2_squared,
+            "scheme": self.scheme,
+        }
+        records = []
+        for name, estimate, plain, interval in self._entries():
+            low, high = interval or (None, None)
+            own = {"column": name, "kernel": self.kernel, "estimate": estimate, "interval_low": low}
+            records.append(own | {"interval_high": high, "plain_estimate": plain} | shared)
+        return records
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.n_units is None else ("units",)
-        level = f"{self.confidence_level:.6g} interval"
-        return (self.kernel, level, "plain", "rows used", *units, "blocks")
+        what = "radius" if self.method == "geometric" else "interval"
+        return (self.kernel, f"{self.confidence_level:.6g} {what}", "plain", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         units = () if self.n_units is None else (f"{self.n_units:,}",)
         if units and not self.n_units_exact:
             units = (f"about {units[0]}",)
-        shown = (number(self.estimate), span(self.interval), number(self.plain_estimate))
-        return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
+        entries = self._entries()
+        shown = entries if len(entries) <= MOST_LINES else entries[: MOST_LINES - 1]
+        lines: list[tuple[str, tuple[str, ...]]] = []
+        for i, (name, estimate, plain, interval) in enumerate(shown):
+            error = number(self.radius) if self.method == "geometric" and i == 0 else span(interval)
+            counts = (f"{self.n_used:,}", *units, str(self.n_blocks))
+            counts = counts if i == 0 else ("",) * len(counts)
+            lines.append((name, (number(estimate), error, number(plain), *counts)))
+        if len(shown) < len(entries):
+            more = f"… {len(entries) - len(shown)} more"
+            lines.append((more, ("",) * len(lines[0][1])))
+        return lines
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []
-        if self.interval is None and self.interval_reason and self.interval_kind != "none":
+        given = self.interval is not None or (not self.columns and self.radius is not None)
+        if not given and self.interval_reason and self.interval_kind != "none":
             found.append(f"no interval: {self.interval_reason}")
         return [*found, *self.notes]

@@ -88,6 +88,42 @@ def test_ratios_are_medians_of_the_ratios_of_blocks(lake: Path, name: str, n_blo
     assert found.estimate == pytest.approx(lower(expected), rel=1e-10, abs=1e-12)
 
 
+@pytest.mark.parametrize("form", ["u", "v"])
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_covariance_matrices_are_medians_entry_by_entry(lake: Path, n_blocks: int, form: str) -> None:
+    columns = ["x", "y", "z"]
+    found = dm.ustatistic(lake, columns, kernel="covariance", statistic=form, n_blocks=n_blocks, rng=0)
+    blocks = [np.array(rows) for rows in blocks_of(lake, columns, n_blocks)]
+    expected = [np.cov(rows.T, ddof=1 if form == "u" else 0) for rows in blocks]
+    assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10, abs=1e-12)
+    entries = [[lower([m[a, b] for m in expected]) for b in range(3)] for a in range(3)]
+    assert found.estimate == pytest.approx(np.array(entries), rel=1e-10, abs=1e-12)
+    assert [r["column"] for r in found.records()][:2] == ["x, x", "x, y"]
+    variance = dm.ustatistic(lake, "x", kernel="variance", statistic=form, n_blocks=1, rng=0)
+    x = np.array(blocks_of(lake, ["x"], 1)[0])[:, 0]
+    assert variance.estimate == pytest.approx(x.var(ddof=1 if form == "u" else 0), rel=1e-12)
+
+
+def test_matrices_are_projected_and_have_intervals_or_a_radius() -> None:
+    g = np.random.default_rng(0)
+    x = g.normal(size=(3, 4_000))
+    data = {"a": x[0], "b": x[0] + 1e-3 * x[1], "c": 100.0 * x[2]}
+    true = np.array([[1.0, 1.0, 0.0], [1.0, 1.0 + 1e-6, 0.0], [0.0, 0.0, 1e4]])
+    plain = dm.ustatistic(data, kernel="covariance", rng=0)
+    assert (plain.intervals[..., 0] < true).all() and (true < plain.intervals[..., 1]).all()
+    assert plain.interval is None and plain.remarks() == []
+    psd = dm.ustatistic(data, kernel="covariance", project="psd", rng=0)
+    assert np.linalg.eigvalsh(psd.estimate)[0] >= -1e-9
+    whole = dm.ustatistic(data, kernel="covariance", project="correlation", rng=0)
+    assert np.diagonal(whole.estimate).tolist() == [1.0] * 3 and whole.estimate[0, 1] == pytest.approx(
+        1, abs=1e-3
+    )
+    ball = dm.ustatistic(data, kernel="covariance", joint="geometric", n_blocks=9, rng=0)
+    assert np.linalg.norm(ball.estimate - true) < ball.radius and np.array_equal(
+        ball.estimate, ball.estimate.T
+    )
+
+
 def test_triples_and_functions_of_users(lake: Path) -> None:
     blocks = blocks_of(lake, ["x"], 3)
     found = dm.ustatistic(lake, "x", kernel="third-moment", n_blocks=3, rng=0)
@@ -182,6 +218,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "n_blocks=",
     ),
     "paper": ({"column": "x", "kernel": "gini", "n_blocks": "paper", "confidence_level": 0.999999}, "admit"),
+    "project": ({"column": "x", "kernel": "gini", "project": "psd"}, "kernels with a matrix"),
+    "order": (
+        {"column": ["x", "y"], "kernel": "covariance", "joint": "geometric", "interval": "order"},
+        "matrices have no order",
+    ),
     "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "n_pairs goes with"),
 }
 
@@ -198,6 +239,7 @@ def test_streams_and_times_are_refused(tmp_path: Path) -> None:
     table = pa.table({"x": np.arange(100.0)})
     with pytest.raises(dm.ConfigError, match="read only once"):
         dm.ustatistic(table.to_reader(), "x", kernel="gini", rng=0)
+    assert dm.ustatistic(table.to_reader(), "x", kernel="variance", rng=0).n_used == 100
     times = pa.table({"t": pa.array(range(9), pa.timestamp("s"))})
     with pytest.raises(dm.DataError, match="holds timestamps"):
         dm.ustatistic(times, "t", kernel="gini", rng=0)

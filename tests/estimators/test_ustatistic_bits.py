@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mean_lakes import SomeWorkers, cut_work, dirty_lake, same
+from small_leaves import patch_leaves
 
 import distmom as dm
 from distmom.estimators import mean_plan, ustat_work
@@ -29,6 +30,28 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "units, grouped": {"block_by": "u", "by": "key", "n_blocks": 3},
     "files": {"block_by": "file"},
     "contamination": {"contamination": 3},
+    "variance": {"kernel": "variance", "column": ["x", "y"]},
+    "covariance": {"kernel": "covariance", "column": ["x", "y", "u"], "project": "psd"},
+    "covariance, grouped": {
+        "kernel": "covariance",
+        "column": ["y", "u"],
+        "by": ["key", "name"],
+        "n_blocks": 3,
+    },
+    "covariance, geometric, stored": {
+        "kernel": "covariance",
+        "column": ["y", "u"],
+        "joint": "geometric",
+        "order": "stored",
+    },
+    "correlation of units": {"kernel": "correlation", "column": ["x", "y"], "block_by": ["name", "u"]},
+    "covariance, files, filtered": {
+        "kernel": "covariance",
+        "column": ["x", "y"],
+        "block_by": "file",
+        "where": "u > 0.3",
+    },
+    "squared distance, chunks": {"kernel": "squared-distance", "column": ["x", "y"], "chunk_rows": 7},
 }
 EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 
@@ -60,6 +83,16 @@ def test_compiled(lake: Path, options: dict[str, Any], monkeypatch: pytest.Monke
     assert same(right, run(lake, options, batch_rows=33))
 
 
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "var" in name or "corr" in name])
+def test_parts_of_files(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_leaves(monkeypatch)
+    right = run(lake, VARIANTS[name])
+    monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
+    monkeypatch.setattr(mean_plan, "SHARES", 1_000_000)
+    cut_work(monkeypatch, unit_bytes=2_000, max_files=4)
+    assert same(right, run(lake, VARIANTS[name], threads=2, batch_rows=50))
+
+
 @pytest.mark.cluster
 @pytest.mark.xdist_group("cluster")
 def test_clusters(
@@ -68,6 +101,14 @@ def test_clusters(
     monkeypatch.setattr(ustat_work, "RANGE_BYTES", 2_000)
     for workers in (1, 4):
         client = client_of(workers)
-        for name in ("random", "tiles", "ratio, grouped", "stored", "units, grouped", "files"):
+        for name in (
+            "random",
+            "tiles",
+            "ratio, grouped",
+            "stored",
+            "units, grouped",
+            "files",
+            "covariance, grouped",
+        ):
             found = run(lake, VARIANTS[name], client=client, threads=None)
             assert same(run(lake, VARIANTS[name]), found), (name, workers)

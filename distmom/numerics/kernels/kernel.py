@@ -70,6 +70,10 @@ class Kernel:
         """`combine` of the means, to first order about other means: averages of it are exact."""
         return self.combine(*means)
 
+    def from_covariance(self, matrix: Floats) -> tuple[Value, ...] | None:
+        """Means of the parts from covariance matrices (..., c, c), if these say all; else None."""
+        return None
+
     def shape(self, columns: int) -> tuple[int, ...]:
         """Shape of a value for rows of so many columns: () unless the kernel is a vector or a matrix."""
         return ()
