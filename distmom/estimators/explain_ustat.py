@@ -16,11 +16,12 @@ from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data
-from distmom.estimators.ustat_blocks import map_blocks
+from distmom.estimators.ustat_blocks import CellMap, map_blocks
 from distmom.estimators.ustat_comoments import is_mergeable
 from distmom.estimators.ustat_cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat_options import UStatOptions, ustat_options
 from distmom.estimators.ustat_run import check_columns, first_plan
+from distmom.estimators.ustat_two import two_samples
 from distmom.estimators.ustat_work import planned_ranges
 from distmom.estimators.ustatistic import ustatistic
 from distmom.numerics.random import resolve_seed
@@ -76,40 +77,66 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))  # a Generator must not be advanced by looking
     by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
     joint = chosen.kernel.columns != 1
-    source, read = open_data(data, column, by, where, missing, batch_rows, chosen.rows.block_by, joint=joint)
-    if not joint:
-        read = replace(read, columns=read.columns[:1])
-    check_columns(source.reader(read), chosen)
-    in_memory = source.in_memory
+    two = len(chosen.kernel.degrees) == 2
+    opened = []
+    for one in two_samples(data, chosen.kernel.name, by) if two else (data,):
+        source, read = open_data(
+            one, column, by, where, missing, batch_rows, chosen.rows.block_by, joint=joint
+        )
+        if not joint:
+            read = replace(read, columns=read.columns[:1])
+        check_columns(source.reader(read), chosen)
+        opened.append((source, replace(read, where=None)))
+    in_memory = any(source.in_memory for source, _ in opened)
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with imagined_place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
-        plan = first_plan(source, replace(read, where=None), chosen, seed, executor, None)
-        told = {**plan.describe(executor), **_second(source, plan, chosen, executor)}
-    return {**told, "seed": shown, "skipped": [s._asdict() for s in plan.skipped]}
+        samples = [
+            (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
+        ]
+        told = {**_first([plan for _, plan in samples], executor), **_second(samples, chosen, executor)}
+    return {**told, "seed": shown, "skipped": [s._asdict() for _, plan in samples for s in plan.skipped]}
 
 
-def _second(source: Source, plan: MeanPlan, options: UStatOptions, executor: Executor) -> dict[str, Any]:
-    """Blocks, tuples and passes if all rows were complete and in one group."""
-    kernel = options.kernel
+ADDED = ("n_files", "n_bytes", "n_units")
+
+
+def _first(plans: list[MeanPlan], executor: Executor) -> dict[str, Any]:
+    """The first passes of all samples."""
+    told = [plan.describe(executor) for plan in plans]
+    return {**told[0], **{name: sum(one[name] for one in told) for name in ADDED}}
+
+
+def _cells(source: Source, plan: MeanPlan, options: UStatOptions, executor: Executor) -> CellMap:
+    """The blocks of a sample if all its rows were complete and in one group."""
     n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    fine = plan.blocks.layout.n_blocks // plan.blocks.layout.repeats or plan.blocks.n_cells
-    k = plan.blocks.n_blocks or fine
+    k = plan.blocks.n_blocks or plan.blocks.layout.n_blocks or plan.blocks.n_cells
     count = np.full((1, k), n // k, np.int64)
     count[0, : n % k] += 1
-    cells = map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
+    return map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
+
+
+def _second(
+    samples: list[tuple[Source, MeanPlan]], options: UStatOptions, executor: Executor
+) -> dict[str, Any]:
+    """Blocks, tuples and passes if all rows were complete and in one group."""
+    kernel = options.kernel
+    cells = [_cells(source, plan, options, executor) for source, plan in samples]
+    plan = samples[0][1]
     n_columns = len(plan.reduction.columns)
-    n_tuples = tuples_to_take(kernel, n_columns, [(size,) for size in cells.sizes.tolist()])
+    blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
+    n_tuples = tuples_to_take(kernel, n_columns, blocks)
     one_pass = is_mergeable(kernel, n_columns)
-    ranges, needed = ([], plan.unit_memory) if one_pass else planned_ranges(plan, cells, executor)
+    both = [(plan, one) for (_, plan), one in zip(samples, cells, strict=True)]
+    edges, needed = ([0], plan.unit_memory) if one_pass else planned_ranges(both, executor)
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None
     return {
-        "n_rows": n,
+        "n_rows": int(sum(one.sizes.sum() for one in cells)),
         "kernel": kernel.name,
         "statistic": options.statistic,
         "pairs": options.pairs,
         "tuples_one_by_one": n_tuples,
         "seconds_one_by_one": seconds,
         "pair_budget": options.pair_budget,
-        "passes": len(ranges) + 1,
+        "passes": len(edges),
         "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
     }

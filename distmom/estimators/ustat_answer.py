@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,9 +22,10 @@ from distmom.estimators.mean_answer import (
 from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.rule import BlockSource, answer_rule
 from distmom.estimators.rule_answer import RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, status_list
+from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.unit_counts import unit_counts
 from distmom.estimators.ustat_blocks import CellMap
+from distmom.estimators.ustat_files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat_options import UStatOptions
 from distmom.numerics.kernels.kernel import Ratio
 from distmom.numerics.kernels.sums import count_tuples
@@ -34,6 +37,9 @@ from distmom.report import UStatisticResult
 from distmom.theory import paper_halfwidth_mou
 
 Floats = NDArray[np.float64]
+
+COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units")
+"""Fields that add up over samples."""
 
 SAME = "all blocks have the same value; rows that would change it may have gone unseen"
 
@@ -47,8 +53,8 @@ class Answerer:
     options : UStatOptions
     plan : MeanPlan
         Of the first pass.
-    state : MeanState
-        What it found.
+    states : tuple of MeanState
+        What it found, for each sample.
     cells : CellMap
     blocks : BlockStatistics
     source : BlockSource
@@ -57,7 +63,7 @@ class Answerer:
 
     options: UStatOptions
     plan: MeanPlan
-    state: MeanState
+    states: tuple[MeanState, ...]
     cells: CellMap
     blocks: BlockStatistics
     source: BlockSource
@@ -70,15 +76,22 @@ class Answerer:
         NoAnswerError
             If there are no rows, or not one of the results has a finite answer.
         """
-        groups = groups_of(self.plan, self.state, by)
-        shared = [shared_fields(self.plan, self.state, 0, column, g, key) for g, key in enumerate(groups)]
-        for fields, count in zip(shared, unit_counts(self.state) or (), strict=False):
-            fields.update(count._asdict())
+        shared = self._shared(self.states[0], column, by)
+        if len(self.states) > 1:
+            shared = [_together(self._shared(state, column, by)[0] for state in self.states)]
         answer = self._rule()
         found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
             raise NoAnswerError(self._why_none(found[0]))
         return found
+
+    def _shared(self, state: MeanState, column: str, by: tuple[str, ...]) -> list[dict[str, Any]]:
+        """Fields of the results of one sample that do not depend on blocks."""
+        groups = groups_of(self.plan, state, by)
+        shared = [shared_fields(self.plan, state, 0, column, g, key) for g, key in enumerate(groups)]
+        for fields, count in zip(shared, unit_counts(state) or (), strict=False):
+            fields.update(count._asdict())
+        return shared
 
     def _rule(self) -> RuleAnswer:
         """The rule of the mean for the statistics of the blocks."""
@@ -110,7 +123,7 @@ class Answerer:
         group = np.repeat(np.arange(shape[0]), self.cells.n_blocks)
         place = np.arange(int(starts[-1])) - starts[group]
         n = self.blocks.sizes.sum(axis=1)
-        filled = np.array([t > 0 for t in self.blocks.n_tuples], np.bool_)
+        filled = (self.blocks.sizes >= np.array(self.options.kernel.degrees)).all(axis=1)
         out = Moments(np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
         with np.errstate(invalid="ignore", over="ignore"):
             m2 = variance * n * (n - 1.0)
@@ -158,7 +171,7 @@ class Answerer:
             interval_kind=kind,
             interval_reason=reason,
             achieved_level=level,
-            status=tuple(status_list(int(answer.status[g]))),
+            status=self._status(int(answer.status[g]), g),
             n_blocks=n_blocks,
             block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
             n_ruined_blocks=int(answer.n_ruined[g]),
@@ -219,12 +232,28 @@ class Answerer:
         plain = self.options.kernel.combine(*means)
         return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
 
+    @cached_property
+    def _disagreeing(self) -> list[tuple[str, ...]]:
+        """Columns of each group about whose mean files disagree, in any sample."""
+        each = [disagreeing_columns(self.plan, state) for state in self.states]
+        return [
+            tuple(dict.fromkeys(name for names in some for name in names)) for some in zip(*each, strict=True)
+        ]
+
+    def _status(self, status: int, g: int) -> tuple[str, ...]:
+        """Words of a group's status."""
+        if self._disagreeing[g]:
+            status |= int(Status.FILES_DISAGREE)
+        return tuple(status_list(status))
+
     def _notes(
         self, answer: RuleAnswer, g: int, shared: dict[str, Any], line: int | None = None
     ) -> tuple[str, ...]:
         """Notices about a group; `line` is its line in the answer, where these are not the groups."""
         line = g if line is None else line
         notes = [SAME] if answer.constant[line] and answer.n_blocks[line] > 1 else []
+        if self._disagreeing[g]:
+            notes.append(disagreement_note(self._disagreeing[g]))
         wanted = self.plan.blocks.n_blocks
         if self.cells.lowered[g]:
             least = self.options.degree
@@ -247,3 +276,15 @@ class Answerer:
             f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
             "filter such values out, or use more blocks"
         )
+
+
+def _together(samples: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Counts of several samples added up, and the used rows of each."""
+    first, *others = samples
+    both = dict(first)
+    for fields in others:
+        both.update({name: both[name] + fields[name] for name in COUNTS if name in both})
+        if "n_units_exact" in both:
+            both["n_units_exact"] = both["n_units_exact"] and fields["n_units_exact"]
+    both["n_used_by_sample"] = (first["n_used"], *(fields["n_used"] for fields in others))
+    return both

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distmom.estimators.mean_answer import interval_kind, shown_interval
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import RuleAnswer
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status
 from distmom.estimators.ustat_answer import Answerer
 from distmom.estimators.vector_radius import ball_of, vector_median
 from distmom.numerics.moments import Moments
@@ -83,7 +83,7 @@ class MatrixAnswerer(Answerer):
             estimate=estimate,
             method=self.options.joint,
             gap=gap,
-            status=tuple(status_list(status)),
+            status=self._status(int(status), g),
             n_blocks=n_blocks,
             block_size=(int(answer.block_size[first, 0]), int(answer.block_size[first, 1])),
             n_ruined_blocks=int(answer.n_ruined[first]),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distmom.errors import ConfigError, DataError
+from distmom.errors import DataError
 from distmom.estimators.mean import run_plan
 from distmom.estimators.mean_answer import groups_of, row_and_cell_blocks
 from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean
@@ -19,11 +20,11 @@ from distmom.estimators.ustat_comoments import is_mergeable, run_comoments, stat
 from distmom.estimators.ustat_cost import check_budget, tuples_to_take
 from distmom.estimators.ustat_matrix import MatrixAnswerer
 from distmom.estimators.ustat_options import UStatOptions
-from distmom.estimators.ustat_work import run_blocks
+from distmom.estimators.ustat_work import Counted, run_blocks
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.report import UStatisticResult
-from distmom.theory import mou_blocks
+from distmom.theory import mogu_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -36,7 +37,7 @@ class Found(NamedTuple):
     """Results of one run, and what it read."""
 
     results: list[UStatisticResult]
-    plan: MeanPlan
+    plans: list[MeanPlan]
     skipped: list[SkippedFile]
 
 
@@ -59,18 +60,18 @@ def run_ustatistic(
     else:
         state, skipped = run_plan(plan, len(read.by), executor, progress)
     groups_of(plan, state, read.by)  # there are rows
-    cells = cells_of(plan, state, options)
-    _check_sizes(plan, state, cells, options, executor)
-    block_source = source_of(plan)
-    variances = block_source == "statistics" and options.rows.interval != "none"
+    cells = cells_of(plan, [state], options)[0]
+    check_sizes(len(state.keys), [cells], len(plan.reduction.columns), options, executor)
+    block_source, variances = block_source_of(options)
     if comoments is not None:
         blocks = statistics_of(comoments, cells, options, variances=variances)
     else:
         kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
-        blocks = run_blocks(source, plan, state, cells, kernel, skipped, executor, progress)
+        counted = Counted(source, plan, state, skipped, cells)
+        blocks = run_blocks([counted], kernel, executor, progress)
     answers = MatrixAnswerer if options.kernel.shape(2) else Answerer
-    answerer = answers(options, plan, state, cells, blocks, block_source)
-    return Found(answerer.results(", ".join(read.columns), read.by), plan, skipped)
+    answerer = answers(options, plan, (state,), cells, blocks, block_source)
+    return Found(answerer.results(", ".join(read.columns), read.by), [plan], skipped)
 
 
 def check_columns(reader: BatchReader, options: UStatOptions) -> None:
@@ -86,10 +87,6 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     names = reader.options.value_names
     kernel = options.kernel
     kernel.check_columns(len(names))
-    if len(kernel.degrees) != 1:
-        raise ConfigError(
-            f"kernel {kernel.name!r} takes two samples, which is not there yet; use another one"
-        )
     timed = [name for name in names if name in reader.scales]
     if timed:
         raise DataError(
@@ -130,31 +127,48 @@ def check_before(source: Source, read: ReadOptions, options: UStatOptions, execu
     check_budget(options, n_tuples, n, n_blocks, executor.threads)
 
 
-def cells_of(plan: MeanPlan, state: MeanState, options: UStatOptions) -> CellMap:
-    """The blocks of every group, made of the fine blocks that were counted."""
-    count = row_and_cell_blocks(plan, state.moments)[0].count[0]
-    n = count.sum(axis=1)
+def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions) -> list[CellMap]:
+    """The blocks of every group, made of the fine blocks that were counted, for each sample.
+
+    Samples have equally many blocks, as many as the scarcest one can fill.
+    """
+    counts = [row_and_cell_blocks(plan, state.moments)[0].count[0] for state in states]
+    degrees = options.kernel.degrees
     if plan.blocks.n_blocks is not None:
-        return map_blocks(count, *given_numbers(n, plan.blocks.n_blocks, options.degree))
-    numbers = automatic_numbers(count, state, options.degree)
-    return map_blocks(count, numbers, np.zeros(numbers.size, np.bool_))
+        given = [
+            given_numbers(count.sum(axis=1), plan.blocks.n_blocks, degree)
+            for count, degree in zip(counts, degrees, strict=True)
+        ]
+        lowered = np.any([low for _, low in given], axis=0)
+        numbers = np.min([number for number, _ in given], axis=0)
+    else:
+        found = zip(counts, states, degrees, strict=True)
+        numbers = np.min([automatic_numbers(*one) for one in found], axis=0)
+        lowered = np.zeros(numbers.size, np.bool_)
+    return [map_blocks(count, numbers, lowered) for count in counts]
 
 
-def source_of(plan: MeanPlan) -> BlockSource:
-    """What a block holds, for the rule."""
-    options = plan.options
-    if options.block_by is not None:
-        return "units"
-    return "stored" if options.order == "stored" or options.chunk_rows > 1 else "statistics"
+def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
+    """What a block holds, for the rule, and whether the variance is estimated within blocks."""
+    rows = options.rows
+    if rows.block_by is not None:
+        return "units", False
+    if rows.order == "stored" or rows.chunk_rows > 1:
+        return "stored", False
+    return "statistics", rows.interval != "none"
 
 
-def _check_sizes(
-    plan: MeanPlan, state: MeanState, cells: CellMap, options: UStatOptions, executor: Executor
+def check_sizes(
+    n_groups: int,
+    cells: Sequence[CellMap],
+    n_columns: int,
+    options: UStatOptions,
+    executor: Executor,
 ) -> None:
     """Refuse what is too long, or what the proposition does not reach, now that the rows are counted."""
-    n = int(cells.sizes.sum())
-    if options.by_paper and len(state.keys) == 1:
-        mou_blocks(options.rows.confidence_level, n, options.degree)
-    n_columns = len(plan.reduction.columns)
-    n_tuples = tuples_to_take(options.kernel, n_columns, [(size,) for size in cells.sizes.tolist()])
-    check_budget(options, n_tuples, n, cells.sizes.size, executor.threads)
+    n = [int(one.sizes.sum()) for one in cells]
+    if options.by_paper and n_groups == 1:
+        mogu_blocks(options.rows.confidence_level, n, options.kernel.degrees)
+    blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
+    n_tuples = tuples_to_take(options.kernel, n_columns, blocks)
+    check_budget(options, n_tuples, sum(n), len(blocks), executor.threads)

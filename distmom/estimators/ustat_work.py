@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,6 @@ from distmom.reductions.layouts import StoredBlocks
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from distmom.cluster import Executor, Progress
     from distmom.lake import FileRef, Source
 
@@ -36,25 +35,34 @@ WORDS = 14
 """Words of memory for each row of the block that is being evaluated: sorted copies, ranks, means at rows."""
 
 
-def run_blocks(
-    source: Source,
-    plan: MeanPlan,
-    state: MeanState,
-    cells: CellMap,
-    kernel: BlockKernel,
-    skipped: Sequence[SkippedFile],
-    executor: Executor,
-    progress: Progress | None,
-) -> BlockStatistics:
-    """The statistic of every block.
+class Counted(NamedTuple):
+    """One sample after its first pass.
 
-    Parameters
+    Attributes
     ----------
     source : Source
     plan, state, skipped
         The first pass, what it found, and the files that it left out.
     cells : CellMap
         Which fine blocks make the blocks.
+    """
+
+    source: Source
+    plan: MeanPlan
+    state: MeanState
+    skipped: Sequence[SkippedFile]
+    cells: CellMap
+
+
+def run_blocks(
+    samples: Sequence[Counted], kernel: BlockKernel, executor: Executor, progress: Progress | None
+) -> BlockStatistics:
+    """The statistic of every block.
+
+    Parameters
+    ----------
+    samples : sequence of Counted
+        With equally many blocks, which are paired by their numbers.
     kernel : BlockKernel
     executor, progress
 
@@ -65,15 +73,38 @@ def run_blocks(
     ResourceError
         If the rows of one block do not fit into a process.
     """
-    if source.one_pass:
+    if any(sample.source.one_pass for sample in samples):
         raise ConfigError(
             f"kernel {kernel.kernel.name!r} reads its rows several times, and a stream can be read only "
             "once; give a table, or write the stream to Parquet files"
         )
-    files, first_rows = _files(source, plan, skipped, executor)
-    ranges, needed = planned_ranges(plan, cells, executor)
+    edges, needed = planned_ranges([(s.plan, s.cells) for s in samples], executor)
     check_memory(needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
-    read, reduction = plan.reader.options, plan.reduction
+    files = [_files(sample, executor) for sample in samples]
+
+    def window(sample: Counted, rows: NDArray[np.int64] | None, first: int, stop: int) -> BlockRange:
+        return replace(_range(sample.cells, first, stop), first_rows=rows)
+
+    units = [
+        sample_unit(
+            i,
+            tuple(
+                Unit(0, 0, 0, refs, n_bytes=sample.plan.n_bytes, window=window(sample, rows, first, stop))
+                for sample, (refs, rows) in zip(samples, files, strict=True)
+            ),
+        )
+        for i, (first, stop) in enumerate(pairwise(edges))
+    ]
+    whole = ReadSamples(tuple(_read(sample) for sample in samples), kernel)
+    merger = UnitMerger(len(units), kernel.merge)
+    found = run_units(whole, units, kernel.merge, executor, progress=progress, merger=merger)
+    state: BlockStatistics = found.state
+    return state
+
+
+def _read(sample: Counted) -> ReadAndReduce:
+    """The work that keeps rows of a sample."""
+    reduction, read = sample.plan.reduction, sample.plan.reader.options
     keep = KeepRows(
         reduction.columns,
         reduction.layout,
@@ -82,81 +113,58 @@ def run_blocks(
         reduction.nan,
         reduction.compiled,
     )
-    work = ReadAndReduce(
-        plan.reader,
+    return ReadAndReduce(
+        sample.plan.reader,
         keep,
         len(read.by),
         unit_seed=reduction.seed if read.units else None,
         compiled=reduction.compiled,
-        known=state.keys if read.by else (),
+        known=sample.state.keys if read.by else (),
     )
-    units = [
-        sample_unit(
-            i, (Unit(0, 0, 0, files, n_bytes=plan.n_bytes, window=replace(r, first_rows=first_rows)),)
-        )
-        for i, r in enumerate(ranges)
-    ]
-    merger = UnitMerger(len(units), kernel.merge)
-    whole = ReadSamples((work,), kernel)
-    found: BlockStatistics = run_units(
-        whole, units, kernel.merge, executor, progress=progress, merger=merger
-    ).state
-    return found
 
 
-def _files(
-    source: Source, plan: MeanPlan, skipped: Sequence[SkippedFile], executor: Executor
-) -> tuple[tuple[FileRef, ...], NDArray[np.int64] | None]:
+def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], NDArray[np.int64] | None]:
     """The files whose rows were counted, and for stored blocks the number of the first row of each."""
-    bad = {record.file for record in skipped}
+    plan = sample.plan
+    bad = {record.file for record in sample.skipped}
     good = np.array([file.path not in bad for file in plan.files], np.bool_)
     files = tuple(file for file in plan.files if file.path not in bad)
     if not isinstance(plan.reduction.layout, StoredBlocks):
         return files, None
-    rows = count_rows(replace(source, files=plan.files), executor, "error").rows  # type: ignore[type-var]
+    source: Any = replace(sample.source, files=plan.files)  # type: ignore[type-var]
+    rows = count_rows(source, executor, "error").rows
     return files, (np.cumsum(rows) - rows)[good]
 
 
-def planned_ranges(plan: MeanPlan, cells: CellMap, executor: Executor) -> tuple[list[BlockRange], int]:
-    """The ranges of blocks, and the bytes that the largest of them needs."""
+def planned_ranges(samples: Sequence[tuple[MeanPlan, CellMap]], executor: Executor) -> tuple[list[int], int]:
+    """Edges of the ranges of blocks, and the bytes that the largest of them needs."""
+    plan = samples[0][0]
     n_columns = len(plan.reduction.columns)
     batch_bytes = 64 * plan.reader.options.batch_rows * (n_columns + 4)
-    room = _room(executor, cells, n_columns, batch_bytes)
-    ranges = block_ranges(cells, n_columns, room, executor.threads)
-    worst = max(int(r.sizes.sum()) for r in ranges)
-    return ranges, _bytes_of(worst, int(cells.sizes.max()), n_columns) + batch_bytes
-
-
-def _room(executor: Executor, cells: CellMap, n_columns: int, batch_bytes: int) -> int:
-    """Bytes of the rows that one unit may keep."""
+    sizes = np.sum([cells.sizes for _, cells in samples], axis=0)
+    evaluation = 8 * (WORDS + 2 * n_columns) * int(sizes.max())
     each = (executor.memory - PROCESS_BYTES) // executor.threads_per_process
-    spare = each - batch_bytes - _bytes_of(0, int(cells.sizes.max()), n_columns)
-    return max(1, min(spare, RANGE_BYTES))
+    room = max(1, min(each - batch_bytes - evaluation, RANGE_BYTES))
+    edges = range_edges(sizes * (8 * n_columns), room, executor.threads)
+    worst = max(int(sizes[first:stop].sum()) for first, stop in pairwise(edges))
+    return edges, 8 * n_columns * worst + evaluation + batch_bytes
 
 
-def _bytes_of(kept_rows: int, block_rows: int, n_columns: int) -> int:
-    """Bytes of so many rows kept, and of the evaluation of one block."""
-    return 8 * n_columns * kept_rows + 8 * (WORDS + 2 * n_columns) * block_rows
-
-
-def block_ranges(cells: CellMap, n_columns: int, room: int, threads: int) -> list[BlockRange]:
-    """Cut the blocks into ranges of at most `room` bytes of rows (or one block), for every thread one.
+def range_edges(n_bytes: Counts, room: int, threads: int) -> list[int]:
+    """Cut blocks of so many bytes into ranges of at most `room` bytes (or one block), for every thread one.
 
     Where the cuts fall changes no result: a block is in one range, and its rows have one order.
     """
-    sizes = cells.sizes
-    row_bytes = 8 * n_columns
-    total = int(sizes.sum()) * row_bytes
+    total = int(n_bytes.sum())
     wanted = max(1, threads, -(-total // room))
     share = max(1, min(room, -(-total // wanted)))
     edges, held = [0], 0
-    for number, size in enumerate((sizes * row_bytes).tolist()):
+    for number, size in enumerate(n_bytes.tolist()):
         if (held and held + size > room) or held >= share:
             edges.append(number)
             held = 0
         held += size
-    edges.append(sizes.size)
-    return [_range(cells, a, b) for a, b in pairwise(edges)]
+    return [*edges, n_bytes.size]
 
 
 def _range(cells: CellMap, first: int, stop: int) -> BlockRange:

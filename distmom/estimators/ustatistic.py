@@ -14,6 +14,7 @@ from distmom.estimators.options import check_count
 from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat_options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat_run import Found, run_ustatistic
+from distmom.estimators.ustat_two import run_two_samples, two_samples
 from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
@@ -72,7 +73,8 @@ def ustatistic(
     Parameters
     ----------
     data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
-        As for `distmom.mean`.
+        As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
+        of these: ``["a/", "b/"]``.
     column : str or sequence of str, optional
         For a kernel of one column, columns that have a result each; else the columns of a row, in the
         kernel's order.
@@ -188,13 +190,26 @@ def ustatistic(
     seed, shown = resolve_seed(rng)
     rows = options.rows
     whole_rows = options.kernel.columns != 1
-    source, read = open_data(data, column, by, where, missing, batch_rows, rows.block_by, joint=whole_rows)
-    reads = [read] if whole_rows else [replace(read, columns=(name,)) for name in read.columns]
-    if source.in_memory:
+    two = len(options.kernel.degrees) == 2
+    several = two_samples(data, options.kernel.name, by) if two else (data,)
+    opened = [
+        open_data(one, column, by, where, missing, batch_rows, rows.block_by, joint=whole_rows)
+        for one in several
+    ]
+    source, read = opened[0]
+    columns = [read.columns] if whole_rows else [(name,) for name in read.columns]
+    if any(source.in_memory for source, _ in opened):
         client = workers = scheduler = None
-    load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
+    files = tuple(file for source, _ in opened for file in source.files)
+    load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
-        found = [run_ustatistic(source, one, options, seed, executor, progress) for one in reads]
+        found = []
+        for names in columns:
+            mine = [(source, replace(read, columns=names)) for source, read in opened]
+            if two:
+                found.append(run_two_samples(mine, options, seed, executor, progress))
+            else:
+                found.append(run_ustatistic(*mine[0], options, seed, executor, progress))
         n_threads = executor.threads
     run_facts = {
         "seconds": time.perf_counter() - started,
@@ -203,14 +218,18 @@ def ustatistic(
         "versions": versions(),
     }
     results = _told(found, run_facts)
-    return results[0] if len(reads) == 1 and not read.by else results  # type: ignore[return-value]
+    return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]
 
 
 def _told(found: Sequence[Found], run: dict[str, Any]) -> Results:
     """Results with what is to be said of data and run."""
-    files = {file.path: file.size for one in found for file in one.plan.files}
+    files = [file for plan in found[0].plans for file in plan.files]  # those of every column
     skipped = {record.file: record._asdict() for one in found for record in one.skipped}
-    data = {"n_files": len(files), "n_bytes": sum(files.values()), "skipped": list(skipped.values())}
+    data = {
+        "n_files": len(files),
+        "n_bytes": sum(file.size for file in files),
+        "skipped": list(skipped.values()),
+    }
     told = []
     for result in (result for one in found for result in one.results):
         new = copy(result)

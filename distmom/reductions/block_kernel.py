@@ -14,7 +14,7 @@ from distmom.numerics.kernels.components import (
     two_sample_variances,
 )
 from distmom.numerics.kernels.evaluate import Form, block_sums
-from distmom.numerics.kernels.kernel import Kernel, Part
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
 from distmom.numerics.regroup import CellRows
 
@@ -31,7 +31,7 @@ class BlockStatistics:
     sizes : ndarray of int64, shape (B, n_samples)
         Rows.
     n_tuples : tuple of int, length B
-        Tuples of rows that the first part averages.
+        Tuples of rows that are averaged: those of several parts add up where they are others.
     means : ndarray, shape (B, P, *shape)
         The U-statistics that the statistic is made of; NaN in ruined blocks.
     variance : ndarray, shape (B, *shape)
@@ -98,7 +98,8 @@ class BlockKernel:
         """Sizes, tuples, means of the parts, variance and its components of one block."""
         kernel = self.kernel
         sizes = tuple(sample.shape[0] for sample in samples)
-        n_tuples = count_tuples(kernel.parts[0].kernel.degrees, _sizes_of(kernel.parts[0], sizes))
+        taken = {(part.kernel.degrees, part.samples) for part in kernel.parts}
+        n_tuples = sum(count_tuples(degrees, tuple(sizes[s] for s in those)) for degrees, those in taken)
         shape = kernel.shape(1 if samples[0].ndim == 1 else samples[0].shape[1])
         variance, components = np.full(shape, np.nan), [np.nan] * COMPONENTS
         if any(np.isnan(sample).any() for sample in samples):
@@ -140,7 +141,3 @@ class BlockKernel:
                 a, b, whole = (max(v, 0.0) for v in between)
                 return ((n2 - 1) * a + (n1 - 1) * b + whole) / (float(n1) * n2), components
         return np.asarray(jackknife_variance(self.kernel, sums), np.float64), components
-
-
-def _sizes_of(part: Part, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(sizes[sample] for sample in part.samples)

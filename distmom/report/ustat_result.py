@@ -42,6 +42,7 @@ _SHOWN = (
     "statistic",
     "pairs",
     "n_pairs",
+    "n_used_by_sample",
     "method",
     "gap",
     "sigma1_squared",
@@ -110,6 +111,8 @@ class UStatisticResult(Result):
     pairs : str
     n_pairs : int
         Tuples of rows that were averaged in all blocks together.
+    n_used_by_sample : tuple of int or None
+        Rows of each sample that entered; None of one sample.
     sigma1_squared, sigma2_squared : float or None
         Of a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
         other kernels, and where the spread between blocks tells the variance.
@@ -143,6 +146,7 @@ class UStatisticResult(Result):
     statistic: str
     pairs: str
     n_pairs: int
+    n_used_by_sample: tuple[int, ...] | None = None
     columns: tuple[str, ...] = ()
     intervals: NDArray[np.float64] | None = None
     radius: float | None = None

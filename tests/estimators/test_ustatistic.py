@@ -124,6 +124,52 @@ def test_matrices_are_projected_and_have_intervals_or_a_radius() -> None:
     )
 
 
+def both_samples(folder: Path) -> list[Path]:
+    g = np.random.default_rng(7)
+    for name, sizes in (("a", (9, 14, 0)), ("b", (12, 7))):
+        for i, n in enumerate(sizes):
+            x = np.round(4.0 * g.normal(size=n)) / 4.0
+            write(folder / name / f"{i}.parquet", {"x": x, "y": g.normal(size=n)})
+    return [folder / "a", folder / "b"]
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_two_samples_are_paired_block_by_block(tmp_path: Path, n_blocks: int) -> None:
+    lakes = both_samples(tmp_path)
+    found = dm.ustatistic(lakes, "x", kernel="auc", n_blocks=n_blocks, rng=0)
+    pairs = list(zip(*(blocks_of(lake, ["x"], n_blocks, 0, s) for s, lake in enumerate(lakes)), strict=True))
+    wins = [[(a < b) + 0.5 * (a == b) for (a,) in x for (b,) in y] for x, y in pairs]
+    assert found.block_estimates == pytest.approx([sum(w) / len(w) for w in wins], rel=1e-12)
+    assert found.n_pairs == sum(map(len, wins)) and found.n_used_by_sample == (23, 19)
+    assert found.n_rows == found.n_used == 42 and found.data["n_files"] == 5
+    columns = ["x", "y"]
+    pairs = list(
+        zip(*(blocks_of(lake, columns, n_blocks, 0, s) for s, lake in enumerate(lakes)), strict=True)
+    )
+    energy = dm.ustatistic(lakes, columns, kernel="energy", n_blocks=n_blocks, rng=0)
+    expected = []
+    for x, y in pairs:
+        across = [math.dist(a, b) for a in x for b in y]
+        expected.append(
+            2.0 * math.fsum(across) / len(across) - mean_over(math.dist, x) - mean_over(math.dist, y)
+        )
+    assert energy.block_estimates == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    paired = (math.comb(len(x), 2) + math.comb(len(y), 2) + len(x) * len(y) for x, y in pairs)
+    assert energy.n_pairs == sum(paired)
+
+
+def test_two_samples_of_one_law() -> None:
+    """Energy distance and AUC of 100,000 rows each: six standard deviations of the complete statistics."""
+    g = np.random.default_rng(1)
+    x, y = g.normal(size=(2, 100_000))
+    energy = dm.ustatistic([x, y], kernel="energy", rng=0)
+    assert energy.n_blocks == 9 and abs(energy.estimate) < 1e-3
+    auc = dm.ustatistic([x, y], kernel="auc", rng=0)
+    assert abs(auc.estimate - 0.5) < 6 * 1.25 * np.sqrt(1.0 / 6.0 / 100_000) and auc.interval is not None
+    moved = dm.ustatistic([x, y + 0.1], kernel="energy", rng=0)
+    assert moved.interval is not None and moved.interval[0] > 0.0
+
+
 def test_triples_and_functions_of_users(lake: Path) -> None:
     blocks = blocks_of(lake, ["x"], 3)
     found = dm.ustatistic(lake, "x", kernel="third-moment", n_blocks=3, rng=0)
@@ -223,6 +269,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"column": ["x", "y"], "kernel": "covariance", "joint": "geometric", "interval": "order"},
         "matrices have no order",
     ),
+    "groups": ({"column": "x", "kernel": "auc", "by": "k"}, "one group at a time"),
+    "two samples": ({"column": "x", "kernel": "auc"}, "list of two"),
     "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "n_pairs goes with"),
 }
 

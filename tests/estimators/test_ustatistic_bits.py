@@ -76,6 +76,16 @@ def test_any_cut_of_the_work(lake: Path, options: dict[str, Any], monkeypatch: p
         assert same(right, run(lake, options, threads=threads)), threads
 
 
+def test_two_samples(lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
+    for options in ({"kernel": "auc"}, {"kernel": "energy", "column": ["x", "y"], "n_blocks": 5}):
+        with monkeypatch.context() as patch:
+            right = run(both, options)
+            patch.setattr(ustat_work, "RANGE_BYTES", 2_000)
+            patch.setattr(mean_plan, "SMALL_BYTES", -1)
+            assert same(right, run(both, options, threads=2, batch_rows=33))
+
+
 @EACH
 def test_compiled(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     right = run(lake, options)

@@ -21,9 +21,9 @@ def test_bad_files_do_not_move_blocks_of_files(tmp_path: Path) -> None:
     """One file of a hundred is 10^6: the plain statistics are off by orders of magnitude."""
     g = np.random.default_rng(0)
     for i in range(100):
-        x, e = g.normal(size=(2, 300))
+        x, e = g.normal(size=(2, 2_000))
         for name, bad in (("clean", False), ("bad", i == 40)):
-            columns = {"x": np.full(300, 1e6) if bad else x, "y": 0.5 * (np.full(300, 1e6) if bad else x) + e}
+            columns = {"x": np.full(2_000, 1e6) if bad else x, "y": 0.5 * (np.full(2_000, 1e6) if bad else x) + e}
             write(tmp_path / name / f"{i:03}.parquet", columns)
     clean, bad = (
         dm.ustatistic(tmp_path / name, "x", kernel="gini", block_by="file", rng=0)
@@ -34,6 +34,17 @@ def test_bad_files_do_not_move_blocks_of_files(tmp_path: Path) -> None:
     plain = dm.ustatistic(tmp_path / "bad", "x", kernel="gini", n_blocks=1, rng=0)
     assert plain.estimate > 1e3 * clean.estimate
     assert bad.plain_estimate > 1e2 * clean.estimate
+    random = dm.ustatistic(tmp_path / "bad", "x", kernel="gini", rng=0)  # every block has bad rows
+    assert random.status[0] == "files disagree" and "use block_by='file'" in random.notes[0]
+    assert dm.ustatistic(tmp_path / "clean", "x", kernel="gini", rng=0).status == ("ok",)
+    columns = ["x", "y"]
+    matrices = [
+        dm.ustatistic(tmp_path / name, columns, kernel="covariance", block_by="file", rng=0).estimate
+        for name in ("clean", "bad")
+    ]
+    assert np.abs(matrices[1] / matrices[0] - 1.0).max() < 0.05
+    alone = dm.ustatistic(tmp_path / "bad", columns, kernel="covariance", n_blocks=1, rng=0)
+    assert (alone.estimate > 1e6 * matrices[0]).all()
 
 
 def test_scattered_wild_rows_are_set_aside_by_the_rule() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from distmom.numerics.labels import file_key, label_table, labels
+from distmom.numerics.labels import file_key, label_table, labels, repeat_seed
 from distmom.numerics.random import resolve_seed
 from distmom.theory import fine_blocks
 
@@ -26,10 +26,10 @@ def rows_of(folder: Path, columns: Sequence[str]) -> list[tuple[str, int, tuple[
 
 
 def blocks_of(
-    folder: Path, columns: Sequence[str], n_blocks: int, rng: int = 0
+    folder: Path, columns: Sequence[str], n_blocks: int, rng: int = 0, sample: int = 0
 ) -> list[list[tuple[float, ...]]]:
     """Complete rows of each random block, for a number of blocks that was given."""
-    seed, _ = resolve_seed(rng)
+    seed = repeat_seed(resolve_seed(rng)[0], sample)
     n_fine = fine_blocks(n_blocks)
     table = label_table(seed, n_fine)
     fine: list[list[Any]] = [[] for _ in range(n_fine)]
