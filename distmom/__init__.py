@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.describe import describe
+    from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from distmom.report import (
         ColumnProfile,
         DescribeResult,
+        DifferenceResult,
         MeanResult,
         PlanResult,
         Results,
@@ -41,6 +43,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "DescribeResult",
+    "DifferenceResult",
     "DistmomError",
     "MeanAccumulator",
     "MeanResult",
@@ -53,6 +56,7 @@ __all__ = [
     "__version__",
     "check_output",
     "describe",
+    "difference",
     "explain_mean",
     "kernels",
     "mean",
@@ -66,6 +70,7 @@ __all__ = [
 _HOMES = {
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
+    "DifferenceResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
@@ -75,6 +80,7 @@ _HOMES = {
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "describe": "distmom.estimators.describe",
+    "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",

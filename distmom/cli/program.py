@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from distmom.cli.describe import describe_command
+from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
 from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
@@ -106,6 +107,7 @@ def program(ctx: click.Context) -> int:
     return 0
 
 
+program.add_command(difference_command)
 program.add_command(mean_command)
 program.add_command(describe_command)
 program.add_command(merge_command)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.mean import (
-    BLOCK_OPTIONS,
-    DATA_OPTIONS,
-    OUTPUT_OPTIONS,
-    RUN_OPTIONS,
-    arguments_of,
-    show_and_write,
-)
-from distmom.cli.show import messages_on_stderr, show_plan
+from distmom.cli.answer import answer, given
+from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
 from distmom.errors import ConfigError
 
 KERNEL_OPTIONS = [
@@ -52,6 +44,21 @@ KERNEL_OPTIONS = [
     click.Option(["--pair-budget"], type=float, metavar="PAIRS", help="Most pairs to evaluate one by one."),
 ]
 
+MATRIX_OPTIONS = [
+    click.Option(
+        ["--joint"],
+        type=click.Choice(["coordinatewise", "geometric"]),
+        default="coordinatewise",
+        show_default=True,
+        help="Of a covariance matrix: the median of each entry, or of all together.",
+    ),
+    click.Option(
+        ["--project"],
+        type=click.Choice(["psd", "correlation"]),
+        help="Give the nearest positive semi-definite matrix, or the correlations.",
+    ),
+]
+
 APPLY = [option for option in BLOCK_OPTIONS if option.name != "joint"]
 
 
@@ -63,6 +70,7 @@ APPLY = [option for option in BLOCK_OPTIONS if option.name != "joint"]
         *KERNEL_OPTIONS,
         *DATA_OPTIONS,
         *APPLY,
+        *MATRIX_OPTIONS,
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],
@@ -83,26 +91,16 @@ def ustat_command(
     these a line; several are read together. A kernel of one column gives a result for each --column, another
     one takes all of them, in its order.
     """
+    from distmom.estimators.explain_ustat import explain_ustatistic
+    from distmom.estimators.ustatistic import ustatistic
     from distmom.numerics.kernels.catalogue import named
-    from distmom.report import Results, check_output
 
-    if output is not None:
-        check_output(output)
-    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    arguments = {**arguments_of(options), "kernel": named(kernel, **_parameters(parameter))}
-    what = data[0] if len(data) == 1 else list(data)
-    with messages_on_stderr(quiet):
-        if dry_run:
-            from distmom.estimators.explain_ustat import explain_ustatistic
-
-            show_plan(explain_ustatistic(what, **arguments), as_json=as_json)
-            return 0
-        from distmom.cluster import make_progress
-        from distmom.estimators.ustatistic import ustatistic
-
-        found = Results.of(ustatistic(what, **arguments, progress=make_progress(quiet=quiet)))
-    show_and_write(found, output, as_json=as_json, quiet=quiet)
-    return found.exit_code
+    arguments = given(options, "column", "by", "block_by")
+    arguments["kernel"] = named(kernel, **_parameters(parameter))
+    if arguments["block_by"] == ["file"]:
+        arguments["block_by"] = "file"
+    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
+    return answer(data, arguments, explain_ustatistic, ustatistic, **flags)
 
 
 def _parameters(given: tuple[str, ...]) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def plain_means(blocks: BlockState, rounded: NDArray[np.float64]) -> list[float]
 
 
 def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
-    if not math.isfinite(rounded):
+    if mass == 0 or not math.isfinite(rounded):
         return rounded
     try:
         exact = math.fsum(sums) / mass

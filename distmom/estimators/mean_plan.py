@@ -131,11 +131,14 @@ def plan_mean(
     progress: Progress | None,
     share: float,
     ledger: Ledger | None = None,
+    *,
+    few_groups: bool = False,
     units_ride: bool = False,
 ) -> MeanPlan:
     """Check the options against the data, count rows where that is needed, and cut the work.
 
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
+    Each of `few_groups` gets as many fine blocks and sampled rows as a whole lake.
     If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
     """
     reader = source.reader(read)
@@ -147,7 +150,8 @@ def plan_mean(
     counted = _counted(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by) and not units_ride
     n_files = len(files) if ledger is None else MANY_FILES
-    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=grouped, **counted._asdict())
+    many = grouped and not few_groups
+    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=many, **counted._asdict())
     n_bytes = sum(f.size for f in files)
     value_names = reader.options.value_names
     reduction = BlockMeans(

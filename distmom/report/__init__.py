@@ -2,6 +2,7 @@
 
 from distmom.report.column_profile import ColumnProfile, GapSource
 from distmom.report.describe_result import DescribeResult, NamedUnit, Reason
+from distmom.report.difference_result import DifferenceResult
 from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
@@ -13,6 +14,7 @@ from distmom.report.write import check_output, write_results
 __all__ = [
     "ColumnProfile",
     "DescribeResult",
+    "DifferenceResult",
     "GapSource",
     "MeanResult",
     "NamedUnit",

@@ -23,7 +23,10 @@ def test_bad_files_do_not_move_blocks_of_files(tmp_path: Path) -> None:
     for i in range(100):
         x, e = g.normal(size=(2, 2_000))
         for name, bad in (("clean", False), ("bad", i == 40)):
-            columns = {"x": np.full(2_000, 1e6) if bad else x, "y": 0.5 * (np.full(2_000, 1e6) if bad else x) + e}
+            columns = {
+                "x": np.full(2_000, 1e6) if bad else x,
+                "y": 0.5 * (np.full(2_000, 1e6) if bad else x) + e,
+            }
             write(tmp_path / name / f"{i:03}.parquet", columns)
     clean, bad = (
         dm.ustatistic(tmp_path / name, "x", kernel="gini", block_by="file", rng=0)
