@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from distmom.estimators.describe import describe
     from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
+    from distmom.estimators.explain_ustat import explain_ustatistic
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
@@ -58,6 +59,7 @@ __all__ = [
     "describe",
     "difference",
     "explain_mean",
+    "explain_ustatistic",
     "kernels",
     "mean",
     "merge_states",
@@ -82,6 +84,7 @@ _HOMES = {
     "describe": "distmom.estimators.describe",
     "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
+    "explain_ustatistic": "distmom.estimators.explain_ustat",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",

@@ -47,20 +47,8 @@ def run_comoments(
     both = BlockComoments(plan.reduction)
     needed = plan.unit_memory + STATES * both.state_bytes()
     check_memory(needed, executor.threads_per_process, executor.memory, "co-moments of the blocks")
-    found, skipped = run_plan(replace(plan, reduction=cast(Any, _Both(both))), n_keys, executor, progress)
+    found, skipped = run_plan(replace(plan, reduction=cast(Any, both)), n_keys, executor, progress)
     return found, skipped
-
-
-class _Both:
-    """`BlockComoments` with what a run asks of the reduction of means."""
-
-    def __init__(self, both: BlockComoments) -> None:
-        self._both = both
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._both if name in ("begin", "merge") else self._both.means, name)
 
 
 def statistics_of(

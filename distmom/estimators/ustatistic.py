@@ -88,7 +88,7 @@ def ustatistic(
     pairs : {"complete"}
         All pairs of a block.
     n_pairs : int, optional
-        Reserved for pairs that are drawn.
+        Number of pairs, where they are drawn; not with all pairs.
     pair_budget : int
         Most tuples of rows that a kernel without a fast form may be evaluated on; above, the run is refused
         before it begins them, with what it would cost.
@@ -141,9 +141,16 @@ def ustatistic(
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
 
+    Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
+    such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
+    takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
+    blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `block_by`.
+
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
-    memory allows. Kernels with a fast form take O(n log n) time or less, others n^2/(2 K) evaluations. The
-    same data and seed give the same bits on any number of threads or workers.
+    memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
+    kept; their variance is the spread between the fine blocks of a block. Kernels with a fast form take
+    O(n log n) time or less, others n^2/(2 K) evaluations. The same data and seed give the same bits on any
+    number of threads or workers.
 
     References
     ----------
@@ -158,7 +165,7 @@ def ustatistic(
     >>> x[::2000] = 1e9
     >>> found = dm.ustatistic(x, kernel="gini", rng=0)
     >>> round(found.estimate, 2), found.plain_estimate > 1e5
-    (1.12, True)
+    (1.13, True)
     """
     started = time.perf_counter()
     options = ustat_options(

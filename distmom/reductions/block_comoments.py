@@ -44,6 +44,21 @@ class BlockComoments:
         """Blocks of each group: those of rows, or where there are none the cells of files."""
         return self.means.layout.n_blocks or self.means.n_cells
 
+    @property
+    def seed(self) -> int:
+        """As the means."""
+        return self.means.seed
+
+    @property
+    def compiled(self) -> bool:
+        """As the means."""
+        return self.means.compiled
+
+    @property
+    def grouped(self) -> bool:
+        """As the means."""
+        return self.means.grouped
+
     def begin(self, n_files: int, window: Any = None) -> ComomentKeeper:
         """An accumulator for a unit of `n_files` files."""
         return ComomentKeeper(self, n_files, window)

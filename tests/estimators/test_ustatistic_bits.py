@@ -122,3 +122,5 @@ def test_clusters(
         ):
             found = run(lake, VARIANTS[name], client=client, threads=None)
             assert same(run(lake, VARIANTS[name]), found), (name, workers)
+        own = dm.kernels.kernel(lambda a, b: (a - b) ** 2 > 1.0)
+        assert same(run(lake, {"kernel": own}), run(lake, {"kernel": own}, client=client, threads=None))
