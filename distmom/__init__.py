@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.shuffle import explain_shuffle, shuffle
     from distmom.estimators.ustatistic import ustatistic
     from distmom.report import (
         ColumnProfile,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         MeanResult,
         PlanResult,
         Results,
+        ShuffleResult,
         UStatisticResult,
         VectorResult,
         check_output,
@@ -52,6 +54,7 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "ShuffleResult",
     "UStatisticResult",
     "VectorResult",
     "__version__",
@@ -59,12 +62,14 @@ __all__ = [
     "describe",
     "difference",
     "explain_mean",
+    "explain_shuffle",
     "explain_ustatistic",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "shuffle",
     "ustatistic",
     "write_results",
 ]
@@ -77,6 +82,7 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "ShuffleResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
@@ -84,12 +90,14 @@ _HOMES = {
     "describe": "distmom.estimators.describe",
     "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
+    "explain_shuffle": "distmom.estimators.shuffle",
     "explain_ustatistic": "distmom.estimators.explain_ustat",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "shuffle": "distmom.estimators.shuffle",
     "ustatistic": "distmom.estimators.ustatistic",
     "write_results": "distmom.report",
 }

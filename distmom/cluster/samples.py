@@ -8,6 +8,7 @@ from typing import Any
 
 from distmom.cluster.outcome import UnitOutcome
 from distmom.cluster.plan import Unit
+from distmom.cluster.stop import check_stopped
 from distmom.cluster.work import ReadAndReduce
 
 
@@ -20,7 +21,8 @@ class ReadSamples:
     reads : tuple of ReadAndReduce
         One for each sample.
     finish : callable
-        Takes what they leave of the rows, and gives the state; picklable.
+        Takes what they leave of the rows, and gives the state; picklable. Calls ``between`` now and then,
+        which raises when the run is given up.
     """
 
     reads: tuple[ReadAndReduce, ...]
@@ -30,7 +32,7 @@ class ReadSamples:
         """Read the rows of every sample and return the state."""
         read = [one(part) for one, part in zip(self.reads, unit.window, strict=True)]
         return UnitOutcome(
-            self.finish(*(outcome.state for outcome in read)),
+            self.finish(*(outcome.state for outcome in read), between=check_stopped),
             sum(outcome.n_rows for outcome in read),
             sum(outcome.n_bytes for outcome in read),
             tuple(record for outcome in read for record in outcome.skipped),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -77,10 +78,15 @@ class BlockKernel:
     form: Form = "u"
     variances: bool = True
 
-    def __call__(self, *kept: CellRows) -> BlockStatistics:
-        """Statistics of the blocks, which are paired by their numbers if there are several samples."""
-        as_sample = self.kernel.as_sample
-        blocks = [self._one([as_sample(rows.rows(c)) for rows in kept]) for c in range(kept[0].n_cells)]
+    def __call__(self, *kept: CellRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
+        """Statistics of the blocks, which are paired by their numbers if there are several samples.
+
+        `between` is called before each block: it may raise to end the work.
+        """
+        blocks = []
+        for cell in range(kept[0].n_cells):
+            between()
+            blocks.append(self._one([self.kernel.as_sample(rows.rows(cell)) for rows in kept]))
         sizes, n_tuples, means, variance, components = zip(*blocks, strict=True)
         return BlockStatistics(
             np.array(sizes, np.int64),

@@ -7,6 +7,7 @@ from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
+from distmom.report.shuffle_result import ShuffleResult
 from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
@@ -23,6 +24,7 @@ __all__ = [
     "Reason",
     "Result",
     "Results",
+    "ShuffleResult",
     "UStatisticResult",
     "VectorResult",
     "check_output",
