@@ -263,6 +263,20 @@ def row_bound(levels: NDArray[np.int64], n: Counts, n_sample: Counts, n_most: Co
     return np.asarray((rows >= 8 * k) & (rows * others >= 5 * seen * k))
 
 
+FEWEST = 9
+"""Levels up to this many blocks are kept however few units there are: five could not be tested otherwise."""
+
+
+def enough_units(levels: NDArray[np.int64], n_units: Counts) -> Flags:
+    """Whether each level has blocks of at least eight units, or is one of the coarsest: (n_groups, n_levels).
+
+    Blocks of one or two units have the law of a unit: their median is that of units, not the mean, and
+    where the law is skew finer levels would contradict coarser ones.
+    """
+    k = levels[None, :]
+    return np.asarray((n_units[:, None] >= 8 * k) | (k <= FEWEST))
+
+
 def most_frequent(sample: Floats, n_sample: Counts) -> Counts:
     """How often the most frequent value occurs in each group's row sample (padded with NaN at the end).
 

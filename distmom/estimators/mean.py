@@ -185,7 +185,8 @@ def mean(
 
     With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
     its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
-    by their rows; a level of the ladder needs as many filled cells as blocks, and empty blocks are left out.
+    by their rows; a level of the ladder needs as many filled cells as blocks and, beyond nine blocks, eight
+    units a block; empty blocks are left out.
     The exact interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
     than 10 %). Fewer than ten units a block draw a note.
 

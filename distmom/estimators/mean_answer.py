@@ -18,7 +18,7 @@ from distmom.estimators.rule_answer import Intervals, RuleAnswer
 from distmom.estimators.rule_repeated import answer_repeated
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.sampled_answer import sampled_results
-from distmom.estimators.unit_counts import unit_counts
+from distmom.estimators.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.weight_notes import weight_counts, weight_notes
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.block_state import BlockState
@@ -149,7 +149,8 @@ def partition_answer(plan: MeanPlan, state: MeanState, c: int) -> RuleAnswer:
     if layout.repeats > 1:
         every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(state.keys), layout.repeats, -1))
         return answer_repeated(every, values, n_values, level, **shared_options)
-    return answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
+    counts = units_of_groups(state)
+    return answer_rule(rows, values, n_values, level, block_source=source, n_units=counts, **shared_options)
 
 
 def partition_results(

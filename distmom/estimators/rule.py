@@ -15,7 +15,16 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from distmom.estimators.ladder import Counts, Flags, Floats, Merger, most_frequent, row_bound, rows_at
+from distmom.estimators.ladder import (
+    Counts,
+    Flags,
+    Floats,
+    Merger,
+    enough_units,
+    most_frequent,
+    row_bound,
+    rows_at,
+)
 from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, join
 from distmom.estimators.rule_ball import no_ball, row_ball
 from distmom.estimators.rule_compare import hear_files
@@ -44,6 +53,7 @@ def answer_rule(
     intervals: Collection[str] = ("order", "exact"),
     outlying: int = 0,
     n_columns: int = 1,
+    n_units: Counts | None = None,
 ) -> RuleAnswer:
     """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
 
@@ -80,6 +90,9 @@ def answer_rule(
         each tested at the n_columns-th part of the failure probability, and the blocks that are wild in a
         contradicted column are set aside for all. A column without any variation in the sample does not
         limit the levels of the others.
+    n_units : ndarray of int64, shape (n_groups,), optional
+        Independent units of each group where these are fewer than its rows: they take the place of rows in
+        the choice of levels (`enough_units`).
 
     Returns
     -------
@@ -128,7 +141,8 @@ def answer_rule(
         part = slice(start, start + portion)
         some = None if files is None else files.at(part)
         one = rows.at(part)
-        parts.append(_answer_groups(one, sample[part], n_sample[part], some, *options))
+        units = None if n_units is None else n_units[part]
+        parts.append(_answer_groups(one, sample[part], n_sample[part], some, units, *options))
     return join(parts)
 
 
@@ -137,6 +151,7 @@ def _answer_groups(
     sample: Floats,
     n_sample: Counts,
     files: BlockState | None,
+    n_units: Counts | None,
     delta: float,
     n_blocks: int | Literal["auto"],
     block_source: BlockSource,
@@ -156,8 +171,12 @@ def _answer_groups(
     between = block_source in ("units", "stored")
     if block_source != "rows":  # with fewer fine blocks than blocks a level only repeats the next coarser one
         usable &= levels[None, :] <= fine.n_filled[:, None]
-    take = given_rows if given else automatic_rows
-    own = take(fine, levels, usable, n_columns)
+    if n_units is not None:
+        usable &= enough_units(levels, n_units)
+    if given:
+        own = given_rows(fine, levels, usable, n_columns)
+    else:
+        own = automatic_rows(fine, levels, usable, n_columns, n_units)
     result = _from_rows(own, files, delta, wanted, between, outlying)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)

@@ -87,7 +87,9 @@ def finest_rows(fine: Merger, n_blocks: Counts) -> Finest:
     )
 
 
-def automatic_rows(fine: Merger, levels: Counts, usable: Flags, n_columns: int = 1) -> RowSet:
+def automatic_rows(
+    fine: Merger, levels: Counts, usable: Flags, n_columns: int = 1, n_units: Counts | None = None
+) -> RowSet:
     """Steps of the rule for row blocks whose number is ours to choose."""
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
     plain = (f == 0) & (fine.n > 0)
@@ -97,6 +99,7 @@ def automatic_rows(fine: Merger, levels: Counts, usable: Flags, n_columns: int =
     mine = contradicted(finest, ladder, seen)
     seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
     n = np.floor(finest.efficiency * fine.n).astype(np.int64)
+    n = n if n_units is None else np.minimum(n, n_units)
     at = np.where(plain, 1, answer_level(levels, usable, n))
     given = answer(fine, finest, seen, wrong, levels, at)
     beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from distmom.reductions.state import MeanState
 
 
@@ -33,6 +36,12 @@ def unit_counts(state: MeanState) -> list[UnitCount] | None:
     return [
         UnitCount(_about(n, some, n_cells), False) for n, some in zip(found.tolist(), filled, strict=True)
     ]
+
+
+def units_of_groups(state: MeanState) -> NDArray[np.int64] | None:
+    """The numbers alone, as the rule takes them."""
+    found = unit_counts(state)
+    return None if found is None else np.array([one.n_units for one in found], np.int64)
 
 
 def _about(sampled: float, filled: int, n_cells: int) -> int:

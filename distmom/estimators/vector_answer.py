@@ -35,7 +35,7 @@ from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule import answer_rule
 from distmom.estimators.rule_answer import RuleAnswer
 from distmom.estimators.rule_status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
-from distmom.estimators.unit_counts import unit_counts
+from distmom.estimators.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.vector_radius import ball_of, vector_median
 from distmom.estimators.vector_samples import sampled_vectors
 from distmom.numerics.block_state import BlockState
@@ -81,6 +81,7 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
     delta = plan.options.delta if geometric else plan.options.delta / n_columns
     samples = np.stack([sample.values for sample in state.samples], axis=1)
     n_sample = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in state.samples], axis=1)
+    counts = units_of_groups(state)
     answer = answer_rule(
         _vectors(rows),
         samples.reshape(-1, samples.shape[2]),
@@ -92,6 +93,7 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
         outlying=plan.blocks.outlying,
         intervals=("ball",) if geometric else ("order", "exact", "ball"),
         n_columns=n_columns,
+        n_units=None if counts is None else np.repeat(counts, n_columns),
     )
     suspects = files_of_cells(plan, answer)
     plain = _plain_means(rows)
