@@ -16,17 +16,22 @@ from distmom.errors import (
 if TYPE_CHECKING:
     from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
+    from distmom.estimators.describe import describe
     from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.shuffle import explain_shuffle, shuffle
     from distmom.report import (
+        ColumnProfile,
+        DescribeResult,
         DifferenceResult,
         MeanResult,
         PlanResult,
         Results,
+        ShuffleResult,
         VectorResult,
         check_output,
         write_results,
@@ -34,8 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadFileError",
+    "ColumnProfile",
     "ConfigError",
     "DataError",
+    "DescribeResult",
     "DifferenceResult",
     "DistmomError",
     "MeanAccumulator",
@@ -44,35 +51,45 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "ShuffleResult",
     "VectorResult",
     "__version__",
     "check_output",
+    "describe",
     "difference",
     "explain_mean",
+    "explain_shuffle",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "shuffle",
     "write_results",
 ]
 
 _HOMES = {
+    "ColumnProfile": "distmom.report",
+    "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "ShuffleResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "describe": "distmom.estimators.describe",
     "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
+    "explain_shuffle": "distmom.estimators.shuffle",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "shuffle": "distmom.estimators.shuffle",
     "write_results": "distmom.report",
 }
 

@@ -189,7 +189,9 @@ RUN_OPTIONS = [
         ["--threads"], type=int, metavar="N", help="Run on that many threads.  [default: one a CPU]"
     ),
     click.Option(
-        ["--scheduler"], metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://10.0.0.1:8786."
+        ["--scheduler"],
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: an address such as tcp://10.0.0.1:8786, or a scheduler file.",
     ),
     click.Option(["--memory-limit"], metavar="BYTES", help="Memory of a process, such as 2GB."),
     click.Option(["--batch-rows"], type=int, metavar="ROWS", help="Rows decoded at a time."),

@@ -10,12 +10,14 @@ from typing import Any
 
 import click
 
+from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
 from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
+from distmom.cli.shuffle import shuffle_command
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
@@ -107,6 +109,8 @@ def program(ctx: click.Context) -> int:
 
 program.add_command(difference_command)
 program.add_command(mean_command)
+program.add_command(describe_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)
+program.add_command(shuffle_command)

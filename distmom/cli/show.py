@@ -90,15 +90,18 @@ def _show_table(results: Results) -> None:
         text = table_text(results, UNLIMITED)
         write_stdout((text if _utf8() else text.replace("─", "-").replace("…", "..")) + "\n")
         return
-    table = as_table(results)
     terminal = Console()
-    # on a narrow terminal its own line breaks take over, so that no number is cut
-    wide = Console(
-        width=max(terminal.width, widths(table).minimum), markup=False, emoji=False, highlight=False
-    )
-    with wide.capture() as captured:
-        wide.print(table)
-    write_stdout(captured.get())
+    for number, table in enumerate((as_table(results), *results.more_tables())):
+        # on a narrow terminal its own line breaks take over, so that no number is cut
+        wide = Console(
+            width=max(terminal.width, widths(table).minimum), markup=False, emoji=False, highlight=False
+        )
+        with wide.capture() as captured:
+            wide.print(table)
+        write_stdout("\n" * (number > 0) + captured.get())
+    closing = results.closing()
+    if closing:
+        write_stdout("\n" + "\n".join(closing) + "\n")
 
 
 def _utf8() -> bool:

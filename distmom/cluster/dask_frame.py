@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from distmom.cluster.failures import one_line
 from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake.memory import MemoryLake, open_memory
+from distmom.lake.schema import roles_of
 from distmom.lake.source import Batch, FileRef, ReadOptions
 from distmom.lake.times import TimeScale
 from distmom.lake.vectors import measured
@@ -58,8 +59,7 @@ class DaskFrame:
         """A reader of these columns, after the checks that data in memory undergoes."""
         pattern = self.pattern.checked(options)
         options = pattern.options
-        asked = [*options.columns, *options.by, *options.units]
-        names = list(dict.fromkeys([*asked, *(options.where.columns if options.where else ())]))
+        names = list(dict.fromkeys(name for name, _ in roles_of(options)))
         frame = self.frame[names] if names else self.frame
         return measured(DaskReader(options, frame, pattern.scales), self.files)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -9,6 +10,7 @@ from distmom.cluster.outcome import UnitOutcome
 from distmom.cluster.plan import Unit
 from distmom.cluster.stop import check_stopped
 from distmom.errors import BadFileError
+from distmom.lake.holding import batches_holding
 from distmom.lake.keys import KeyEncoder
 from distmom.reductions.leaves import Rows
 
@@ -42,6 +44,8 @@ class ReadAndReduce:
         128 bits that key the hashes of units, where the reader delivers their columns.
     compiled : bool
         Use compiled kernels for those, and to number the groups.
+    some_rows : bool
+        The reduction's accumulators tell which rows they want: read only what holds some of them.
     """
 
     reader: BatchReader
@@ -50,6 +54,7 @@ class ReadAndReduce:
     on_bad_file: BadFilePolicy = "error"
     unit_seed: int | None = None
     compiled: bool = False
+    some_rows: bool = False
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
@@ -94,15 +99,20 @@ class ReadAndReduce:
         encoder: KeyEncoder | None,
         hashes: UnitHashes | None,
     ) -> tuple[int, int]:
-        start, stop = unit.rows or (0, None)
         n_rows = n_bytes = 0
-        for batch in self.reader.batches(file, start, stop):
+        for batch in self._batches(file, unit, accumulator):
             check_stopped()
             codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
             units = None if hashes is None else hashes.of(batch.units)
             accumulator.add(rows_of(batch, codes, units), 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
+
+    def _batches(self, file: FileRef, unit: Unit, accumulator: Any) -> Iterable[Batch]:
+        if not self.some_rows:
+            return self.reader.batches(file, *(unit.rows or (0, None)))
+        rows = accumulator.wanted
+        return batches_holding(self.reader, file, rows) if rows.size else ()
 
 
 class _Place:
@@ -114,6 +124,8 @@ class _Place:
 def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:
     """A batch as the reductions take it, with the codes of its groups (None without groups).
 
-    And the hashes of its units, where whole units are blocks.
+    And the hashes of its units, where whole units are blocks. Columns that are only present or not have a
+    validity behind those of the values.
     """
-    return Rows(batch.start, batch.n_rows, batch.values, batch.valid, batch.keep, codes, units)
+    valid = (*batch.valid, *batch.present) if batch.present else batch.valid
+    return Rows(batch.start, batch.n_rows, batch.values, valid, batch.keep, codes, units)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import connect
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.difference_answer import differences
-from distmom.estimators.explain import place_to_plan
+from distmom.estimators.explain import imagined_place
 from distmom.estimators.mean import run_plan, usable_threads
 from distmom.estimators.mean_plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_choice, check_count
@@ -203,7 +203,7 @@ def explain_difference(data: Any, metric: str, **options: Any) -> dict[str, Any]
     columns = (metric,) if denominator is None else (metric, denominator)
     source, read = open_data(data, columns, by, where, missing, wanted["batch_rows"], chosen.block_by)
     place = {k: None if source.in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with place_to_plan(**place, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(**place, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
         plan = _plan(source, read, chosen, seed, executor, None)
         told = plan.describe(executor)
     return {**told, "seed": shown, "skipped": [s._asdict() for s in plan.skipped]}

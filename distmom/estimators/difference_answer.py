@@ -23,7 +23,6 @@ from distmom.estimators.mean_plan import MeanPlan
 from distmom.estimators.rule_answer import RuleAnswer
 from distmom.estimators.rule_status import ALL_EQUAL, Status, status_list
 from distmom.estimators.unit_counts import UnitCount, unit_counts
-from distmom.numerics.block_state import BlockState
 from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
@@ -121,26 +120,19 @@ def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: 
             f"denominator: the mean of column {denominator!r} is not positive in variant {cell(value)!r}; "
             "name a column that counts something, or filter by where"
         )
+    plain = [
+        plain_means(b, b.total().mean)[0] for b in (blocks.at((c, [g])) for c in range(len(blocks.count)))
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        quotient = float(np.divide(plain[0], plain[1])) if len(plain) > 1 else plain[0]
     return Variant(
         value,
         counts,
         None if units is None else units[g],
         ratio,
-        _plain(blocks, g) if counts["n_used"] else math.nan,
+        quotient if counts["n_used"] else math.nan,
         _carried(state, g, ratio.value),
     )
-
-
-def _plain(blocks: BlockState, g: int) -> float:
-    """Mean of all rows, or ratio of the two."""
-    means = []
-    for column in range(len(blocks.count)):
-        one = blocks.at((column, [g]))
-        means += plain_means(one, one.total().mean)
-    if len(means) == 1:
-        return means[0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return float(np.divide(*means))
 
 
 def _carried(state: MeanState, g: int, ratio: float) -> bool:

@@ -91,7 +91,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     counted = replace(read, where=None) if filter_counts else read
     in_memory = source.in_memory
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with place_to_plan(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
         share = column_share(source, counted)
         plan = plan_mean(source, counted, chosen, seed, executor, None, share, ledger)
         told = plan.describe(executor)
@@ -109,7 +109,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
 
 
 @contextmanager
-def place_to_plan(
+def imagined_place(
     client: Any, workers: int | None, scheduler: str | None, threads: int | None, limit: Any
 ) -> Iterator[Executor]:
     """An executor as the run would have it; worker processes are imagined rather than started."""

@@ -137,8 +137,9 @@ def mean(
     on_change : {"error", "restart"}
         What to do when files that the state holds have changed or are gone.
     client, workers, scheduler, threads
-        Where to run: a Dask client, that many worker processes, the scheduler at an address, that many
-        threads. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
+        Where to run: a Dask client, that many worker processes, the scheduler at an address (or whose
+        scheduler file, ending in .json, this is), that many threads. Default: the active Dask client, else
+        threads. Data in memory is not sent to a cluster.
     memory_limit : int or str, optional
         Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
     batch_rows : int
@@ -334,14 +335,17 @@ def run_plan(
         state, skipped = found.state, [*plan.skipped, *found.skipped]
     else:
         state, skipped = keeper.run(plan, work, executor, progress)
-    if state is None:
-        if skipped:
-            raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
-        filtered = plan.reader.options.where is not None
-        raise NoAnswerError(
-            "no rows left after the filter; check where" if filtered else "the data has no rows"
-        )
+    check_state(state, skipped, filtered=plan.reader.options.where is not None)
     return state, skipped
+
+
+def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
+    """DataError or NoAnswerError if nothing was read."""
+    if state is not None:
+        return
+    if skipped:
+        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
+    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
 
 
 def usable_threads() -> int:

@@ -124,6 +124,12 @@ def _partition_results(
     plan: MeanPlan, state: MeanState, c: int, shared: list[dict[str, Any]]
 ) -> list[MeanResult]:
     """Answers of the rule for one column."""
+    rows, _, _ = row_and_cell_blocks(plan, state.moments.at(c))
+    return partition_results(plan, rows, partition_answer(plan, state, c), shared)
+
+
+def partition_answer(plan: MeanPlan, state: MeanState, c: int) -> RuleAnswer:
+    """What the rule says of one column, all groups."""
     moments = state.moments.at(c)
     rows, cells, source = row_and_cell_blocks(plan, moments)
     values = state.samples[c].values
@@ -136,10 +142,15 @@ def _partition_results(
     }
     layout = plan.blocks.layout
     if layout.repeats > 1:
-        every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(shared), layout.repeats, -1))
-        answer = answer_repeated(every, values, n_values, level, **shared_options)
-    else:
-        answer = answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
+        every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(state.keys), layout.repeats, -1))
+        return answer_repeated(every, values, n_values, level, **shared_options)
+    return answer_rule(rows, values, n_values, level, block_source=source, **shared_options)
+
+
+def partition_results(
+    plan: MeanPlan, rows: BlockState, answer: RuleAnswer, shared: list[dict[str, Any]]
+) -> list[MeanResult]:
+    """The answers as results; `rows` are the row blocks of the column."""
     suspects = files_of_cells(plan, answer)
     sigma2 = _row_variance(rows, answer) if plan.options.interval == "paper" else None
     plain = plain_means(rows, answer.plain_estimate)
@@ -193,7 +204,7 @@ def plain_means(blocks: BlockState, rounded: NDArray[np.float64]) -> list[float]
 
 
 def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
-    if not math.isfinite(rounded):
+    if mass == 0 or not math.isfinite(rounded):
         return rounded
     try:
         exact = math.fsum(sums) / mass

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
-from distmom.lake.convert import Valid, Values, converter, to_float64
+from distmom.lake.convert import Valid, Values, converter, to_float64, valid_rows
 from distmom.lake.scalars import one_value
 from distmom.lake.schema import kind_of, partition_arrow_type
 from distmom.lake.source import Batch, PartitionType, ReadOptions
@@ -140,7 +140,17 @@ class Assembler:
             tuple([self._key(name, arrays, n_rows) for name in options.by]),
             n_bytes,
             tuple([self._key(name, arrays, n_rows) for name in options.units]),
+            tuple([self._present(name, arrays, n_rows) for name in options.present]),
         )
+
+    def _present(self, name: str, arrays: Sequence[pa.Array], n_rows: int) -> Valid:
+        """Which rows of a column are not null."""
+        column = self._columns[name]
+        if column.constant is None and not column.null:
+            array = arrays[self._order[name]]
+            return np.zeros(n_rows, np.bool_) if kind_of(array.type) == "null" else valid_rows(array)
+        lacking = column.null or bool(column.constant.null_count)  # type: ignore[union-attr]
+        return np.zeros(n_rows, np.bool_) if lacking else None
 
     def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> NDArray[np.bool_]:
         operands: dict[str, pa.Array] = {}

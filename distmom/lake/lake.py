@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from distmom.lake import footers
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
 from distmom.lake.references import settle
+from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
 from distmom.lake.times import TimeScale
@@ -78,6 +80,31 @@ class Lake:
             with footers.open_parquet(self.filesystem, self.root, file) as parquet:
                 counts[i] = parquet.metadata.num_rows
         return counts
+
+    def first_types(self, names: Collection[str]) -> dict[str, pa.DataType]:
+        """Types of columns in the first file where they are not null throughout, of a thousand at most."""
+        found: dict[str, pa.DataType] = {}
+        left = set(names)
+        for _, schema in islice(self._schemas(), FOOTERS if left else 0):
+            for name in left & set(schema.names):
+                if schema.field(name).type != pa.null():
+                    found[name] = schema.field(name).type
+            left -= found.keys()
+            if not left:
+                break
+        return found
+
+    def row_groups(self, file: FileRef) -> list[int]:
+        """Rows of each row group of a file, by its footer.
+
+        Raises
+        ------
+        DataError
+            If the file changed or is damaged.
+        """
+        with footers.open_parquet(self.filesystem, self.root, file) as parquet:
+            metadata = parquet.metadata
+            return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
 
     def column_share(self, names: Collection[str]) -> float:
         """Share of a file's bytes that these columns take, by the footer of the first readable file."""

@@ -27,7 +27,7 @@ Kind = Literal[
     "list",
     "other",
 ]
-Role = Literal["value", "coordinate", "vector", "key", "condition"]
+Role = Literal["value", "coordinate", "vector", "key", "condition", "presence"]
 
 SEARCHED_FILES = 1_000
 """How many files are asked before a name counts as misspelled, or a column as null throughout."""
@@ -40,6 +40,10 @@ _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
         {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
     ),
     "condition": frozenset({"number", "bool", "text", "date", "timestamp", "zoned", "time", "null"}),
+    "presence": frozenset(
+        {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
+        | {"vector", "list", "other"}
+    ),
 }
 
 _WORDS = {
@@ -74,6 +78,7 @@ _ACTIONS: dict[Role, str] = {
     "vector": "only lists of numbers are vectors",
     "key": "it cannot be a key of groups or units",
     "condition": "it cannot stand in a condition",
+    "presence": "its nulls cannot be counted",
 }
 
 
@@ -104,6 +109,7 @@ def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
     own: Role = "value" if options.vectors is None else "coordinate"
     roles: list[tuple[str, Role]] = [(name, "vector" if name in vectors else own) for name in options.columns]
     roles += [(name, "key") for name in (*options.by, *options.units)]
+    roles += [(name, "presence") for name in options.present]
     return roles + [(name, "condition") for name in (options.where.columns if options.where else ())]
 
 
@@ -171,7 +177,9 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     kind = kind_of(type_)
     fits_role = kind in _KINDS_OF_ROLE[role]
     numbers = role in ("value", "coordinate")
-    mix = reference is None or (numbers and {kind, reference.kind} <= {"number", "bool"})
+    mix = (
+        reference is None or role == "presence" or (numbers and {kind, reference.kind} <= {"number", "bool"})
+    )
     if kind == "null" or (fits_role and mix):
         return
     if reference is not None and reference.kind != kind:

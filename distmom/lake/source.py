@@ -71,6 +71,10 @@ class ReadOptions:
         The list columns among them, and the length that all their lists have; 0 asks for the lengths
         themselves in place of the elements. None refuses list columns; an empty tuple allows them, and
         `Source.reader` fills it in.
+    units : tuple of str
+        Columns whose values make units.
+    present : tuple of str
+        Columns of which it is only asked where they are null, whatever they hold.
     """
 
     columns: tuple[str, ...] = ()
@@ -80,6 +84,7 @@ class ReadOptions:
     batch_rows: int = BATCH_ROWS
     vectors: tuple[tuple[str, int], ...] | None = None
     units: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
 
     @property
     def value_names(self) -> tuple[str, ...]:
@@ -115,6 +120,8 @@ class Batch:
         Compressed bytes of the file that these rows stand for; they add up to the bytes read of it.
     units : tuple of pyarrow.Array
         The ``units`` columns.
+    present : tuple of (n_rows,) bool, or None
+        Of the ``present`` columns, which rows are not null; None where none is.
     """
 
     start: int
@@ -125,6 +132,7 @@ class Batch:
     keys: tuple[pa.Array, ...]
     n_bytes: int
     units: tuple[pa.Array, ...] = ()
+    present: tuple[NDArray[np.bool_] | None, ...] = ()
 
 
 class BatchReader(Protocol):

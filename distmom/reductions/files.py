@@ -47,12 +47,12 @@ class FileTree:
         """Add the node (level, index) over the files of the unit: all its files together."""
         self._files.push(level, index, state)
 
-    def end_file(self, number: int, key: np.uint64) -> None:
-        """Put the file's rows into its cell."""
+    def end_file(self, number: int, key: np.uint64) -> BlockState | None:
+        """Put the file's rows into its cell; the moments of all its rows together, None if it has none."""
         leaves = self._leaves.close()
         if leaves is None:
             self._files.push(0, number, None)
-            return
+            return None
         n_blocks, n_cells = leaves.count.shape[-1] - 1, self._spec.n_cells
         cell = file_cell(key, n_cells) if n_cells else None
 
@@ -64,6 +64,7 @@ class FileTree:
             return target
 
         self._files.push(0, number, leaves.each(placed))
+        return leaves.at((..., -1))
 
     def result(self, n_groups: int) -> BlockState | None:
         """The moments of all files, for `n_groups` groups; None if there was no row."""

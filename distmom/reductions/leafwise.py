@@ -22,13 +22,17 @@ from distmom.reductions.units import UnitCounter
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
+    from distmom.reductions.file_facts import FileWatcher
 
 
 class LeafwiseMeans:
-    """The `Accumulator` for rows that are taken leaf by leaf."""
+    """The `Accumulator` for rows that are taken leaf by leaf; a `watcher` is told what each file holds."""
 
-    def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
+    def __init__(
+        self, spec: BlockMeans, n_files: int, window: Any, watcher: FileWatcher | None = None
+    ) -> None:
         self._spec = spec
+        self._watcher = watcher
         self._window = window
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
@@ -79,7 +83,9 @@ class LeafwiseMeans:
         leaves = [moments for stack in self._stacks if (moments := stack.close()) is not None]
         if leaves:
             self._tree.push_leaf(leaves[0].stacked(*leaves[1:]))
-        self._tree.end_file(self._number, self._key)
+        whole = self._tree.end_file(self._number, self._key)
+        if self._watcher is not None:
+            self._watcher.end_file(self._number, self._census.counts[:, 0], whole)
 
     def _settle(self) -> None:
         """Take the small files together."""
@@ -91,6 +97,8 @@ class LeafwiseMeans:
                 self._census.missing(rows, number)
                 for c in columns if self._samplers else ():
                     self._samplers[c].add(*together.sample(c))
+            if self._watcher is not None:
+                self._watcher.together(together)
             if self._units is not None:
                 for file in together.files:
                     if file.rows is not None:
@@ -120,11 +128,17 @@ class LeafwiseMeans:
         if not self._strange[c]:
             [mine] = self._mine(leaf, c, gone, place)
             if push_leaf(layout, stack, mine, window, anything=False):
+                self._watch(c, mine)
                 return
         searched = self._census.strange(leaf, c, gone, self._path)
         self._strange[c] = searched is not gone
         [mine] = self._mine(leaf, c, searched, place)
         push_leaf(layout, stack, mine, window, anything=True)
+        self._watch(c, mine)
+
+    def _watch(self, c: int, mine: LeafRows) -> None:
+        if self._watcher is not None:
+            self._watcher.leaf(c, mine)
 
     def _set(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
         """Moments of the columns of a set; values are searched for NaN and infinity if the sums tell of some.
@@ -176,6 +190,8 @@ class LeafwiseMeans:
             number_of_leaf = columns[0].place.first_row // LEAF_ROWS
             for c, rows in zip(self._spec.sets[number], columns, strict=True):
                 self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
+        for c, rows in zip(self._spec.sets[number], columns, strict=True):
+            self._watch(c, rows)
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         self._settle()

@@ -154,6 +154,21 @@ class Together:
         column = self._columns[c]
         return row_keys(self._keys[column.files], 0, column.rows), column.x
 
+    @property
+    def numbers(self) -> Ints:
+        """Numbers of the files in their unit."""
+        return self._numbers
+
+    def of_files(self, c: int) -> tuple[Ints, BlockState, NDArray[np.float64], NDArray[np.float64]]:
+        """Of each file, in a column: nulls among the rows kept, moments, least and largest value."""
+        column, n_files = self._columns[c], len(self.files)
+        _, null = missing_rows(self.rows.valid[c], self.rows.keep)
+        files = self._file_of[:0] if null is None else self._file_of[null]
+        low, high = np.full(n_files, np.inf), np.full(n_files, -np.inf)
+        np.minimum.at(low, column.files, column.x)
+        np.maximum.at(high, column.files, column.x)
+        return np.bincount(files, minlength=n_files), column.whole, low, high
+
     def node(self, level: int, start: int, stop: int) -> BlockState | None:
         """Moments of the files with numbers start … stop - 1, a line for each column; None without rows."""
         low, high = np.searchsorted(self._numbers, [start, stop])

@@ -1,20 +1,29 @@
 """Results, and results as text, JSON, Arrow and files."""
 
+from distmom.report.column_profile import ColumnProfile, GapSource
+from distmom.report.describe_result import DescribeResult, NamedUnit, Reason
 from distmom.report.difference_result import DifferenceResult
 from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
+from distmom.report.shuffle_result import ShuffleResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
 __all__ = [
+    "ColumnProfile",
+    "DescribeResult",
     "DifferenceResult",
+    "GapSource",
     "MeanResult",
+    "NamedUnit",
     "PlanResult",
     "PlannedWay",
+    "Reason",
     "Result",
     "Results",
+    "ShuffleResult",
     "VectorResult",
     "check_output",
     "write_results",

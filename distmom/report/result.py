@@ -64,6 +64,11 @@ class Result:
         """What stands above the names of the lines on the terminal."""
         return "column"
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether the status says something that a reader should not overlook."""
+        return self.status != ("ok",)
+
     def records(self) -> list[dict[str, Any]]:
         """Flat rows of the Arrow table, group columns apart."""
         raise NotImplementedError

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from distmom.report.result import Result, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.table import Table
 
 SCHEMA_VERSION = 1
 
@@ -30,6 +31,8 @@ class Results(Sequence[Result]):
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``.
     """
+
+    title: ClassVar[str] = "Robust means"
 
     def __init__(self, results: Sequence[Result], data: dict[str, Any], run: dict[str, Any]) -> None:
         self._results = tuple(results)
@@ -73,6 +76,14 @@ class Results(Sequence[Result]):
         from distmom.report.text import as_text
 
         return as_text(self)
+
+    def more_tables(self) -> list[Table]:
+        """Tables for a terminal below that of the results."""
+        return []
+
+    def closing(self) -> list[str]:
+        """Lines below all tables: what to do."""
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: ``schema_version``, ``results``, ``data``, ``run``."""

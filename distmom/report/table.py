@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from distmom.lake.times import TimeScale, Unit
     from distmom.report.results import Results
 
-_VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate")
+_VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
 _COMPARED = ("difference", "lift")
 _SIDES = ("control", "variant")
 _FLOATS = (
-    *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap"),
+    *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap", "other_estimate"),
+    *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
     *(f"{prefix}{what}" for what in _COMPARED for prefix in ("", "plain_")),
     *(name for side in _SIDES for name in (f"{side}_mean", f"plain_{side}")),
     *(f"{what}_interval_{end}" for what in ("lift", *_SIDES) for end in ("low", "high")),
@@ -64,7 +65,7 @@ def as_arrow(results: Results) -> pa.Table:
 def _kind(name: str) -> pa.DataType:
     import pyarrow as pa
 
-    if name == "n_units_exact":
+    if name in ("n_units_exact", "leaves_interval"):
         return pa.bool_()
     return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
 

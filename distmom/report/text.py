@@ -36,7 +36,7 @@ def as_table(results: Results) -> Table:
     table.add_column("status", overflow="fold")
     for r in results:
         group = [cell((r.group or {})[name]) for name in keys]
-        style = None if r.status == ("ok",) else "yellow"
+        style = "yellow" if r.doubtful else None
         for i, (name, numbers) in enumerate(r.lines()):
             status = "; ".join(r.status) if i == 0 else ""
             table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
@@ -103,13 +103,15 @@ def widths(table: Table) -> Measurement:
 
 
 def as_text(results: Results, width: int = 110) -> str:
-    """The table and the remarks as plain text."""
+    """The tables and the remarks as plain text."""
     return "\n".join([table_text(results, width), *remarks(results)])
 
 
 def table_text(results: Results, width: int) -> str:
-    """The table alone as plain text."""
-    return rendered(as_table(results), width)
+    """The tables alone as plain text, and what to do."""
+    tables = [rendered(table, width) for table in (as_table(results), *results.more_tables())]
+    closing = results.closing()
+    return "\n\n".join([*tables, "\n".join(closing)] if closing else tables)
 
 
 def rendered(table: Table, width: int) -> str:

@@ -20,6 +20,8 @@ from distmom.report.mean_result import MeanResult
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from distmom.report.column_profile import ColumnProfile
+
 DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
 """Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""
 
@@ -106,7 +108,7 @@ def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
     return f"{'-' if count < 0 else ''}{f'{days:,} d ' if days else ''}{clock}"
 
 
-def shown(numbers: MeanResult, scale: TimeScale) -> tuple[str, str, str]:
+def shown(numbers: MeanResult | ColumnProfile, scale: TimeScale) -> tuple[str, str, str]:
     """Estimate, interval and plain mean of a result in nanoseconds, with digits to fit the interval."""
     low, high = numbers.interval or (None, None)
     digits = 3 if low is None else next((n for n, least in DIGITS.items() if high - low >= least), 9)
@@ -160,3 +162,23 @@ def time_zone(name: str | None) -> tzinfo:
         return ZoneInfo(str(name))
     except (KeyError, OSError, ValueError):  # no such name, or no database of zones on this system
         return UTC
+
+
+def profile_as_times(profile: ColumnProfile, scale: TimeScale) -> ColumnProfile:
+    """A profile in nanoseconds as one of times; the numbers stay in its `offsets`."""
+    length = replace(scale, kind="duration", base=0)
+    moments = ("estimate", "plain_estimate", "other_estimate", "minimum", "maximum")
+    lengths = ("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise")
+    given = {name: value(scale, getattr(profile, name)) for name in moments}
+    given |= {name: value(length, getattr(profile, name)) for name in lengths}
+    low, high = (value(scale, end) for end in profile.interval or (None, None))
+    interval = None if low is None or high is None else (low, high)
+    return replace(profile, **given, interval=interval, scale=scale, offsets=profile)  # type: ignore[arg-type]
+
+
+def shown_profile(numbers: ColumnProfile, scale: TimeScale) -> tuple[str, ...]:
+    """Mean, interval, plain mean, standard deviations and extremes of a profile in nanoseconds."""
+    length = replace(scale, kind="duration", base=0)
+    stds = (readable(length, offset, 0) for offset in (numbers.robust_std, numbers.plain_std))
+    ends = (readable(scale, offset, 0) for offset in (numbers.minimum, numbers.maximum))
+    return (*shown(numbers, scale), *stds, *ends)

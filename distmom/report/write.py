@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from distmom.errors import ConfigError, ResourceError
 from distmom.report.results import Results
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from distmom.report.result import Result
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
@@ -91,16 +93,14 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2rem; color: #1b1b1b; }}
-table {{ border-collapse: collapse; }}
+table {{ border-collapse: collapse; margin-bottom: 1.5rem; }}
 th, td {{ padding: .3rem .7rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }}
 th {{ border-bottom: 2px solid #555; }}
 th.text, td.text {{ text-align: left; }}
 tr.warn td {{ background: #fff4e5; }}
 </style></head><body>
-<h1>Robust means</h1>
-<table><thead><tr>{head}</tr></thead><tbody>
-{body}
-</tbody></table>
+<h1>{title}</h1>
+{tables}
 <p>{remarks}</p>
 </body></html>
 """
@@ -109,18 +109,24 @@ tr.warn td {{ background: #fff4e5; }}
 def _write_html(results: Results, path: Path) -> None:
     from distmom.report.text import as_table, remarks
 
-    table = as_table(results)
+    of_lines = [result for result in results for _ in result.lines()]
+    tables = [_html_table(as_table(results), [not result.doubtful for result in of_lines])]
+    tables += [_html_table(table, [True] * table.row_count) for table in results.more_tables()]
+    lines = "<br>".join(html.escape(line) for line in [*results.closing(), *remarks(results)])
+    path.write_text(_PAGE.format(title=results.title, tables="\n".join(tables), remarks=lines), "utf-8")
+
+
+def _html_table(table: Table, good: Sequence[bool]) -> str:
+    """A table; lines that are not good are marked."""
     kinds = ["" if column.justify == "right" else ' class="text"' for column in table.columns]
     head = "".join(
         f"<th{kind}>{html.escape(str(column.header))}</th>"
         for kind, column in zip(kinds, table.columns, strict=True)
     )
-    cells = zip(*(list(column.cells) for column in table.columns), strict=True)
     rows = []
-    of_lines = [result for result in results for _ in result.lines()]
-    for result, row in zip(of_lines, cells, strict=True):
-        mark = "" if result.status == ("ok",) else ' class="warn"'
+    for fine, row in zip(good, zip(*(column.cells for column in table.columns), strict=True), strict=True):
+        mark = "" if fine else ' class="warn"'
         data = "".join(f"<td{k}>{html.escape(str(c))}</td>" for k, c in zip(kinds, row, strict=True))
         rows.append(f"<tr{mark}>{data}</tr>")
-    lines = "<br>".join(html.escape(line) for line in remarks(results))
-    path.write_text(_PAGE.format(head=head, body="\n".join(rows), remarks=lines), "utf-8")
+    body = "\n".join(rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"

@@ -1,4 +1,4 @@
-"""``distmom difference``: options, streams, JSON, output files, exit codes."""
+"""``distmom difference``."""
 
 from __future__ import annotations
 
@@ -17,89 +17,70 @@ import distmom as dm
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("shop")
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    """Three variants of 2,000 users each, with two rows a user."""
+    folder = tmp_path / "experiment"
+    folder.mkdir()
     g = np.random.default_rng(0)
-    for i in range(3):
-        arm = g.integers(0, 3, 2_000)
-        x = g.lognormal(size=2_000) + 0.3 * (arm == 2)
-        table = {"x": pa.array(x, mask=np.arange(2_000) % 200 == 0), "arm": arm}
-        pq.write_table(pa.table({**table, "user": g.integers(0, 900, 2_000)}), folder / f"{i}.parquet")
+    user = np.repeat(np.arange(6_000), 2)
+    arm = np.array(["a", "b", "c"])[user % 3]
+    spent = g.lognormal(size=user.size) + 0.5 * (arm == "b")
+    views = g.integers(1, 4, user.size)
+    table = pa.table({"user": user, "arm": arm, "spent": spent, "views": views})
+    for i in range(4):
+        pq.write_table(table.slice(3_000 * i, 3_000), folder / f"{i}.parquet")
     return folder
 
 
-def test_the_table_and_the_document_say_what_python_says(distmom: Run, shop: Path) -> None:
-    words = (
-        "difference",
-        shop,
-        "-c",
-        "x",
-        "--by",
-        "arm",
-        "--unit",
-        "user",
-        "--control",
-        "1",
-        "--where",
-        "arm > 0",
-    )
-    found = dm.difference(shop, "x", by="arm", unit="user", control=1, where="arm > 0", rng=0)
-    ended = distmom(*words)
-    assert (ended.code, ended.err) == (0, f"2 − 1: {found.n_null} null of {found.n_rows:,} rows\n")
-    assert ended.out.splitlines() == str(found).splitlines()[:-1]
-    document = strict_json(distmom(*words, "--json").out)
-    assert list(document) == ["schema_version", "results", "data", "run"]
-    assert document["results"] == [found.to_dict()]
-    assert document["run"]["seed"] == 0 and document["data"]["n_files"] == 3
+def test_json_is_what_python_gives(distmom: Run, experiment: Path) -> None:
+    words = ("-c", "spent", "--by", "arm", "--unit", "user", "--denominator", "views", "--control", "b")
+    ended = distmom("difference", experiment, *words, "--json")
+    assert ended.code == 0, ended.err
+    found = strict_json(ended.out)["results"]
+    right = dm.difference(experiment, "spent", by="arm", unit="user", denominator="views", control="b", rng=0)
+    assert isinstance(right, dm.Results)
+    assert [(r["control"], r["variant"]) for r in found] == [("b", "a"), ("b", "c")]
+    for one, result in zip(found, right, strict=True):
+        assert one == strict_json(_json(result))
+        assert one["interval"][1] < 0.0 and one["n_units_control"] == 2_000
 
 
-def test_several_variants_go_to_a_file(distmom: Run, shop: Path, tmp_path: Path) -> None:
-    target = tmp_path / "out.parquet"
-    ended = distmom("difference", shop, "-c", "x", "--by", "arm", "--output", target, "--quiet")
-    assert (ended.code, ended.out, ended.err) == (0, "", "")
-    table = pq.read_table(target)
-    assert table["control"].to_pylist() == ["0", "0"] and table["variant"].to_pylist() == ["1", "2"]
-    for ending in (".csv", ".html", ".json"):
-        assert (
-            distmom("difference", shop, "-c", "x", "--by", "arm", "--output", tmp_path / f"a{ending}").code
-            == 0
-        )
+def _json(result: Any) -> str:
+    import json
+
+    return json.dumps(result.to_dict(), allow_nan=False)
 
 
-def test_a_dry_run_reads_no_rows(distmom: Run, shop: Path) -> None:
-    ended = distmom("difference", shop, "-c", "x", "--by", "arm", "--unit", "file", "--dry-run", "--json")
-    document = strict_json(ended.out)
-    assert (ended.code, document["results"]) == (0, [])
-    assert document["plan"]["fine_blocks"] == 945
+def test_a_table_for_people(distmom: Run, experiment: Path) -> None:
+    ended = distmom("difference", experiment, "-c", "spent", "--by", "arm", "--unit", "user")
+    assert ended.code == 0, ended.err
+    for words in ("b − a", "c / a − 1", "0.99 interval", "units", "2,000"):
+        assert words in ended.out
+
+
+def test_a_dry_run_and_a_file(distmom: Run, experiment: Path, tmp_path: Path) -> None:
+    words = ("difference", experiment, "-c", "spent", "--by", "arm")
+    assert "projected memory" in distmom(*words, "--dry-run").out
+    for ending in ("csv", "parquet", "html", "json"):
+        assert distmom(*words, "--output", tmp_path / f"found.{ending}").code == 0
+    table = pq.read_table(tmp_path / "found.parquet")
+    assert table["variant"].to_pylist() == ["b", "c"]
+    assert table["lift"].null_count == 0
 
 
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (["--by", "arm"], 2, "missing option '-c'"),
-        (["-c", "x"], 2, "missing option '--by'"),
-        (
-            ["-c", "x", "--by", "arm", "--control", "7"],
-            2,
-            "control: no '7' in column 'arm', which has 0, 1, 2",
-        ),
-        (["-c", "x", "--by", "arm", "--interval", "paper"], 2, "paper"),
-        (["-c", "x", "--by", "arm", "--where", "arm = 1"], 5, "only one variant, '1'"),
-        (["-c", "x", "--by", "arm", "--denominator", "y"], 2, "'y'"),
+        (("-c", "spent", "--by", "arm", "--control", "d"), 2, "control"),
+        (("-c", "spent"), 2, "--by"),
+        (("-c", "spent", "--by", "arm", "--where", "arm = 'a'"), 5, "only one variant, 'a'"),
+        (("-c", "spent", "--by", "arm", "--unit", "usr"), 2, "did you mean 'user'?"),
     ],
 )
-def test_failures_are_one_line(distmom: Run, shop: Path, words: list[str], code: int, text: str) -> None:
-    ended = distmom("difference", shop, *words)
-    assert (ended.code, ended.out) == (code, "")
-    assert text in ended.err and ended.err.count("\n") == 1
-
-
-def test_a_bad_file_stops_or_is_skipped(distmom: Run, shop: Path, tmp_path: Path) -> None:
-    for file in shop.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "2.parquet").write_bytes((shop / "2.parquet").read_bytes()[:-20])
-    words = ("difference", tmp_path, "-c", "x", "--by", "arm")
-    assert distmom(*words).code == 3
-    ended = distmom(*words, "--on-bad-file", "skip")
-    assert ended.code == 4 and "skipped 2.parquet" in ended.err
+def test_failures_are_one_line(
+    distmom: Run, experiment: Path, words: tuple[str, ...], code: int, text: str
+) -> None:
+    ended = distmom("difference", experiment, *words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (code, "", 1), ended.err
+    assert text in ended.err

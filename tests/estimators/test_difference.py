@@ -54,10 +54,13 @@ class Twin:
 
     @staticmethod
     def level(n: int, finest: int) -> int:
-        """Blocks of the answer: the least level of at least max(9, sqrt(n)/4), up to 63."""
+        """Blocks of the answer: the least level of at least max(9, sqrt(n)/4), up to 63.
+
+        Levels are those into which the finest one divides.
+        """
         n -= n % finest
-        levels = [k for k in LADDER if finest % k == 0]
-        return next((k for k in levels if k >= 63 or (k >= 9 and 16 * k * k >= n)), finest)
+        fit = [k for k in LADDER if finest % k == 0 and k >= 9 and (k >= 63 or 16 * k * k >= n)]
+        return fit[0] if fit else finest
 
     def blocks(self, k: int) -> list[Fraction]:
         rest = [n - self.ratio * d for n, d in zip(self.num, self.den, strict=True)]
@@ -171,12 +174,13 @@ def test_wild_units_of_both_variants_and_wild_denominators_are_set_aside() -> No
     right = dm.difference(data, "spent", **options)
     wild = {name: values.copy() for name, values in data.items()}
     wild["spent"][data["user"] < 8] *= 1e6
-    wild["views"][(data["user"] >= 8) & (data["user"] < 12)] = 10**6
+    wild["views"][(data["user"] >= 8) & (data["user"] < 12)] = 10**9
     found = dm.difference(wild, "spent", **options)
     assert found.status == ("contaminated",)
     assert 8 <= found.n_set_aside <= 12
     assert abs(found.difference - right.difference) < (right.interval[1] - right.interval[0]) / 2
-    assert abs(found.plain_difference) > 10 * abs(right.difference)
+    low, high = right.interval
+    assert not low < found.plain_difference < high  # the negative control
 
 
 def test_what_units_have_in_common_cancels() -> None:

@@ -1,0 +1,296 @@
+"""Which files (or units) hold other values than the rest: every one against the spread between all.
+
+A file is measured against the typical one, the lower median over files, in spreads: 1.4826 times the median
+distance of the files on its side of the typical one, or the noise that its own rows leave if that is more.
+Eight spreads are certain, whatever the law, but days, sensors and countries do differ, and their spread has
+tails of its own; so a difference must also be material.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.median import lower_median
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_UNITS = 10
+"""Fewer files cannot outvote a bad one."""
+
+CERTAIN = 8.0
+"""Spreads from the typical file that are certain, as in the screen of blocks."""
+
+NARROW, WIDE = 0.1, 30.0
+"""Standard deviation of a file, as a multiple of the typical one, that is material."""
+
+TIMES_WIDER = 5.0
+"""A mean far off in a file that is this many times as wide as the typical one speaks of another unit."""
+
+ONE_SIDED = 3.0
+"""Spreads that the typical lopsidedness must be away from 0 for a sign to be read from it."""
+
+TWICE_AS_LONG = 0.69
+"""And its size: the logarithm of the ratio of the longer to the shorter side."""
+
+FEW_ROWS = 0.25
+"""Files with a smaller share of the typical number of rows have other extremes for that reason alone."""
+
+LEAST_MISSING = 0.01
+"""Share of missing rows, beyond the typical one, that is material."""
+
+LEAST_ODDS = 0.5
+"""Least spread of the logarithm of the odds to be missing."""
+
+MAD_ERROR = 1.17
+"""Standard error of a median distance of n normal values, as a share of it, times sqrt(n)."""
+
+LARGE = 6.0
+"""Spreads that suffice for a difference that no file should have: a factor of 30, lopsidedness reversed."""
+
+RARE = 1e-6
+"""A file of constants, or on one side of the mean, is accused if chance makes any of them less often."""
+
+LEAST_VARIED = 40.0
+"""Rows of a file, beside those of the most frequent value, for its spread not to be small by chance."""
+
+ONE_SIGN, RATIO = 0.9, 5.0
+"""Where so many files have means of one sign, these must be so many spreads apart as logarithms, too: shops
+and countries differ by factors."""
+
+OWN_NOISE = 4.0
+"""Standard errors, of the file's own rows, that its mean must lie away: one wild row makes only one."""
+
+
+@dataclass(frozen=True)
+class UnitFacts:
+    """One column over U files or units; `low` and `high` are None where extremes are not known.
+
+    Without a `zero` of its own, as points in time have none, a column has neither signs nor ratios.
+    """
+
+    n_rows: Ints
+    n_used: Ints
+    mean: Floats
+    variance: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    zero: bool = True
+
+    @property
+    def missing(self) -> Floats:
+        """Share of missing rows."""
+        return np.asarray(1.0 - self.n_used / np.maximum(self.n_rows, 1))
+
+
+class Finding(NamedTuple):
+    """A unit that stands out: in what, its value, the typical one, and how many spreads lie between."""
+
+    unit: int
+    what: str
+    value: float
+    typical: float
+    spreads: float
+
+
+def suspects(facts: UnitFacts, sample: Floats) -> list[Finding]:
+    """Units that stand out in one column, each with the most telling finding; none below ten units.
+
+    Parameters
+    ----------
+    facts : UnitFacts
+    sample : ndarray of float64
+        A uniform sample of all used rows.
+
+    Returns
+    -------
+    list of Finding
+        In order of the units. `what` is one of ``no values``, ``constant``, ``sign``, ``mirror``,
+        ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
+    """
+    found: dict[int, Finding] = {}
+    if np.count_nonzero(facts.n_rows) < LEAST_UNITS:
+        return []
+    tests = [_missing(facts)]
+    if np.count_nonzero(facts.n_used) >= LEAST_UNITS:
+        value, often = _most_frequent(sample)
+        close = [_constant(facts, value, often), _spread(facts, often), _mean(facts)]
+        tests = [*close, *_range(facts, sample, value if often >= 0.5 else math.nan), *tests]
+    for test in tests:
+        for finding in test:
+            found.setdefault(finding.unit, finding)
+    return [found[unit] for unit in sorted(found)]
+
+
+def spreads_away(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Floats]:
+    """The typical value, and how many spreads each lies from it; NaN for values that are NaN.
+
+    Where neither files nor rows have a spread there is nothing to compare with, and all are 0 away.
+    """
+    typical = float(lower_median(values))
+    with np.errstate(invalid="ignore"):
+        away = values - typical
+        up, down = (_middle(side[side >= 0.0]) for side in (away, -away))
+        spread = np.maximum(np.where(away >= 0.0, up, down), noise)
+        z = np.where(spread > 0.0, np.abs(away) / np.where(spread > 0.0, spread, 1.0), 0.0)
+    return typical, np.where(np.isnan(values), np.nan, z)
+
+
+def _middle(distances: Floats) -> float:
+    """1.4826 times the median, and two of its standard errors more: of few files it may be too small."""
+    if not distances.size:
+        return 0.0
+    return 1.4826 * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
+
+
+def _findings(
+    those: NDArray[np.bool_], what: str, values: Floats, typical: float, z: Floats
+) -> Iterator[Finding]:
+    for unit in np.flatnonzero(those).tolist():
+        yield Finding(unit, what, float(values[unit]), typical, float(z[unit]))
+
+
+def _std(facts: UnitFacts) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.where(facts.n_used >= 2, np.sqrt(facts.variance), np.nan)
+
+
+def _most_frequent(sample: Floats) -> tuple[float, float]:
+    """The most frequent value, and its share."""
+    values, counts = np.unique(sample, return_counts=True)
+    if not values.size:
+        return 0.0, 1.0
+    most = int(np.argmax(counts))
+    return float(values[most]), float(counts[most] / sample.size)
+
+
+def _rare(share: float, facts: UnitFacts) -> NDArray[np.bool_]:
+    """Files all of whose rows are of a kind that has this share of all rows: rarely so by chance."""
+    with np.errstate(under="ignore"):
+        return np.asarray(np.power(share, facts.n_used.astype(np.float64)) * facts.n_used.size < RARE)
+
+
+def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[Finding]:
+    """Files of one value alone, where the typical file varies and chance does not explain it.
+
+    Where most rows have one value, a file of these alone is only one in which the others are rarer.
+    """
+    std = _std(facts)
+    typical = float(lower_median(std))
+    if not typical > 0.0:
+        return
+    those = (std == 0.0) & _rare(share, facts)
+    if share >= 0.5:
+        those &= facts.mean != value
+    usual = float(lower_median(np.where(facts.n_used > 0, facts.mean, np.nan)))
+    yield from _findings(those, "constant", facts.mean, usual, np.full(std.size, np.inf))
+
+
+def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
+    """Files that are many times as wide, or as narrow, as the typical one."""
+    std = _std(facts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.where(std > 0.0, np.log(std), np.nan)
+        typical, z = spreads_away(log)
+        ratio = np.exp(log - typical)
+    yield from _findings((z > LARGE) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z)
+    varied = facts.n_used * (1.0 - most_frequent) >= LEAST_VARIED
+    narrow = (z > CERTAIN) & (ratio < NARROW) & varied & _enough(facts)
+    yield from _findings(narrow, "narrow", std, float(np.exp(typical)), z)
+
+
+def _enough(facts: UnitFacts) -> NDArray[np.bool_]:
+    """Files with a fair share of the typical number of rows."""
+    typical = float(np.median(facts.n_used[facts.n_used > 0]))
+    return np.asarray(facts.n_used >= max(FEW_ROWS * typical, 10.0))
+
+
+def _mean(facts: UnitFacts) -> Iterator[Finding]:
+    """Files whose mean is more than a standard deviation of a row off; a mean of -inf or inf always is."""
+    mean = np.where(facts.n_used > 0, facts.mean, np.nan)
+    ruined = (facts.n_used > 0) & ~np.isfinite(facts.mean)
+    std = _std(facts)
+    within = float(lower_median(std))
+    noise = (0.0 if np.isnan(within) else within) / np.sqrt(np.maximum(facts.n_used, 1))
+    typical, z = spreads_away(np.where(ruined, np.nan, mean), noise)
+    with np.errstate(invalid="ignore"):
+        own = np.where(std > 0.0, std, 0.0) / np.sqrt(np.maximum(facts.n_used, 1))
+        far = (z > CERTAIN) & (np.abs(mean - typical) > np.maximum(within, OWN_NOISE * own))
+        if facts.zero:
+            far &= _apart_as_ratios(mean, typical)
+        wider = far & (std > TIMES_WIDER * within)
+        mirrored = far & ~wider & facts.zero & (np.abs(mean + typical) < 0.25 * np.abs(mean - typical))
+    yield from _findings(wider, "scale", mean, typical, z)
+    yield from _findings(mirrored, "sign", mean, typical, z)
+    yield from _findings(far, "mean", mean, typical, z)
+    yield from _findings(ruined, "mean", facts.mean, typical, np.full(mean.size, np.inf))
+
+
+def _apart_as_ratios(mean: Floats, typical: float) -> NDArray[np.bool_]:
+    """Files whose means are far from the typical one also as ratios, where nearly all have its sign."""
+    same = mean * np.sign(typical) > 0.0
+    if np.count_nonzero(same) < ONE_SIGN * np.count_nonzero(np.isfinite(mean)):
+        return np.ones(mean.size, np.bool_)
+    logs = np.full(mean.size, np.nan)
+    logs[same] = np.log(np.abs(mean[same]))
+    return np.asarray(~same | (spreads_away(logs)[1] > RATIO))
+
+
+def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Finding]]:
+    """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
+
+    How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For laws
+    with tails like a power or an exponential on both sides it has tails like exp(-1.6 z). Files that end at
+    the `value` of most rows may lack the others.
+    """
+    if facts.low is None or facts.high is None:
+        return []
+    low, high, mean = facts.low, facts.high, facts.mean
+    enough = _enough(facts)
+    good = enough & np.isfinite(mean) & (low < mean) & (mean < high)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        lopsided = np.where(good, np.log((high - mean) / (mean - low)), np.nan)
+    typical, z = spreads_away(lopsided)
+    with np.errstate(invalid="ignore"):
+        around = _middle(np.abs(lopsided[good] - typical))
+        clear = abs(typical) > max(ONE_SIDED * around, TWICE_AS_LONG)
+        mirrored = clear & (z > LARGE) & (lopsided * np.sign(typical) < -abs(typical) / 3.0)
+        centre = float(lower_median(np.where(enough, mean, np.nan)))
+        n_sampled = max(sample.size, 1)
+        above = _inward(np.where(enough, low, np.nan), centre)
+        above &= (low != value) & _rare(np.count_nonzero(sample > centre) / n_sampled, facts)
+        below = _inward(np.where(enough, -high, np.nan), -centre)
+        below &= (high != value) & _rare(np.count_nonzero(sample < centre) / n_sampled, facts)
+    infinite = np.full(low.size, np.inf)
+    return [
+        _findings(mirrored, "mirror", lopsided, typical, z),
+        _findings(above, "range", low, centre, infinite),
+        _findings(below, "range", high, centre, infinite),
+    ]
+
+
+def _inward(ends: Floats, centre: float) -> NDArray[np.bool_]:
+    """Files whose lower end lies above the typical mean, far from where the ends of others lie."""
+    typical, z = spreads_away(ends)
+    return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))
+
+
+def _missing(facts: UnitFacts) -> Iterator[Finding]:
+    """Files with no values at all where the typical one has, or many more missing rows than others."""
+    full = facts.n_rows > 0
+    n_missing = facts.n_rows - facts.n_used
+    odds = np.log((n_missing + 0.5) / (facts.n_used + 0.5))
+    _, z = spreads_away(np.where(full, odds, np.nan), LEAST_ODDS)
+    share = facts.missing
+    usual = float(lower_median(np.where(full, share, np.nan)))
+    more = full & (share > usual)
+    empty = more & (facts.n_used == 0) & (usual < 0.5) & (facts.n_rows >= 10)
+    yield from _findings(empty, "no values", share, usual, z)
+    much = more & (z > CERTAIN) & (share - usual > LEAST_MISSING)
+    yield from _findings(much, "missing", share, usual, z)

@@ -1,0 +1,229 @@
+"""The profile of one column, and who moves its plain mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from distmom.report.digits import fixed, in_digits
+from distmom.report.result import Result, plain
+from distmom.report.words import number
+
+if TYPE_CHECKING:
+    from distmom.lake.times import TimeScale
+
+Value = Any
+"""A float; for columns of times a datetime or timedelta, or None where there is none."""
+
+_SHOWN = (
+    "column",
+    "type",
+    "status",
+    "n_rows",
+    "n_used",
+    "n_null",
+    "n_nan",
+    "n_inf",
+    "estimate",
+    "interval",
+    "interval_reason",
+    "confidence_level",
+    "plain_estimate",
+    "leaves_interval",
+    "robust_std",
+    "plain_std",
+    "gini",
+    "skewness_gap",
+    "skewness_noise",
+    "minimum",
+    "maximum",
+    "n_blocks",
+    "other_estimate",
+    "gap",
+    "sources",
+    "notes",
+)
+
+
+@dataclass(frozen=True)
+class GapSource:
+    """A file, folder or unit, and what it adds to the gap between the plain and the robust mean.
+
+    Attributes
+    ----------
+    kind : {"file", "folder", "unit"}
+    name : str
+        Path of the file or folder; ``key=value`` of the unit.
+    n_used : int
+        Used rows.
+    mean : float
+        Their mean; times in nanoseconds as in the result's `offsets`.
+    contribution : float
+        n_used/n (mean - robust mean): over all files these add up to the gap.
+    share : float or None
+        Of the gap; None where that is not finite.
+    """
+
+    kind: str
+    name: str
+    n_used: int
+    mean: float
+    contribution: float
+    share: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: numbers that are not finite become None."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnProfile(Result):
+    """Counts of one column; where it holds numbers or times, its plain and robust mean and spread.
+
+    Attributes
+    ----------
+    column : str
+    type : str
+        Arrow's name of the type in the first file.
+    status : tuple of str
+        As that of `MeanResult`; ``("counted only",)`` for columns without a mean, ``("no values",)`` where
+        every row is missing.
+    n_rows, n_used, n_null, n_nan, n_inf : int
+        Rows that passed the filter; those with a value (infinities have one); missing ones. `n_null` is None
+        where nulls of that type cannot be counted, and so is `n_used`.
+    estimate, interval, interval_reason, confidence_level, n_blocks, other_estimate
+        The robust mean, as `distmom.mean` gives it with the same seed.
+    plain_estimate : float, datetime or timedelta
+        The ordinary mean.
+    leaves_interval : bool
+        Whether the ordinary mean lies outside the interval.
+    robust_std : float or timedelta
+        Root of the lower median of block variances.
+    plain_std : float or timedelta
+        The ordinary standard deviation.
+    gini : float or timedelta
+        Gini's mean difference E|X - X'|, from a sample: see `distmom.describe`.
+    skewness_gap, skewness_noise : float or timedelta, or None
+        By how much the median of block means misses the mean because the law is skewed, and the noise of
+        that figure; None where the ladder does not tell.
+    minimum, maximum : float, datetime or timedelta
+        Of the used rows.
+    gap : float or None
+        Plain minus robust mean where the former leaves the interval; times in nanoseconds.
+    sources : tuple of GapSource
+        Where the gap comes from: files, folders and units, each kind in falling order of its contribution.
+    notes : tuple of str
+    data, run : dict
+    scale : TimeScale or None
+        Of a column of times.
+    offsets : ColumnProfile or None
+        Of a column of times: the same in nanoseconds on that scale.
+
+    Notes
+    -----
+    In Arrow and Parquet the standard deviations, Gini's difference and gaps of times are nanoseconds.
+    """
+
+    column: str
+    type: str
+    status: tuple[str, ...]
+    n_rows: int
+    n_used: int | None  # type: ignore[assignment]
+    n_null: int | None  # type: ignore[assignment]
+    n_nan: int = 0
+    n_inf: int = 0
+    estimate: Value = None
+    interval: tuple[Value, Value] | None = None
+    interval_reason: str | None = None
+    confidence_level: float = 0.99
+    plain_estimate: Value = None
+    leaves_interval: bool = False
+    robust_std: Value = None
+    plain_std: Value = None
+    gini: Value = None
+    skewness_gap: Value = None
+    skewness_noise: Value = None
+    minimum: Value = None
+    maximum: Value = None
+    n_blocks: int = 0
+    other_estimate: Value = None
+    gap: float | None = None
+    sources: tuple[GapSource, ...] = ()
+    notes: tuple[str, ...] = ()
+    group: dict[str, Any] | None = None
+    data: dict[str, Any] = field(default_factory=dict, repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
+    scale: TimeScale | None = field(default=None, repr=False)
+    offsets: ColumnProfile | None = field(default=None, repr=False)
+
+    shown: ClassVar[tuple[str, ...]] = _SHOWN
+
+    @property
+    def numbers(self) -> ColumnProfile:
+        """The profile in numbers: itself, or in nanoseconds for times."""
+        return self.offsets or self
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.column
+
+    @property
+    def doubtful(self) -> bool:  # noqa: D102
+        return self.status not in (("ok",), ("counted only",))
+
+    def told(self, data: dict[str, Any], run: dict[str, Any]) -> ColumnProfile:
+        """The same with what is to be said of data and run."""
+        return replace(self, data=data, run=run)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values; times are ISO 8601 texts in microseconds, durations such as ``PT3723.5S``."""
+        told = super().to_dict()
+        told["sources"] = [source.to_dict() for source in self.sources]
+        return told
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        mine = self.numbers
+        low, high = mine.interval or (None, None)
+        flat = (name for name in _SHOWN if name not in ("sources", "notes", "interval"))
+        record = {name: getattr(mine, name) for name in flat}
+        record["status"] = "; ".join(self.status)
+        place = list(record).index("estimate") + 1
+        items = list(record.items())
+        return [dict([*items[:place], ("interval_low", low), ("interval_high", high), *items[place:]])]
+
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        level = f"{self.confidence_level:.6g} interval"
+        return ("mean", level, "plain mean", "std", "plain std", "min", "max", "missing")
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        missing = share_text(self.n_null + self.n_nan, self.n_rows) if self.n_null is not None else "-"
+        if self.estimate is None:
+            return [(self.column, ("-",) * 7 + (missing,))]
+        if self.scale is not None:
+            from distmom.report.times import shown_profile
+
+            return [(self.column, (*shown_profile(self.numbers, self.scale), missing))]
+        low, high = self.interval or (None, None)
+        digits = in_digits(low, high)
+        span = "-" if low is None else f"{fixed(low, digits)} … {fixed(high, digits)}"
+        shown = (
+            fixed(self.estimate, digits),
+            span,
+            fixed(self.plain_estimate, digits),
+            fixed(self.robust_std, digits),
+            fixed(self.plain_std, digits),
+            number(self.minimum),
+            number(self.maximum),
+        )
+        return [(self.column, (*shown, missing))]
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        return {"infinite": self.n_inf}
+
+
+def share_text(part: int, whole: int) -> str:
+    """A share in per cent: ``0``, ``<0.1 %``, ``2.4 %``."""
+    if not part or not whole:
+        return "0"
+    share = 100.0 * part / whole
+    return "<0.1 %" if share < 0.1 else f"{share:.1f} %"

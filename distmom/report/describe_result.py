@@ -1,0 +1,122 @@
+"""The profile of a lake: its columns, and the files and units that hold other values than the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from distmom.report.column_profile import ColumnProfile
+from distmom.report.results import Results
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Reason:
+    """In what a file or unit stands out.
+
+    Attributes
+    ----------
+    column : str
+    what : {"no values", "constant", "sign", "mirror", "scale", "mean", "narrow", "range", "missing"}
+    value, typical : float or None
+        The file's figure and that of the typical file: means for ``constant``, ``mean`` and ``sign``,
+        standard deviations or means for ``scale`` and ``narrow``, the lopsidedness for ``mirror``, the end of
+        the range beside the typical mean for ``range``, shares for ``missing`` and ``no values``. Times in
+        nanoseconds.
+    spreads : float or None
+        How many spreads lie between; None where it is beyond all number.
+    words : str
+        The same as a sentence.
+    """
+
+    column: str
+    what: str
+    value: float | None
+    typical: float | None
+    spreads: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class NamedUnit:
+    """A file, folder or unit that holds other values than the rest.
+
+    Attributes
+    ----------
+    kind : {"file", "folder", "unit"}
+    name : str
+    n_rows : int
+    reasons : tuple of Reason
+        One for each column in which it stands out.
+    parts : tuple of str
+        Of a file with several row groups: where in it the other values are.
+    """
+
+    kind: str
+    name: str
+    n_rows: int
+    reasons: tuple[Reason, ...]
+    parts: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**vars(self), "reasons": [dict(vars(r)) for r in self.reasons], "parts": list(self.parts)}
+
+
+class DescribeResult(Results):
+    """Profiles of the columns, in their order, and the named files and units.
+
+    Parameters
+    ----------
+    results : sequence of ColumnProfile
+    named : sequence of NamedUnit
+    data, run : dict
+        As of `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
+        together because there are so many) and ``not_named`` (why nobody could be named, or None).
+    """
+
+    title: ClassVar[str] = "Robust profile"
+
+    def __init__(
+        self,
+        results: Sequence[ColumnProfile],
+        named: Sequence[NamedUnit],
+        data: dict[str, Any],
+        run: dict[str, Any],
+    ) -> None:
+        super().__init__(results, data, run)
+        self.named = tuple(named)
+
+    @property
+    def columns(self) -> dict[str, ColumnProfile]:
+        """Profiles by the column's name."""
+        return {r.name: r for r in self}  # type: ignore[misc]
+
+    @property
+    def named_files(self) -> tuple[str, ...]:
+        """Paths of the named files."""
+        return tuple(unit.name for unit in self.named if unit.kind == "file")
+
+    def __repr__(self) -> str:
+        return f"<DescribeResult: {len(self)} columns, {len(self.named)} named>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document: as every command's, with ``named``."""
+        told = super().to_dict()
+        from distmom.report.result import plain
+
+        named = plain([unit.to_dict() for unit in self.named])
+        return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told
+
+    def more_tables(self) -> list[Table]:  # noqa: D102
+        from distmom.report.describe_text import gap_table, named_table
+
+        return [table for table in (gap_table(self), named_table(self)) if table is not None]
+
+    def closing(self) -> list[str]:  # noqa: D102
+        from distmom.report.describe_text import advice
+
+        return advice(self)

@@ -1,0 +1,103 @@
+"""The tables below the profiles: where gaps come from, and who stands out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from distmom.report.words import cell, number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from distmom.report.column_profile import ColumnProfile, GapSource
+    from distmom.report.describe_result import DescribeResult
+
+SOURCES, NAMED = 5, 20
+"""Lines of a kind on a terminal; all are in the JSON document."""
+
+
+def _table(*headers: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in headers:
+        right = name in ("rows", "share of the gap", "mean")
+        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    return table
+
+
+def gap_table(found: DescribeResult) -> Table | None:
+    """Files, folders and units that carry the gaps; None where no plain mean leaves its interval."""
+    profiles = [p for p in found.columns.values() if p.sources]
+    if not profiles:
+        return None
+    table = _table("plain mean of", "share of the gap", "rows", "mean", "comes from")
+    for profile in profiles:
+        name = cell(profile.column)
+        for kind in ("file", "folder", "unit"):
+            mine = _told(profile, kind)
+            for source in mine[:SOURCES]:
+                place = f"folder {source.name}" if kind == "folder" else source.name
+                table.add_row(name, *_source(profile, source), cell(place))
+                name = ""
+            rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
+            if mine and mine[0].share is not None and abs(rest) >= 0.05:
+                table.add_row("", f"{rest:.1f} %", "", "", f"the other {kind}s")
+    return table
+
+
+def _told(profile: ColumnProfile, kind: str) -> list[GapSource]:
+    """Sources of a kind; folders only where they are fewer than half of the files."""
+    mine = [s for s in profile.sources if s.kind == kind]
+    n_files = sum(s.kind == "file" for s in profile.sources)
+    return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
+
+
+def _source(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
+    share = "-" if source.share is None else f"{100 * source.share:.1f} %"
+    if profile.scale is None:
+        mean = number(source.mean)
+    else:
+        from distmom.report.times import readable
+
+        mean = readable(profile.scale, source.mean, 0)
+    return share, f"{source.n_used:,}", mean
+
+
+def named_table(found: DescribeResult) -> Table | None:
+    """Who stands out, and in what; None if nobody does."""
+    if not found.named:
+        return None
+    table = _table("stands out", "rows", "column", "in what")
+    for unit in found.named[:NAMED]:
+        name, rows = cell(unit.name), f"{unit.n_rows:,}"
+        for reason in unit.reasons:
+            table.add_row(name, rows, cell(reason.column), cell(reason.words))
+            name = rows = ""
+        for part in unit.parts:
+            table.add_row("", "", "", cell(part))
+    if len(found.named) > NAMED:
+        table.add_row(f"{len(found.named) - NAMED:,} more", "", "", "--json names all")
+    return table
+
+
+def advice(found: DescribeResult) -> list[str]:
+    """What to do, on a line or two."""
+    lines = []
+    outside = [p.column for p in found.columns.values() if p.leaves_interval]
+    if found.named:
+        kinds = {unit.kind for unit in found.named}
+        what = f"{kinds.pop()}s" if len(kinds) == 1 else "files and units"
+        several = len(found.named)
+        lines.append(
+            f"{several:,} {what if several > 1 else what[:-1]} named: look into them, correct them or leave "
+            "them out, and run again; the robust numbers above hold without that"
+        )
+    elif found.data.get("not_named"):
+        lines.append(str(found.data["not_named"]))
+    elif not outside:
+        lines.append("no plain mean leaves its robust interval, and no file stands out")
+    if found.data.get("folders"):
+        lines.append("there are so many files that those of one folder were taken together")
+    return lines

@@ -1,0 +1,50 @@
+"""As many digits as an interval supports."""
+
+from __future__ import annotations
+
+import math
+
+MOST = 15
+SCIENTIFIC = 1e9
+"""Numbers from here on are shown with six digits and an exponent."""
+
+
+def in_digits(low: float | None, high: float | None) -> int | None:
+    """Decimals that show two digits of half the width of an interval, negative before the point; None: six.
+
+    Examples
+    --------
+    >>> in_digits(3.15, 8.91), in_digits(1000.0, 90000.0), in_digits(None, None)
+    (1, -3, None)
+    """
+    if low is None or high is None or not math.isfinite(high - low) or high <= low:
+        return None
+    return max(-MOST, min(MOST, 1 - math.floor(math.log10(0.5 * (high - low)))))
+
+
+def fixed(value: float | None, decimals: int | None) -> str:
+    """A number with so many decimals; a dash where there is none.
+
+    Examples
+    --------
+    >>> fixed(5.2837, 1), fixed(20353.71, 1), fixed(1234.0, -3), fixed(1.5e12, 2), fixed(None, 1)
+    ('5.3', '20,353.7', '1,234', '1.5e+12', '-')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    if decimals is None or math.isinf(value) or abs(value) >= SCIENTIFIC or decimals > 6:
+        return f"{value:.6g}"
+    return f"{value:,.{max(decimals, 0)}f}"
+
+
+def quantity(value: float) -> str:
+    """A number for a sentence: four digits, thousands apart.
+
+    Examples
+    --------
+    >>> quantity(123456.7), quantity(1.23456), quantity(-999.0), quantity(3.2e12)
+    ('123,457', '1.235', '-999', '3.2e+12')
+    """
+    if not math.isfinite(value) or abs(value) >= SCIENTIFIC:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1_000.0 else f"{value:.4g}"
