@@ -15,17 +15,17 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
-    from distmom.estimators.accumulator import MeanAccumulator
-    from distmom.estimators.describe import describe
-    from distmom.estimators.difference import difference
-    from distmom.estimators.explain import explain_mean
-    from distmom.estimators.explain_ustat import explain_ustatistic
-    from distmom.estimators.mean import mean
-    from distmom.estimators.merge_states import merge_states
+    from distmom.estimators.describe.describe import describe
+    from distmom.estimators.difference.difference import difference
+    from distmom.estimators.mean.accumulator import MeanAccumulator
+    from distmom.estimators.mean.explain import explain_mean
+    from distmom.estimators.mean.mean import mean
+    from distmom.estimators.mean.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
-    from distmom.estimators.shuffle import explain_shuffle, shuffle
-    from distmom.estimators.ustatistic import ustatistic
+    from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.ustat.explain import explain_ustatistic
+    from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
         ColumnProfile,
         DescribeResult,
@@ -78,7 +78,7 @@ _HOMES = {
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
-    "MeanAccumulator": "distmom.estimators.accumulator",
+    "MeanAccumulator": "distmom.estimators.mean.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
@@ -87,18 +87,18 @@ _HOMES = {
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
-    "describe": "distmom.estimators.describe",
-    "difference": "distmom.estimators.difference",
-    "explain_mean": "distmom.estimators.explain",
-    "explain_shuffle": "distmom.estimators.shuffle",
-    "explain_ustatistic": "distmom.estimators.explain_ustat",
+    "describe": "distmom.estimators.describe.describe",
+    "difference": "distmom.estimators.difference.difference",
+    "explain_mean": "distmom.estimators.mean.explain",
+    "explain_shuffle": "distmom.estimators.shuffle.shuffle",
+    "explain_ustatistic": "distmom.estimators.ustat.explain",
     "kernels": "distmom.kernels",
-    "mean": "distmom.estimators.mean",
-    "merge_states": "distmom.estimators.merge_states",
+    "mean": "distmom.estimators.mean.mean",
+    "merge_states": "distmom.estimators.mean.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
-    "shuffle": "distmom.estimators.shuffle",
-    "ustatistic": "distmom.estimators.ustatistic",
+    "shuffle": "distmom.estimators.shuffle.shuffle",
+    "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
 }
 

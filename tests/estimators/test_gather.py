@@ -17,8 +17,8 @@ from small_leaves import patch_leaves
 
 from distmom.cluster import plan_units
 from distmom.errors import BadFileError, DataError, ResourceError
-from distmom.estimators import gather
-from distmom.estimators.gather import gather_rows
+from distmom.estimators.ustat import gather
+from distmom.estimators.ustat.gather import gather_rows
 from distmom.lake import reader as lake_reader
 from distmom.numerics.wanted_rows import WantedRows
 from distmom.reductions.gather import ABSENT, NAN, NULL, USED

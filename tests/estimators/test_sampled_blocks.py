@@ -14,8 +14,8 @@ from mean_lakes import dirty_lake
 
 import distmom as dm
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators import sampled_blocks as module
-from distmom.estimators.sampled_blocks import BlockRows, sampled_blocks
+from distmom.estimators.ustat import sampled_blocks as module
+from distmom.estimators.ustat.sampled_blocks import BlockRows, sampled_blocks
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.row_samples import RowSamples
 

@@ -18,9 +18,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from distmom.estimators.lift import Paired
-from distmom.estimators.linearised import Cells, robust_ratio
-from distmom.estimators.rule_status import Status
+from distmom.estimators.difference.lift import Paired
+from distmom.estimators.difference.linearised import Cells, robust_ratio
+from distmom.estimators.rule.status import Status
 from distmom.numerics.moments import Moments
 
 Floats = NDArray[np.float64]
