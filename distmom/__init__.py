@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.tournament import explain_tournament, tournament
     from distmom.report import (
+        CandidateResult,
         ColumnProfile,
         DescribeResult,
         MeanResult,
         PlanResult,
         Results,
+        TournamentResult,
         VectorResult,
         check_output,
         write_results,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadFileError",
+    "CandidateResult",
     "ColumnProfile",
     "ConfigError",
     "DataError",
@@ -46,36 +50,43 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "TournamentResult",
     "VectorResult",
     "__version__",
     "check_output",
     "describe",
     "explain_mean",
+    "explain_tournament",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "tournament",
     "write_results",
 ]
 
 _HOMES = {
+    "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "TournamentResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "describe": "distmom.estimators.describe",
     "explain_mean": "distmom.estimators.explain",
+    "explain_tournament": "distmom.estimators.tournament",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "tournament": "distmom.estimators.tournament",
     "write_results": "distmom.report",
 }
 

@@ -16,6 +16,7 @@ from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
+from distmom.cli.tournament import tournament_command
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
@@ -107,6 +108,7 @@ def program(ctx: click.Context) -> int:
 
 program.add_command(mean_command)
 program.add_command(describe_command)
+program.add_command(tournament_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.cell_sums import add_distances, add_to_cells
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.distinct import DistinctUnits
@@ -71,6 +72,9 @@ def compile_kernels() -> None:
             for groups in (None, codes):
                 size = 1 if groups is None else 3
                 sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+        first = codes.astype(np.int32)
+        add_to_cells(x, first, np.zeros(3), compiled=True)
+        add_distances(x, w, first, np.zeros(3), compiled=True)
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)

@@ -6,12 +6,15 @@ from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
+from distmom.report.tournament_result import CandidateResult, Duels, TournamentResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
 __all__ = [
+    "CandidateResult",
     "ColumnProfile",
     "DescribeResult",
+    "Duels",
     "GapSource",
     "MeanResult",
     "NamedUnit",
@@ -20,6 +23,7 @@ __all__ = [
     "Reason",
     "Result",
     "Results",
+    "TournamentResult",
     "VectorResult",
     "check_output",
     "write_results",

@@ -25,6 +25,9 @@ _FLOATS = (
     "gini",
     "skewness_gap",
     "skewness_noise",
+    "threshold",
+    "plain_interval_low",
+    "plain_interval_high",
 )
 _WHOLE = (
     "n_rows",
@@ -41,6 +44,11 @@ _WHOLE = (
     "n_units",
     "n_unweighted",
     "n_zero_weight",
+    "n_missing",
+    "n_allowed",
+    "n_won",
+    "n_lost",
+    "n_not_evaluated",
 )
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""
