@@ -55,7 +55,6 @@ class _LeafDistances:
 
     def __init__(self, spec: BlockDistances) -> None:
         self._spec = spec
-        self._measure = spec.of.measure()
         self._empty()
 
     def _empty(self) -> None:
@@ -81,7 +80,7 @@ class _LeafDistances:
         for start in range(0, rows.n_rows, PIECE):
             those = start + np.flatnonzero(counted[start : start + PIECE])
             y = truth[those]
-            measured = [self._measure(of.loss(y, p[those]), p[those]) for p in computed]
+            measured = [of.measure(y, p[those]) for p in computed]
             near = cells[those]
             for n, (f, g) in enumerate(self._spec.pairs.tolist()):
                 add_distances(

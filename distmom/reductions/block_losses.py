@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cell_sums import add_to_cells
+from distmom.numerics.cell_sums import add_losses, add_measures
 from distmom.reductions import Accumulator
 from distmom.reductions.candidates import Candidate, Floats, RowLoss
 from distmom.reductions.leaves import Rows, missing_rows
@@ -105,18 +103,16 @@ class BlockLosses:
         cells, blocks = self.parts.n_cells, self.parts.n_blocks
         return len(self.candidates) * 8 * (cells + blocks + 2) + 8 * cells
 
-    def measure(self) -> Callable[[Floats, Floats], Floats]:
-        """What a candidate's distance to others is measured by, from its losses and predictions."""
-        return _prediction if self.distance == "prediction" else _root
+    @property
+    def named(self) -> tuple[str, float] | None:
+        """The loss for the compiled kernels, where these do the work."""
+        return self.loss.compiled if self.compiled else None
 
-
-def _prediction(loss: Floats, predicted: Floats) -> Floats:
-    return predicted
-
-
-def _root(loss: Floats, predicted: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.sqrt(loss)
+    def measure(self, truth: Floats, predicted: Floats) -> Floats:
+        """What a candidate's distance to others is measured by."""
+        if self.distance == "prediction":
+            return predicted
+        return np.sqrt(self.loss(truth, predicted))
 
 
 class _LeafLosses:
@@ -124,8 +120,6 @@ class _LeafLosses:
 
     def __init__(self, spec: BlockLosses) -> None:
         self._spec = spec
-        self._measure = spec.measure()
-        self._add = partial(add_to_cells, compiled=spec.compiled)
         self._empty()
 
     def _empty(self) -> None:
@@ -157,12 +151,14 @@ class _LeafLosses:
         cells = spec.parts.cells(rows, key, compiled=spec.compiled)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)
-        pieces = [slice(a, min(a + PIECE, rows.n_rows)) for a in range(0, rows.n_rows, PIECE)]
+        size = rows.n_rows if spec.named is not None else PIECE  # the compiled kernels keep no arrays between
+        pieces = [slice(a, min(a + size, rows.n_rows)) for a in range(0, rows.n_rows, max(size, 1))]
         first = [np.flatnonzero(cells[piece] < spec.parts.n_blocks) for piece in pieces]
         for c, candidate in enumerate(spec.candidates):
             predicted = candidate.predict(rows, path)
             for piece, those in zip(pieces, first, strict=True):
                 self._piece(c, truth[piece], predicted[piece], cells[piece], those)
+            self._count_missing(c, predicted, cells)
 
     def _truths(self, rows: Rows, cells: Cells) -> tuple[Floats, Cells]:
         """The targets, and the cells with rows that do not count in the last one."""
@@ -189,14 +185,15 @@ class _LeafLosses:
     def _piece(
         self, c: int, truth: Floats, predicted: Floats, cells: Cells, those: NDArray[np.int64]
     ) -> None:
-        loss = self._spec.loss(truth, predicted)
-        sums = self._losses[c]
-        self._add(loss, cells, sums)
-        if not np.isfinite(sums[:-1]).all():  # look for the reason only where there is one
+        spec = self._spec
+        add_losses(truth, predicted, cells, self._losses[c], spec.loss, spec.named)
+        root = spec.distance != "prediction"
+        sums = self._measures[c]
+        reach = add_measures(truth, predicted, cells, those, sums, spec.measure, spec.named, root=root)
+        self._reach[c] = max(self._reach[c], reach)
+
+    def _count_missing(self, c: int, predicted: Floats, cells: Cells) -> None:
+        """Count the predictions that are not finite; looked for only where a sum tells of some."""
+        if not np.isfinite(self._losses[c, :-1]).all():
             counted = cells < self._spec.parts.n_cells
             self._missing[c] += np.count_nonzero(~np.isfinite(predicted) & counted)
-        measured = self._measure(loss, predicted)[those]
-        self._add(measured, cells[those], self._measures[c])
-        if measured.size:
-            most = float(np.abs(measured).max())
-            self._reach[c] = max(self._reach[c], most if np.isfinite(most) else np.inf)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from distmom.errors import DataError
 from distmom.numerics import losses
+from distmom.numerics.cell_sums import COMPILED
 from distmom.reductions.leaves import Rows
 
 Floats = NDArray[np.float64]
@@ -97,10 +98,19 @@ class RowLoss:
     parameter: float | None = None
     function: Callable[[Floats, Floats], Any] | None = None
 
+    @property
+    def compiled(self) -> tuple[str, float] | None:
+        """Name and parameter for the compiled kernels; None if they do not know it."""
+        if self.function is not None or self.name not in COMPILED:
+            return None
+        default = PARAMETERS.get(self.name, ("", 0.0))[1]
+        return self.name, default if self.parameter is None else float(self.parameter)
+
     def __call__(self, truth: Floats, predicted: Floats) -> Floats:
         """The loss of each row."""
         if self.function is None:
-            return self._named()(truth, predicted)
+            found = self._named()(truth, predicted)
+            return _within(truth, predicted, found) if self.name == "log" else found
         with np.errstate(all="ignore"):
             found = np.asarray(self.function(truth, predicted), np.float64)
         if found.shape != truth.shape:
@@ -116,3 +126,12 @@ class RowLoss:
         if self.parameter is None:
             return chosen
         return partial(chosen, **{PARAMETERS[self.name][0]: self.parameter})
+
+
+def _within(truth: Floats, probability: Floats, loss: Floats) -> Floats:
+    """Log losses, infinite where the prediction is no probability."""
+    labels = (truth == 0.0) | (truth == 1.0)
+    if not labels.all():
+        odd = float(truth[~labels][0])
+        raise DataError(f"loss='log': the target must be 0 or 1, not {odd:g}; recode it")
+    return np.where((probability >= 0.0) & (probability <= 1.0), loss, np.inf)

@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.tournament FOLDER [--rows 10000000] [--candidates 100]
 
-Writes the lake into FOLDER unless it is there (predictions rounded to 1/256, so that 100 columns of 10 million
-rows take 1.4 GB). Each side runs in a process of its own; least of several runs, and peak memory.
+Writes the lake into FOLDER unless it is there (predictions rounded to 1/256, so that 100 columns of 10
+million rows take 1.4 GB). Each side runs in a process of its own; least of several runs, and peak memory.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ losses = [((pl.col("y") - pl.col(n)) ** 2).mean().alias(n) for n in {names}]
 found = lake.select(losses).collect(engine="streaming")
 print(min(found.to_dicts()[0].items(), key=lambda item: item[1]))
 """
-MEASURE = """
-import resource, time
+MEASURE = r"""
+import re, time
 start = time.perf_counter()
 {work}
-print("{{}} {{}}".format(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+seconds = time.perf_counter() - start
+# not from getrusage, which also counts the memory of the process that started this one
+print(seconds, int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]))
 """
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distmom.numerics.cell_sums import add_distances, add_to_cells
+from distmom.numerics.cell_sums import COMPILED, add_distances, add_losses, add_measures, add_to_cells
 from distmom.numerics.duels import duels, least_distances
+from distmom.reductions.candidates import RowLoss
 from distmom.solvers.tournament import Distances, last_round, play
 
 sys.path.append(str(Path(__file__).parents[1] / "estimators"))
@@ -98,3 +99,29 @@ def test_compiled_sums_have_the_bits_of_their_twins(squared: bool) -> None:
             add(*(v[part] for v in arrays), cells[part], cut, **options)
         assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
     assert np.isinf(theirs).any() and not np.isnan(theirs).any()
+
+
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_losses_have_the_bits_of_the_named_ones(name: str, root: bool) -> None:
+    g = np.random.default_rng(1)
+    truth, predicted = g.standard_t(2.1, 3_000), g.standard_t(2.1, 3_000)
+    predicted[:50] = truth[:50]
+    cells = g.integers(0, 7, 3_000).astype(np.int32)
+    rows = np.flatnonzero(g.random(3_000) < 0.3)
+    loss = RowLoss(name, 0.8 if name in ("huber", "pinball") else None)
+    named = loss.compiled
+    assert named is not None
+
+    def measure(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return np.sqrt(loss(y, f)) if root else f
+
+    for odd in (None, np.nan, np.inf):
+        if odd is not None:
+            predicted[7:9] = odd
+        mine, theirs = np.ones((2, 7)), np.ones((2, 7))
+        add_losses(truth, predicted, cells, mine[0], loss, named)
+        add_losses(truth, predicted, cells, theirs[0], loss)
+        own = add_measures(truth, predicted, cells, rows, mine[1], measure, named, root=root)
+        assert own == add_measures(truth, predicted, cells, rows, theirs[1], measure)
+        assert np.array_equal(mine, theirs, equal_nan=True)
