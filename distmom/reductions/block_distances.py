@@ -73,10 +73,9 @@ class _LeafDistances:
         cells = of.parts.cells(rows, key, compiled=of.compiled) - np.int32(self._spec.part * blocks)
         gone, _ = missing_rows(rows.valid[of.target], rows.keep)
         truth = rows.values[of.target]
-        counted = (cells >= 0) & (cells < blocks) & ~np.isnan(truth)
-        if gone is not None:
-            counted = (cells >= 0) & (cells < blocks) & ~gone & ~np.isnan(np.where(gone, 0.0, truth))
-        computed = [c.predict(rows, path) for c in of.candidates]
+        there = ~np.isnan(truth) if gone is None else ~(gone | np.isnan(truth))
+        counted = (cells >= 0) & (cells < blocks) & there
+        computed = [c.predict(rows, path, there) for c in of.candidates]
         for start in range(0, rows.n_rows, PIECE):
             those = start + np.flatnonzero(counted[start : start + PIECE])
             y = truth[those]

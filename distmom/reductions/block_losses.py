@@ -155,7 +155,7 @@ class _LeafLosses:
         pieces = [slice(a, min(a + size, rows.n_rows)) for a in range(0, rows.n_rows, max(size, 1))]
         first = [np.flatnonzero(cells[piece] < spec.parts.n_blocks) for piece in pieces]
         for c, candidate in enumerate(spec.candidates):
-            predicted = candidate.predict(rows, path)
+            predicted = candidate.predict(rows, path, cells < spec.parts.n_cells)
             for piece, those in zip(pieces, first, strict=True):
                 self._piece(c, truth[piece], predicted[piece], cells[piece], those)
             self._count_missing(c, predicted, cells)

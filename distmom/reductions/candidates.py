@@ -51,11 +51,24 @@ class Candidate:
         """Whether predictions are computed: then on whole leaves, so that batches do not change bits."""
         return self.function is not None or self.model is not None
 
-    def predict(self, rows: Rows, path: str) -> Floats:
-        """Predictions for the rows; NaN where a column of predictions is null."""
+    def predict(self, rows: Rows, path: str, counted: NDArray[np.bool_] | None = None) -> Floats:
+        """Predictions for the rows; NaN where a column of predictions is null.
+
+        Functions and models see only the rows that are `counted`; those of others are NaN.
+        """
         if not self.computed:
             return column(rows, self.places[0])
         given = {name: column(rows, c) for name, c in zip(self.features, self.places, strict=True)}
+        if counted is None or counted.all():
+            return self._compute(given, rows.n_rows, path)
+        predicted = np.full(rows.n_rows, np.nan)
+        n_counted = int(np.count_nonzero(counted))
+        if n_counted:
+            some = {name: values[counted] for name, values in given.items()}
+            predicted[counted] = self._compute(some, n_counted, path)
+        return predicted
+
+    def _compute(self, given: dict[str, Floats], n_rows: int, path: str) -> Floats:
         try:
             found = self.function(given) if self.function is not None else self._ask(given)
             predicted = np.asarray(found, np.float64)
@@ -65,10 +78,10 @@ class Candidate:
                 f"{path or 'data'}: candidate {self.name!r} failed: {type(error).__name__}: {reason}; "
                 "repair it, or filter the rows with where"
             ) from error
-        if predicted.shape != (rows.n_rows,):
+        if predicted.shape != (n_rows,):
             raise DataError(
                 f"{path or 'data'}: candidate {self.name!r} must give one number a row, shape "
-                f"({rows.n_rows},), not {predicted.shape}"
+                f"({n_rows},), not {predicted.shape}"
             )
         return predicted
 

@@ -184,3 +184,20 @@ def test_bad_files_are_skipped_and_listed(tmp_path: Path) -> None:
     found = dm.tournament(tmp_path, ["a", "b"], "y", on_bad_file="skip", table="full", rng=0)
     assert [s["file"] for s in found.data["skipped"]] == ["1.parquet"] and found.exit_code == 4
     assert found[0].n_rows == 2_000
+
+
+def test_models_see_only_rows_that_count() -> None:
+    def strict(row: dict[str, np.ndarray]) -> np.ndarray:
+        if not np.isfinite(row["x"]).all():
+            raise ValueError("a missing feature")
+        return row["x"]
+
+    x, y = X.copy(), Y.copy()
+    x[:40], y[:20] = np.nan, np.nan
+    table = {"y": y, "x": x, "u": np.arange(3_000.0)}
+    candidates = {"strict": strict, "poor": lambda row: 5 * row["x"]}
+    options = {"features": "x", "table": "full", "rng": 0}
+    found = dm.tournament(table, candidates, "y", where="u >= 40", **options)
+    assert found.champions == ("strict",) and found[0].n_missing == 0 and found[0].n_used == 2_960
+    with pytest.raises(dm.DataError, match="a missing feature"):
+        dm.tournament(table, candidates, "y", **options)
