@@ -17,20 +17,27 @@ if TYPE_CHECKING:
     from distmom import kernels
     from distmom.estimators.accumulator import MeanAccumulator
     from distmom.estimators.describe import describe
+    from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
+    from distmom.estimators.explain_ustat import explain_ustatistic
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.shuffle import explain_shuffle, shuffle
     from distmom.estimators.tournament import explain_tournament, tournament
+    from distmom.estimators.ustatistic import ustatistic
     from distmom.report import (
         CandidateResult,
         ColumnProfile,
         DescribeResult,
+        DifferenceResult,
         MeanResult,
         PlanResult,
         Results,
+        ShuffleResult,
         TournamentResult,
+        UStatisticResult,
         VectorResult,
         check_output,
         write_results,
@@ -43,6 +50,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "DescribeResult",
+    "DifferenceResult",
     "DistmomError",
     "MeanAccumulator",
     "MeanResult",
@@ -50,19 +58,26 @@ __all__ = [
     "PlanResult",
     "ResourceError",
     "Results",
+    "ShuffleResult",
     "TournamentResult",
+    "UStatisticResult",
     "VectorResult",
     "__version__",
     "check_output",
     "describe",
+    "difference",
     "explain_mean",
+    "explain_shuffle",
     "explain_tournament",
+    "explain_ustatistic",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "shuffle",
     "tournament",
+    "ustatistic",
     "write_results",
 ]
 
@@ -70,23 +85,31 @@ _HOMES = {
     "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
+    "DifferenceResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
     "TournamentResult": "distmom.report",
+    "ShuffleResult": "distmom.report",
+    "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
     "describe": "distmom.estimators.describe",
+    "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
     "explain_tournament": "distmom.estimators.tournament",
+    "explain_shuffle": "distmom.estimators.shuffle",
+    "explain_ustatistic": "distmom.estimators.explain_ustat",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "tournament": "distmom.estimators.tournament",
+    "shuffle": "distmom.estimators.shuffle",
+    "ustatistic": "distmom.estimators.ustatistic",
     "write_results": "distmom.report",
 }
 

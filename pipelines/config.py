@@ -6,7 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -76,6 +76,13 @@ class Config:
         if rest.startswith("~") or "://" in rest:
             return name
         return f"{mark}{self.path.parent / rest}"
+
+    def running_on(self, scheduler: str) -> Config:
+        """The same, run on the cluster of that scheduler, whatever the file says of where to run."""
+        places = ("workers", "threads", "scheduler")
+        run = {key: value for key, value in self.table("run").items() if key not in places}
+        lines = {key: line for key, line in self.lines.items() if key not in {("run", p) for p in places}}
+        return replace(self, values={**self.values, "run": {**run, "scheduler": scheduler}}, lines=lines)
 
     def located(self, error: ConfigError) -> ConfigError:
         """The error with file and line in front, if its first word is a parameter that the file sets."""

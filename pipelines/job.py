@@ -114,6 +114,7 @@ def run_config(
     dry_run: bool = False,
     log_json: bool = False,
     quiet: bool = False,
+    scheduler: str | None = None,
     only: Job | None = None,
 ) -> int:
     """Run the job that a configuration file names; the exit code.
@@ -127,6 +128,8 @@ def run_config(
         One JSON object a line on standard error; also ``log = "json"`` in the file.
     quiet : bool
         No log lines below warnings.
+    scheduler : str, optional
+        Address or file of a Dask scheduler, instead of where the file says to run.
     only : Job, optional
         The job that it must name.
     """
@@ -138,6 +141,8 @@ def run_config(
         try:
             with ending.listening():
                 config, job = _load(Path(file), only)
+                if scheduler is not None:
+                    config = config.running_on(scheduler)
                 if config.table("run").get("log") == "json":
                     lines.as_json()
                 facts = _plan(job, config) if dry_run else _answer(job, config, ending)
@@ -171,6 +176,7 @@ def _run_words(job: Job, words: list[str] | None) -> int:
     parser.add_argument("config", metavar="CONFIG.toml")
     parser.add_argument("--dry-run", action="store_true", help="check the configuration and log the plan")
     parser.add_argument("--log-json", action="store_true", help="log one JSON object a line")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="run there, whatever the file says")
     parser.add_argument("--quiet", action="store_true", help="log warnings and errors only")
     given = parser.parse_args(words)
     if not os.environ.get("DISTMOM_DEBUG"):
@@ -178,7 +184,12 @@ def _run_words(job: Job, words: list[str] | None) -> int:
         os.environ.setdefault("PYTHONWARNINGS", "ignore")
         os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
     return run_config(
-        given.config, dry_run=given.dry_run, log_json=given.log_json, quiet=given.quiet, only=job
+        given.config,
+        dry_run=given.dry_run,
+        log_json=given.log_json,
+        quiet=given.quiet,
+        scheduler=given.scheduler,
+        only=job,
     )
 
 

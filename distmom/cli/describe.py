@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.mean import (
-    BLOCK_OPTIONS,
-    DATA_OPTIONS,
-    OUTPUT_OPTIONS,
-    RUN_OPTIONS,
-    seed_or_fresh,
-)
-from distmom.cli.show import messages_on_stderr, show_plan, show_results
+from distmom.cli.answer import answer, given
+from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
 
 COLUMNS = click.Option(
     ["-c", "--column", "columns"],
@@ -66,28 +59,7 @@ def describe_command(
     that carry the difference; and files whose values are not those of the others. Contamination alone is no
     failure: the exit code is 0, 4 if files were skipped, 5 where the damage may be beyond capacity.
     """
-    from distmom.report import check_output, write_results
+    from distmom.estimators.describe import describe, explain_describe
 
-    if output is not None:
-        check_output(output)
-    quiet = quiet or sys.stderr is None
-    arguments = {name: value for name, value in options.items() if value is not None}
-    for name in ("columns", "by"):
-        arguments[name] = list(arguments[name]) or None
-    arguments["rng"] = seed_or_fresh(arguments["rng"])
-    what = data[0] if len(data) == 1 else list(data)
-    with messages_on_stderr(quiet):
-        if dry_run:
-            from distmom.estimators.describe import explain_describe
-
-            show_plan(explain_describe(what, **arguments), as_json=as_json)
-            return 0
-        from distmom.cluster import make_progress
-        from distmom.estimators.describe import describe
-
-        found = describe(what, **arguments, progress=make_progress(quiet=quiet))
-    if output is not None:
-        write_results(found, output)
-    if as_json or not (quiet and output is not None):
-        show_results(found, as_json=as_json, quiet=quiet)
-    return found.exit_code
+    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
+    return answer(data, given(options, "columns", "by"), explain_describe, describe, **flags)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.show import messages_on_stderr, show_plan, show_results
+from distmom.cli.answer import answer, given
 from distmom.estimators.options import CHOICES, JOINT, ON_CHANGE
 
 
@@ -190,7 +189,9 @@ RUN_OPTIONS = [
         ["--threads"], type=int, metavar="N", help="Run on that many threads.  [default: one a CPU]"
     ),
     click.Option(
-        ["--scheduler"], metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://10.0.0.1:8786."
+        ["--scheduler"],
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: an address such as tcp://10.0.0.1:8786, or a scheduler file.",
     ),
     click.Option(["--memory-limit"], metavar="BYTES", help="Memory of a process, such as 2GB."),
     click.Option(["--batch-rows"], type=int, metavar="ROWS", help="Rows decoded at a time."),
@@ -241,41 +242,11 @@ def mean_command(
     The table goes to standard output; progress and remarks (missing values, files that stand out or were
     skipped, why there is no interval) go to standard error.
     """
-    from distmom.report import Results, check_output, write_results
+    from distmom.estimators.explain import explain_mean
+    from distmom.estimators.mean import mean
 
-    if output is not None:
-        check_output(output)
-    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    arguments = _arguments(options)
-    what = data[0] if len(data) == 1 else list(data)
-    with messages_on_stderr(quiet):
-        if dry_run:
-            from distmom.estimators.explain import explain_mean
-
-            show_plan(explain_mean(what, **arguments), as_json=as_json)
-            return 0
-        from distmom.cluster import make_progress
-        from distmom.estimators.mean import mean
-
-        found = Results.of(mean(what, **arguments, progress=make_progress(quiet=quiet)))
-    if output is not None:
-        write_results(found, output)
-    if as_json or not (quiet and output is not None):
-        show_results(found, as_json=as_json, quiet=quiet)
-    return found.exit_code
-
-
-def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `distmom.mean` from the options of the command line."""
-    arguments = {name: value for name, value in options.items() if value is not None}
-    for name in ("column", "by", "block_by"):
-        arguments[name] = list(arguments[name]) or None
+    arguments = given(options, "column", "by", "block_by")
     if arguments["block_by"] == ["file"]:
         arguments["block_by"] = "file"
-    arguments["rng"] = seed_or_fresh(arguments["rng"])
-    return arguments
-
-
-def seed_or_fresh(seed: Any) -> Any:
-    """The seed of the option; None, which takes a new one each time, for ``random``."""
-    return None if seed == "random" else seed
+    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
+    return answer(data, arguments, explain_mean, mean, **flags)

@@ -9,9 +9,14 @@ import click
 @click.argument("config", metavar="CONFIG.toml")
 @click.option("--dry-run", is_flag=True, help="Check the configuration and show the plan; read no rows.")
 @click.option("--log-json", is_flag=True, help="Log one JSON object a line on standard error.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run on this Dask cluster, whatever the file says: an address, or a scheduler file (.json).",
+)
 @click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
-def run_command(config: str, dry_run: bool, log_json: bool, quiet: bool) -> int:
+def run_command(config: str, dry_run: bool, log_json: bool, scheduler: str | None, quiet: bool) -> int:
     """Run the batch job whose name stands under the key 'pipeline' in a TOML file."""
     from pipelines.job import run_config
 
-    return run_config(config, dry_run=dry_run, log_json=log_json, quiet=quiet)
+    return run_config(config, dry_run=dry_run, log_json=log_json, quiet=quiet, scheduler=scheduler)

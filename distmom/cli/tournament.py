@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from distmom.cli.answer import answer, given
 from distmom.cli.mean import (
     BLOCK_OPTIONS,
     DATA_OPTIONS,
     OUTPUT_OPTIONS,
     RUN_OPTIONS,
-    STATE_OPTIONS,
-    seed_or_fresh,
 )
-from distmom.cli.show import messages_on_stderr, show_plan, show_results
 
 LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
 OWN_OPTIONS = [
@@ -61,6 +58,12 @@ OWN_OPTIONS = [
         show_default=True,
         help="Evaluate only distances that matter, or all.",
     ),
+    click.Option(
+        ["--state"],
+        type=click.Path(),
+        metavar="FILE",
+        help="Keep the rounds that are done there, and go on where a run was stopped.",
+    ),
 ]
 SHARED_DATA = ("where", "missing", "on_bad_file")
 SHARED_BLOCKS = ("n_blocks", "block_by", "chunk_rows", "contamination", "confidence_level", "rng")
@@ -78,7 +81,6 @@ def _named(options: list[click.Option], names: tuple[str, ...]) -> list[click.Op
         *OWN_OPTIONS,
         *_named(DATA_OPTIONS, SHARED_DATA),
         *_named(BLOCK_OPTIONS, SHARED_BLOCKS),
-        *_named(STATE_OPTIONS, ("state",)),
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],
@@ -99,31 +101,10 @@ def tournament_command(
     The league table goes to standard output, the champion first; JSON has champions, finalists, the table
     and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
     """
-    from distmom.report import check_output, write_results
+    from distmom.estimators.tournament import explain_tournament, tournament
 
-    if output is not None:
-        check_output(output)
-    quiet = quiet or sys.stderr is None
-    arguments = {name: value for name, value in options.items() if value is not None}
-    for name in ("features", "block_by"):
-        arguments[name] = list(arguments[name]) or None
+    arguments = given(options, "candidates", "features", "block_by")
     if arguments["block_by"] == ["file"]:
         arguments["block_by"] = "file"
-    arguments["candidates"] = list(arguments["candidates"])
-    arguments["rng"] = seed_or_fresh(arguments["rng"])
-    what = data[0] if len(data) == 1 else list(data)
-    with messages_on_stderr(quiet):
-        if dry_run:
-            from distmom.estimators.tournament import explain_tournament
-
-            show_plan(explain_tournament(what, **arguments), as_json=as_json)
-            return 0
-        from distmom.cluster import make_progress
-        from distmom.estimators.tournament import tournament
-
-        found = tournament(what, **arguments, progress=make_progress(quiet=quiet))
-    if output is not None:
-        write_results(found, output)
-    if as_json or not (quiet and output is not None):
-        show_results(found, as_json=as_json, quiet=quiet)
-    return found.exit_code
+    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
+    return answer(data, arguments, explain_tournament, tournament, **flags)

@@ -160,7 +160,7 @@ class ClientExecutor:
 
     @property
     def threads(self) -> int:
-        """Threads of all workers; asked anew every few seconds, since clusters grow and shrink."""
+        """Threads of all workers, at least one; asked anew every few seconds: clusters grow and shrink."""
         if monotonic() - self._asked > FRESH and self.client.status == "running":
             self.ask()
         return self._threads
@@ -173,7 +173,7 @@ class ClientExecutor:
             info: dict[str, Any] = self.client.sync(identity, n_workers=n_workers, callback_timeout=PROBE)
         except (OSError, AttributeError):  # a closed client has no scheduler
             return None
-        self._threads = info["total_threads"]
+        self._threads = max(1, info["total_threads"])  # workers may be on their way
         return info
 
     def prepare(self, load: Load) -> None:

@@ -6,10 +6,12 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster.failures import one_line
-from distmom.cluster.interrupts import interrupts
+from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.memory import parse_bytes
 from distmom.cluster.outcome import Executor
 from distmom.cluster.threads import ThreadExecutor
@@ -42,7 +44,8 @@ def connect(
         Start this many worker processes of one thread on this machine, and end them again. Needs no
         ``if __name__ == "__main__"`` guard.
     scheduler : str, optional
-        Address of a running scheduler, such as ``"tcp://10.0.0.1:8786"``.
+        Address of a running scheduler, such as ``"tcp://10.0.0.1:8786"``, or the path of the file (.json)
+        into which it writes its address.
     threads : int, optional
         Use this many threads of this process.
     memory_limit : int or str, optional
@@ -155,12 +158,16 @@ def _remote(address: str, timeout: float) -> ClientExecutor:
 
     from distmom.cluster.client import ClientExecutor
 
+    if address.endswith(".json"):
+        address = _address_in(address, timeout)
+    if address.startswith("tls://"):
+        _check_certificates()
     try:
         client = Client(address, timeout=timeout, set_as_default=False)
     except OSError as error:
         raise ResourceError(
-            f"scheduler: nobody answered at {address} within {timeout:g} seconds; "
-            "check the address, and that its scheduler runs"
+            f"scheduler: nobody who talks to us answered at {address} within {timeout:g} seconds; "
+            "check the address, that its scheduler runs, and whether it wants tls:// and certificates"
         ) from error
     except (ValueError, TypeError) as error:
         raise ConfigError(
@@ -168,6 +175,40 @@ def _remote(address: str, timeout: float) -> ClientExecutor:
             f"not {address!r} ({one_line(error)})"
         ) from error
     return ClientExecutor(client, client.close)
+
+
+def _address_in(file: str, timeout: float) -> str:
+    """The address in a scheduler file; the scheduler may only just be starting."""
+    import json
+
+    deadline = monotonic() + timeout
+    while True:
+        try:
+            return str(json.loads(Path(file).read_text("utf-8"))["address"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if monotonic() > deadline:
+                raise ResourceError(
+                    f"scheduler: no scheduler wrote its address into {file} within {timeout:g} seconds; "
+                    "check that it runs, and that its --scheduler-file is this one"
+                ) from error
+        interrupts.check()
+        sleep(EVERY)
+
+
+def _check_certificates() -> None:
+    """Stop before a client is made that has no certificates: it could neither connect nor close quickly."""
+    from distributed.security import Security
+
+    remedy = "set DASK_CONFIG to the folder of the cluster's certificates and distributed.yaml"
+    try:
+        context = Security().get_connection_args("client").get("ssl_context")
+    except (OSError, ValueError) as error:
+        reason = one_line(error)
+        raise ConfigError(
+            f"scheduler: the certificates for tls:// cannot be used ({reason}); {remedy}"
+        ) from error
+    if context is None:
+        raise ConfigError(f"scheduler: tls:// needs certificates, and Dask is told of none; {remedy}")
 
 
 def _refuse_while_importing_main() -> None:

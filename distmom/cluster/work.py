@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -9,13 +10,14 @@ from distmom.cluster.outcome import UnitOutcome
 from distmom.cluster.plan import Unit
 from distmom.cluster.stop import check_stopped
 from distmom.errors import BadFileError
+from distmom.lake.holding import batches_holding
 from distmom.lake.keys import KeyEncoder
 from distmom.reductions.leaves import Rows
 
 if TYPE_CHECKING:
     from distmom.lake import Batch, BatchReader, FileRef
     from distmom.lake.unit_hashes import UnitHashes
-    from distmom.reductions import Accumulator, Reduction
+    from distmom.reductions import Accumulator, Key, Reduction
 
 BadFilePolicy = Literal["error", "skip"]
 
@@ -42,6 +44,10 @@ class ReadAndReduce:
         128 bits that key the hashes of units, where the reader delivers their columns.
     compiled : bool
         Use compiled kernels for those, and to number the groups.
+    some_rows : bool
+        The reduction's accumulators tell which rows they want: read only what holds some of them.
+    known : tuple of Key
+        Keys of groups that have the first numbers, whatever the unit.
     """
 
     reader: BatchReader
@@ -50,6 +56,8 @@ class ReadAndReduce:
     on_bad_file: BadFilePolicy = "error"
     unit_seed: int | None = None
     compiled: bool = False
+    some_rows: bool = False
+    known: tuple[Key, ...] = ()
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
@@ -66,7 +74,7 @@ class ReadAndReduce:
 
     def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder(self.n_keys, compiled=self.compiled) if self.n_keys else None
+        encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
         hashes = self._unit_hashes()
         n_rows = n_bytes = 0
         for place.file, file in enumerate(unit.files):
@@ -94,15 +102,20 @@ class ReadAndReduce:
         encoder: KeyEncoder | None,
         hashes: UnitHashes | None,
     ) -> tuple[int, int]:
-        start, stop = unit.rows or (0, None)
         n_rows = n_bytes = 0
-        for batch in self.reader.batches(file, start, stop):
+        for batch in self._batches(file, unit, accumulator):
             check_stopped()
             codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
             units = None if hashes is None else hashes.of(batch.units)
             accumulator.add(rows_of(batch, codes, units), 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
+
+    def _batches(self, file: FileRef, unit: Unit, accumulator: Any) -> Iterable[Batch]:
+        if not self.some_rows:
+            return self.reader.batches(file, *(unit.rows or (0, None)))
+        rows = accumulator.wanted
+        return batches_holding(self.reader, file, rows) if rows.size else ()
 
 
 class _Place:

@@ -137,8 +137,9 @@ def mean(
     on_change : {"error", "restart"}
         What to do when files that the state holds have changed or are gone.
     client, workers, scheduler, threads
-        Where to run: a Dask client, that many worker processes, the scheduler at an address, that many
-        threads. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
+        Where to run: a Dask client, that many worker processes, the scheduler at an address (or whose
+        scheduler file, ending in .json, this is), that many threads. Default: the active Dask client, else
+        threads. Data in memory is not sent to a cluster.
     memory_limit : int or str, optional
         Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
     batch_rows : int

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import Unit, check_memory, plan_units
 from distmom.cluster.memory import in_words
@@ -28,6 +27,7 @@ from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
 from distmom.numerics.labels import table_bytes
 from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.row_samples import leaf_sizes
 from distmom.numerics.sample_tree import SampleTree
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
@@ -131,11 +131,14 @@ def plan_mean(
     progress: Progress | None,
     share: float,
     ledger: Ledger | None = None,
+    *,
+    few_groups: bool = False,
     units_ride: bool = False,
 ) -> MeanPlan:
     """Check the options against the data, count rows where that is needed, and cut the work.
 
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
+    Each of `few_groups` gets as many fine blocks and sampled rows as a whole lake.
     If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
     """
     reader = source.reader(read)
@@ -147,7 +150,8 @@ def plan_mean(
     counted = _counted(source, read, options, files, census, executor, progress, ledger)
     grouped = bool(read.by) and not units_ride
     n_files = len(files) if ledger is None else MANY_FILES
-    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=grouped, **counted._asdict())
+    many = grouped and not few_groups
+    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=many, **counted._asdict())
     n_bytes = sum(f.size for f in files)
     value_names = reader.options.value_names
     reduction = BlockMeans(
@@ -309,7 +313,7 @@ def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) 
         return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
     leaves = -(-census.rows // LEAF_ROWS)
     first_leaves = np.concatenate([[0], np.cumsum(leaves)])
-    tree = SampleTree(_leaf_rows(census.rows, leaves))
+    tree = SampleTree(leaf_sizes(census.rows))
     windows = []
     for u in units:
         first = int(first_leaves[u.first_file])
@@ -320,12 +324,3 @@ def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) 
         # a unit of empty files has no leaf, and none of its draws is ever asked for
         windows.append((tree.window(first, stop) if first < stop else None, starts))
     return tuple(replace(u, window=w) for u, w in zip(units, windows, strict=True))
-
-
-def _leaf_rows(rows: NDArray[np.int64], leaves: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of every leaf of the lake, in order."""
-    out = np.full(int(leaves.sum()), LEAF_ROWS, np.int64)
-    last = np.cumsum(leaves) - 1
-    some = leaves > 0
-    out[last[some]] = rows[some] - (leaves[some] - 1) * LEAF_ROWS
-    return out

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
 from distmom.lake import footers
@@ -97,6 +99,15 @@ class Reader:
             assembler = self._assembler_of(parquet, file)
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
+    def batches_holding(self, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
+        """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
+        if self.excludes(file):
+            return
+        with footers.open_parquet(self.filesystem, self.root, file, self._dictionaries()) as parquet:
+            assembler = self._assembler_of(parquet, file)
+            for start, stop in _stretches(parquet, rows):
+                yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
+
     def _dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
         where = self.options.where
@@ -151,7 +162,7 @@ def _elsewhere(reference: Reference | None) -> str:
     return f", only elsewhere ({reference.type} in {reference.file})" if reference is not None else ""
 
 
-class _Rows(NamedTuple):
+class RowGroups(NamedTuple):
     """The row groups that hold the asked rows."""
 
     groups: list[int]
@@ -159,7 +170,8 @@ class _Rows(NamedTuple):
     n_rows: int
 
 
-def _row_groups(parquet: pq.ParquetFile, start: int, stop: int | None) -> _Rows:
+def row_groups_of(parquet: pq.ParquetFile, start: int, stop: int | None) -> RowGroups:
+    """The row groups that hold rows of ``[start, stop)``."""
     metadata = parquet.metadata
     groups: list[int] = []
     first = end = 0
@@ -171,7 +183,17 @@ def _row_groups(parquet: pq.ParquetFile, start: int, stop: int | None) -> _Rows:
             first = begin
         groups.append(group)
         last = end
-    return _Rows(groups, first, last - first if groups else 0)
+    return RowGroups(groups, first, last - first if groups else 0)
+
+
+def _stretches(parquet: pq.ParquetFile, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges of rows from a wanted one to another, without the row groups that hold none."""
+    metadata = parquet.metadata
+    ends = np.cumsum([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])
+    groups = np.searchsorted(ends, rows, side="right")
+    breaks = np.flatnonzero(np.diff(groups) > 1) + 1
+    parts = zip([0, *breaks.tolist()], [*breaks.tolist(), rows.size], strict=True)
+    return [(int(rows[first]), int(rows[last - 1]) + 1) for first, last in parts]
 
 
 def _read(
@@ -182,7 +204,7 @@ def _read(
     start: int,
     stop: int | None,
 ) -> Iterator[Batch]:
-    rows = _row_groups(parquet, start, stop)
+    rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
     total = footers.check_codecs(parquet, rows.groups, assembler.positions, file.path)
@@ -202,7 +224,7 @@ def _read(
 
 
 def _arrays(
-    parquet: pq.ParquetFile, rows: _Rows, positions: list[int], batch_rows: int, file: FileRef
+    parquet: pq.ParquetFile, rows: RowGroups, positions: list[int], batch_rows: int, file: FileRef
 ) -> Iterator[tuple[int, list[pa.Array]]]:
     """Sizes and arrays of consecutive batches; sizes alone where nothing stored is asked for."""
     if not positions:
@@ -228,7 +250,7 @@ def _arrays(
 
 
 def _locate(
-    parquet: pq.ParquetFile, rows: _Rows, positions: list[int], done: int, file: FileRef, error: Exception
+    parquet: pq.ParquetFile, rows: RowGroups, positions: list[int], done: int, file: FileRef, error: Exception
 ) -> str:
     """Say which row group and column is damaged: read on, one column and row group at a time."""
     seen = 0

@@ -102,7 +102,14 @@ class SampleWindow:
         return int(self.rows.sum()) + sum(left + right for left, right in self.beside)
 
     def counts(
-        self, key: Key, n_blocks: int, block_size: int, *, replace: bool = False, compiled: bool = False
+        self,
+        key: Key,
+        n_blocks: int,
+        block_size: int,
+        *,
+        replace: bool = False,
+        compiled: bool = False,
+        first_block: int = 0,
     ) -> Ints:
         """How many rows each block takes from each leaf of the window.
 
@@ -117,6 +124,8 @@ class SampleWindow:
         compiled : bool
             Use Numba: about 0.3 instead of 2 microseconds a draw; a leaf and block cost at most one draw,
             and each window about log2(L) more for each block.
+        first_block : int
+            Number of the first of the blocks.
 
         Returns
         -------
@@ -135,7 +144,7 @@ class SampleWindow:
         for level, (first, totals) in reversed(list(enumerate(self._levels()))):
             left, right = totals[0::2], totals[1::2]
             nodes = (level + 1 << LEVEL_SHIFT) + (first >> 1) + np.arange(left.size)
-            halves = (key, nodes, left, right, shares)
+            halves = (key, first_block, nodes, left, right, shares)
             to_left = _split_with(*halves, compiled) if replace else _split_without(*halves, compiled)
             children = np.stack([to_left, shares - to_left], axis=2).reshape(n_blocks, totals.size)
             inside = (self.first_leaf >> level) - first
@@ -157,20 +166,26 @@ class SampleWindow:
         return levels
 
 
-def _split_without(key: Key, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool) -> Ints:
+def _split_without(
+    key: Key, first_block: int, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool
+) -> Ints:
     """Rows of the left half of each node, for each block: hypergeometric."""
     to_left = np.minimum(shares, left)  # right already where nothing is left to chance
     block, at = np.nonzero((shares > 0) & (shares < left + right) & (left > 0) & (right > 0))
     to_left[block, at] = hypergeometric(
-        key, block, nodes[at], left[at], right[at], shares[block, at], compiled=compiled
+        key, block + first_block, nodes[at], left[at], right[at], shares[block, at], compiled=compiled
     )
     return to_left
 
 
-def _split_with(key: Key, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool) -> Ints:
+def _split_with(
+    key: Key, first_block: int, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool
+) -> Ints:
     """The same with replacement: binomial."""
     to_left = np.where(right == 0, shares, 0)
     block, at = np.nonzero((shares > 0) & (left > 0) & (right > 0))
     chance = left[at] / (left[at] + right[at])
-    to_left[block, at] = binomial(key, block, nodes[at], shares[block, at], chance, compiled=compiled)
+    to_left[block, at] = binomial(
+        key, block + first_block, nodes[at], shares[block, at], chance, compiled=compiled
+    )
     return to_left

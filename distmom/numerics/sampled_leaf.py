@@ -78,6 +78,53 @@ def leaf_sample(
     return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
 
 
+def fill_numbers(
+    key: Key,
+    first_block: int,
+    leaf: int,
+    n: int,
+    counts: Ints,
+    first_row: int,
+    places: Ints,
+    out: Ints,
+    *,
+    replace: bool = False,
+    compiled: bool = False,
+) -> None:
+    """Write the rows that consecutive blocks draw from a leaf, those of `leaf_sample`, as row numbers.
+
+    Parameters
+    ----------
+    key, leaf, n, replace, compiled
+        As in `leaf_sample`.
+    first_block : int
+        Number of the first of the blocks.
+    counts : ndarray of int64, shape (K,)
+        Rows that each block draws.
+    first_row : int
+        Number, in the lake, of the leaf's first row.
+    places : ndarray of int64, shape (K,)
+        Where in `out` each block's numbers begin; moved behind them.
+    out : ndarray of int64
+    """
+    sizes = np.ascontiguousarray(counts, dtype=np.int64)
+    _check(n, sizes, replace)
+    if not sizes.any():
+        return
+    if compiled:
+        from distmom.numerics import sampled_leaf_compiled
+
+        sampled_leaf_compiled.fill_numbers(
+            np.uint64(key), first_block, np.uint64(leaf), n, sizes, replace, first_row, places, out
+        )
+        return
+    for k in np.flatnonzero(sizes).tolist():
+        size = int(sizes[k])
+        rows = leaf_sample(key, first_block + k, leaf, n, size, replace=replace)
+        out[places[k] : places[k] + size] = rows + first_row
+        places[k] += size
+
+
 def sampled_leaf_moments(
     x: Floats,
     gone: Bools | None,

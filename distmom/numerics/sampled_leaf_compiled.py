@@ -92,6 +92,20 @@ def draw(key, block, leaf, n, size, replace) -> Any:
 
 
 @njit
+def fill_numbers(key, first_block, leaf, n, sizes, replace, first_row, places, out) -> None:
+    """The rows of each block, as numbers from `first_row` on, into its places of `out`, which move on."""
+    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
+    halves = _words()
+    rows = np.empty(sizes.max(), dtype=np.int32)
+    for k in range(sizes.size):
+        if sizes[k] > 0:
+            sample_rows(key, U(first_block + k), leaf, n, sizes[k], replace, bitmap, halves, rows)
+            for i in range(sizes[k]):
+                out[places[k] + i] = first_row + rows[i]
+            places[k] += sizes[k]
+
+
+@njit
 def _words():
     return np.empty((4, 256), dtype=np.uint32)
 

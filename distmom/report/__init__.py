@@ -2,11 +2,14 @@
 
 from distmom.report.column_profile import ColumnProfile, GapSource
 from distmom.report.describe_result import DescribeResult, NamedUnit, Reason
+from distmom.report.difference_result import DifferenceResult
 from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
+from distmom.report.shuffle_result import ShuffleResult
 from distmom.report.tournament_result import CandidateResult, Duels, TournamentResult
+from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
@@ -14,6 +17,7 @@ __all__ = [
     "CandidateResult",
     "ColumnProfile",
     "DescribeResult",
+    "DifferenceResult",
     "Duels",
     "GapSource",
     "MeanResult",
@@ -23,7 +27,9 @@ __all__ = [
     "Reason",
     "Result",
     "Results",
+    "ShuffleResult",
     "TournamentResult",
+    "UStatisticResult",
     "VectorResult",
     "check_output",
     "write_results",

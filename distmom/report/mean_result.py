@@ -285,6 +285,6 @@ class MeanResult(Result):
         ConfigError
             If Matplotlib is not installed.
         """
-        from distmom.report.plot import plot_mean
+        from distmom.report.plot import plot_blocks
 
-        return plot_mean(self, ax)
+        return plot_blocks(self, ax)

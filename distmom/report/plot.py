@@ -1,4 +1,4 @@
-"""A robust mean as a picture: blocks, interval, plain mean, and the estimate at each number of blocks."""
+"""A robust mean or difference as a picture: blocks, interval, plain mean; the estimate at each level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from distmom.errors import ConfigError
 from distmom.report.words import number
 
 if TYPE_CHECKING:
+    from distmom.report.difference_result import DifferenceResult
     from distmom.report.mean_result import MeanResult
+    from distmom.report.result import Result
 
 BLOCKS, ESTIMATE, PLAIN, FAINT = "#0072B2", "#111111", "#D55E00", "#9ecae9"
 """Told apart also by those who see few colours (Okabe and Ito)."""
@@ -25,7 +27,7 @@ GOLDEN = 0.6180339887498949
 """Fractions of its multiples spread points evenly, the same in every picture."""
 
 
-def plot_mean(result: MeanResult, ax: Any = None) -> Any:
+def plot_blocks(result: MeanResult | DifferenceResult, ax: Any = None) -> Any:
     """Draw a result; see `MeanResult.plot`."""
     try:
         from matplotlib.figure import Figure
@@ -45,7 +47,7 @@ def plot_mean(result: MeanResult, ax: Any = None) -> Any:
     return figure
 
 
-def _blocks(result: MeanResult, ax: Any) -> None:
+def _blocks(result: MeanResult | DifferenceResult, ax: Any) -> None:
     """Block means as a strip; the view is that of most blocks and the interval, whatever lies outside."""
     values = result.block_estimates[np.isfinite(result.block_estimates)]
     low, high = _view(values, result)
@@ -58,7 +60,7 @@ def _blocks(result: MeanResult, ax: Any) -> None:
         color=BLOCKS,
         alpha=0.75,
         linewidths=0,
-        label="block means",
+        label=f"block {result.drawn[0]}",
     )
     if result.interval is not None:
         level = f"{100 * result.confidence_level:.6g} % interval"
@@ -67,7 +69,7 @@ def _blocks(result: MeanResult, ax: Any) -> None:
         label = f"estimate {number(result.estimate)}"
         ax.axvline(result.estimate, 0, STRIP, color=ESTIMATE, linewidth=1.6, label=label)
     plain = result.plain_estimate
-    text = f"plain mean {number(plain)}"
+    text = f"{result.drawn[1]} {number(plain)}"
     if low <= plain <= high:
         ax.axvline(plain, 0, STRIP, color=PLAIN, linewidth=1.6, linestyle="--", label=text)
     elif np.isfinite(plain):
@@ -75,8 +77,13 @@ def _blocks(result: MeanResult, ax: Any) -> None:
     beyond = values.size - shown.size
     ruined = f", {result.n_ruined_blocks} ruined" if result.n_ruined_blocks else ""
     where = f" ({beyond} outside this view{ruined})" if beyond or ruined else ""
-    ax.set(xlim=(low, high), ylim=(0, 1), yticks=[], xlabel=f"means of {result.n_blocks} blocks{where}")
-    ax.set_title(_title(result), fontsize=10, loc="left")
+    ax.set(
+        xlim=(low, high),
+        ylim=(0, 1),
+        yticks=[],
+        xlabel=f"{result.drawn[0]} of {result.n_blocks} blocks{where}",
+    )
+    ax.set_title(title(result), fontsize=10, loc="left")
     ax.legend(fontsize=8, frameon=False, loc="upper left", ncols=2)
     ax.spines[["left", "right", "top"]].set_visible(False)
 
@@ -88,7 +95,7 @@ def _outside(ax: Any, text: str, *, to_right: bool) -> None:
     ax.text(place, 0.04, arrow, transform=ax.transAxes, ha=side, color=PLAIN, fontsize=9)
 
 
-def _view(values: NDArray[np.float64], result: MeanResult) -> tuple[float, float]:
+def _view(values: NDArray[np.float64], result: MeanResult | DifferenceResult) -> tuple[float, float]:
     """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
     held = list(result.interval or ())
     if np.isfinite(result.estimate):
@@ -105,7 +112,7 @@ def _view(values: NDArray[np.float64], result: MeanResult) -> tuple[float, float
     return low - margin, high + margin
 
 
-def _path(result: MeanResult, ax: Any) -> None:
+def _path(result: MeanResult | DifferenceResult, ax: Any) -> None:
     """Estimate and half-width at every number of blocks that was tried."""
     blocks, estimates, halves = (np.array(column, float) for column in zip(*result.path, strict=True))
     halves = np.where(np.isfinite(halves), halves, 0.0)
@@ -121,8 +128,9 @@ def _path(result: MeanResult, ax: Any) -> None:
     ax.spines[["right", "top"]].set_visible(False)
 
 
-def _title(result: MeanResult) -> str:
-    name = result.column
+def title(result: Result) -> str:
+    """Name, group and status of a result."""
+    name = result.name
     if result.group:
         name += " | " + ", ".join(f"{key}={value}" for key, value in result.group.items())
     return f"{name}: {'; '.join(result.status)}"

@@ -38,6 +38,8 @@ class Result:
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     shown: ClassVar[tuple[str, ...]]
     """Fields of the dictionary, in order."""
+    drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
+    """In a picture, what blocks have, and what the plain estimate is called."""
 
     group: dict[str, Any] | None
     estimate: Any
@@ -56,6 +58,11 @@ class Result:
     def name(self) -> str:
         """What the result is of, in tables and messages."""
         raise NotImplementedError
+
+    @property
+    def heading(self) -> str:
+        """What stands above the names of the lines on the terminal."""
+        return "column"
 
     @property
     def doubtful(self) -> bool:

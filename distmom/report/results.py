@@ -33,8 +33,6 @@ class Results(Sequence[Result]):
     """
 
     title: ClassVar[str] = "Robust means"
-    noun: ClassVar[str] = "column"
-    """What a result is of, as the header of the table."""
 
     def __init__(self, results: Sequence[Result], data: dict[str, Any], run: dict[str, Any]) -> None:
         self._results = tuple(results)

@@ -12,22 +12,16 @@ if TYPE_CHECKING:
     from distmom.report.results import Results
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
+_COMPARED = ("difference", "lift")
+_SIDES = ("control", "variant")
 _FLOATS = (
-    "confidence_level",
-    "achieved_level",
-    "n_effective",
-    "radius",
-    "trace",
-    "gap",
-    "other_estimate",
-    "robust_std",
-    "plain_std",
-    "gini",
-    "skewness_gap",
-    "skewness_noise",
-    "threshold",
-    "plain_interval_low",
-    "plain_interval_high",
+    *("threshold", "plain_interval_low", "plain_interval_high"),
+    *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap", "other_estimate"),
+    *("n_pairs", "sigma1_squared", "sigma2_squared"),
+    *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
+    *(f"{prefix}{what}" for what in _COMPARED for prefix in ("", "plain_")),
+    *(name for side in _SIDES for name in (f"{side}_mean", f"plain_{side}")),
+    *(f"{what}_interval_{end}" for what in ("lift", *_SIDES) for end in ("low", "high")),
 )
 _WHOLE = (
     "n_rows",
@@ -49,6 +43,7 @@ _WHOLE = (
     "n_won",
     "n_lost",
     "n_not_evaluated",
+    *(f"{what}_{side}" for what in ("n_used", "n_units") for side in _SIDES),
 )
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""

@@ -28,7 +28,8 @@ def as_table(results: Results) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     keys = list(results[0].group or ()) if len(results) else []
     many = not keys or len({name for r in results for name, _ in r.lines()}) > 1
-    for name in [results.noun] * many + keys:
+    heading = results[0].heading if len(results) else "column"
+    for name in [heading] * many + keys:
         table.add_column(cell(name), overflow="fold")
     for name in results[0].headers() if len(results) else ():
         table.add_column(name, justify="right", no_wrap=True)

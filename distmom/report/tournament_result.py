@@ -99,6 +99,10 @@ class CandidateResult(Result):
         return self.candidate
 
     @property
+    def heading(self) -> str:  # noqa: D102
+        return "candidate"
+
+    @property
     def doubtful(self) -> bool:  # noqa: D102
         return self.n_ruined_blocks > 0 or "cycle" in self.status
 
@@ -191,7 +195,6 @@ class TournamentResult(Results):
     """
 
     title: ClassVar[str] = "Tournament"
-    noun: ClassVar[str] = "candidate"
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ from distmom.theory.parts import AUTOMATIC, joined_blocks, part_blocks, part_out
 from distmom.theory.planning import best_blocks, rows_for_halfwidth
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
 from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
+from distmom.theory.tuple_designs import default_tuples
 from distmom.theory.variances import (
     incomplete_variance,
     mean_variance,
@@ -69,6 +70,7 @@ __all__ = [
     "binomial_p",
     "cantelli_allowed",
     "contaminated_way",
+    "default_tuples",
     "exact_level",
     "fine_blocks",
     "given_way",

@@ -33,15 +33,15 @@ def row_inverse_inclusion(n_rows: int, block_size: int, *, replacement: bool) ->
     return n_rows / block_size
 
 
-def pair_inverse_inclusion(n_rows: int, n_pairs: int, *, replacement: bool) -> float:
-    """1/pi for blocks of M pairs drawn from all N = n (n - 1)/2 pairs of rows.
+def pair_inverse_inclusion(n_rows: int, n_pairs: int, *, replacement: bool, degree: int = 2) -> float:
+    """1/pi for blocks of M pairs drawn from all N = n (n - 1)/2 pairs of rows, or of tuples of d rows.
 
     Returns
     -------
     float
-        With replacement 1/(1 - (1 - 2/n)^M); without, pi = 1 - C(N - n + 1, M)/C(N, M). Above 10^5 factors
-        the last is replaced by an upper bound on pi, which keeps every bound valid and differs by a
-        relative 2/n at most in log(1 - pi).
+        With replacement 1/(1 - (1 - d/n)^M); without, pi = 1 - C(N - r, M)/C(N, M), r = C(n - 1, d - 1)
+        being the tuples of one row. Above 10^5 factors the last is replaced by an upper bound on pi, which
+        keeps every bound valid and differs by a relative 2/n at most in log(1 - pi).
 
     Examples
     --------
@@ -50,16 +50,16 @@ def pair_inverse_inclusion(n_rows: int, n_pairs: int, *, replacement: bool) -> f
     >>> round(pair_inverse_inclusion(10, 5, replacement=False), 4)
     1.4463
     """
-    check_count("n_rows", n_rows, least=2)
+    check_count("n_rows", n_rows, least=degree)
     check_count("n_pairs", n_pairs)
     if replacement:
-        return _inverse_of_ever(2.0 / n_rows, n_pairs)
-    all_pairs = n_rows * (n_rows - 1) // 2
+        return _inverse_of_ever(degree / n_rows, n_pairs)
+    all_pairs, of_row = math.comb(n_rows, degree), math.comb(n_rows - 1, degree - 1)
     if n_pairs > all_pairs:
         raise ValueError(f"n_pairs={n_pairs} exceeds the {all_pairs} pairs of {n_rows} rows")
-    # C(N - r, M)/C(N, M) is symmetric in r = n - 1 (pairs of the row) and M: multiply the fewer factors
-    fewer, more = sorted((n_rows - 1, n_pairs))
-    if n_pairs > all_pairs - (n_rows - 1):
+    # C(N - r, M)/C(N, M) is symmetric in r (pairs of the row) and M: multiply the fewer factors
+    fewer, more = sorted((of_row, n_pairs))
+    if n_pairs > all_pairs - of_row:
         return 1.0
     if fewer <= _EXACT_TERMS:
         log_never = math.fsum(math.log1p(-more / (all_pairs - i)) for i in range(fewer))

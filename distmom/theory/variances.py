@@ -113,7 +113,13 @@ def safe_ustatistic_variance(
 
 
 def incomplete_variance(
-    complete_variance: float, kernel_variance: float, n_rows: int, n_pairs: int, *, replacement: bool
+    complete_variance: float,
+    kernel_variance: float,
+    n_rows: int,
+    n_pairs: int,
+    *,
+    replacement: bool,
+    degree: int = 2,
 ) -> float:
     """Variance of the mean of h over M pairs drawn from all N = n (n - 1)/2.
 
@@ -127,6 +133,8 @@ def incomplete_variance(
         n rows, M pairs.
     replacement : bool
         Whether pairs are drawn with replacement.
+    degree : int
+        Rows of a tuple, where they are no pairs: N = C(n, d).
 
     Returns
     -------
@@ -142,11 +150,11 @@ def incomplete_variance(
     """
     check_variance("complete_variance", complete_variance)
     check_variance("kernel_variance", kernel_variance)
-    check_count("n_rows", n_rows, least=2)
+    check_count("n_rows", n_rows, least=degree)
     check_count("n_pairs", n_pairs)
     if replacement:
         return (1.0 - 1.0 / n_pairs) * complete_variance + kernel_variance / n_pairs
-    all_pairs = n_rows * (n_rows - 1) // 2
+    all_pairs = math.comb(n_rows, degree)
     if n_pairs > all_pairs:
         raise ValueError(f"n_pairs={n_pairs} exceeds the {all_pairs} pairs of {n_rows} rows")
     if all_pairs == 1:

@@ -7,7 +7,9 @@ import multiprocessing
 import socket
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,9 +71,25 @@ def test_nobody_at_the_address() -> None:
         probe.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
     start = time.monotonic()
-    with pytest.raises(ResourceError, match=f"nobody answered at {address} within 1 seconds"):
+    with pytest.raises(ResourceError, match=f"nobody who talks to us answered at {address} within 1 seconds"):
         connect(scheduler=address, timeout=1).__enter__()
     assert time.monotonic() - start < 10
+
+
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+def test_the_file_of_a_scheduler(processes_client: Any, tmp_path: Path) -> None:
+    """It may appear a moment later; without it, or with something else in it, the wait is bounded."""
+    told = tmp_path / "scheduler.json"
+    later = threading.Timer(0.3, processes_client.write_scheduler_file, [str(told)])
+    later.start()
+    with connect(scheduler=str(told), timeout=20) as executor:
+        assert executor.threads == 2
+    later.join()
+    told.write_text("{}")
+    for file in (told, tmp_path / "never.json"):
+        with pytest.raises(ResourceError, match=f"no scheduler wrote its address into {file} within 0.2 sec"):
+            connect(scheduler=str(file), timeout=0.2).__enter__()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,27 @@ def test_after_a_worker_was_killed_in_the_middle(
     finally:
         client.unregister_worker_plugin("kill-workers")
     assert len(list(tmp_path.glob("_death-*"))) == 1, "nobody was killed"
+
+
+def test_workers_may_come_after_the_run_began(lake: Path) -> None:
+    """A scheduler has none at first where a batch system starts them; nothing divides by their number."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        later = threading.Timer(0.5, cluster.scale, [1])
+        later.start()
+        found = dm.mean(lake, "x", rng=0, client=client)
+        later.join()
+    assert same(found, dm.mean(lake, "x", rng=0, threads=1))
 
 
 def test_half_of_the_workers_vanish_and_others_come(

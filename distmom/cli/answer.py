@@ -1,0 +1,52 @@
+"""From the arguments of a command that reads data to its printed answer and its exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from distmom.cli.show import messages_on_stderr, show_plan, show_results
+
+
+def answer(
+    data: tuple[str, ...],
+    arguments: dict[str, Any],
+    explain: Callable[..., dict[str, Any]],
+    compute: Callable[..., Any],
+    *,
+    dry_run: bool,
+    as_json: bool,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Run ``compute`` on the data, or ``explain`` what it would do; print and write; the exit code."""
+    from distmom.report import Results, check_output, write_results
+
+    if output is not None:
+        check_output(output)
+    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
+    what = data[0] if len(data) == 1 else list(data)
+    with messages_on_stderr(quiet):
+        if dry_run:
+            show_plan(explain(what, **arguments), as_json=as_json)
+            return 0
+        from distmom.cluster import make_progress
+
+        found = Results.of(compute(what, **arguments, progress=make_progress(quiet=quiet)))
+    if output is not None:
+        write_results(found, output)
+    if as_json or not (quiet and output is not None):
+        show_results(found, as_json=as_json, quiet=quiet)
+    return found.exit_code
+
+
+def given(options: dict[str, Any], *several: str) -> dict[str, Any]:
+    """Arguments of the function behind a command: what was given, `several` of a name as a list or None."""
+    arguments = {name: value for name, value in options.items() if value is not None}
+    for name in several:
+        arguments[name] = list(arguments[name]) or None
+    if arguments["rng"] == "random":
+        arguments["rng"] = None
+    return arguments

@@ -1,0 +1,21 @@
+"""Batches of a file that hold some wanted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.lake.reader import Reader
+from distmom.lake.source import Batch, BatchReader, FileRef
+
+
+def batches_holding(reader: BatchReader, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
+    """Batches that hold these rows of a file (ascending, at least one), and as few others as can be.
+
+    Of Parquet files, row groups without a wanted row are not read; rows in memory cost nothing.
+    """
+    if isinstance(reader, Reader):
+        return reader.batches_holding(file, rows)
+    return reader.batches(file, int(rows[0]), int(rows[-1]) + 1)

@@ -1,0 +1,129 @@
+"""Gathering rows by their numbers: what is not wanted is neither kept nor, where it can be helped, read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import DataError
+from distmom.numerics.wanted_rows import WantedRows
+from distmom.reductions.block_means import NanPolicy
+from distmom.reductions.leaves import Floats, Rows, all_of
+from distmom.reductions.state import Key
+
+USED, NULL, NAN, ABSENT = 0, 1, 2, 3
+"""What became of a wanted row: it counts; a value is missing; one is NaN; the filter drops it, or its file
+was left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GatheredRows:
+    """Wanted rows in the order of their numbers.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (rows, columns)
+        Anything where a row does not count.
+    fates : ndarray of uint8, shape (rows,)
+        `USED`, `NULL`, `NAN` or `ABSENT`.
+    """
+
+    values: Floats
+    fates: NDArray[np.uint8]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.values.nbytes + self.fates.nbytes
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Rows that count."""
+        return np.equal(self.fates, USED)
+
+
+@dataclass(frozen=True)
+class GatherRows:
+    """The wanted rows of some columns; a row counts with all its values or not at all.
+
+    The window of a unit is a `WantedRows`.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        For errors.
+    nan : {"omit", "raise", "keep"}
+        What a NaN does among the wanted rows; others are not looked at.
+    """
+
+    columns: tuple[str, ...]
+    nan: NanPolicy = "omit"
+
+    def begin(self, n_files: int, window: Any = None) -> RowGatherer:
+        """An accumulator for a unit of `n_files` files."""
+        return RowGatherer(self, window)
+
+    def merge(self, left: GatheredRows, right: GatheredRows) -> GatheredRows:
+        """The rows of both; those of `left` come first in the lake."""
+        return GatheredRows(
+            np.concatenate([left.values, right.values]), np.concatenate([left.fates, right.fates])
+        )
+
+
+class RowGatherer:
+    """The `Accumulator` of `GatherRows`."""
+
+    def __init__(self, spec: GatherRows, window: WantedRows) -> None:
+        self._spec = spec
+        self._by_file = window.by_file()
+        self._starts = np.concatenate([[0], np.cumsum([rows.size for rows in self._by_file])])
+        self._values = np.zeros((window.n_wanted, len(spec.columns)))
+        self._fates = np.full(window.n_wanted, ABSENT, np.uint8)
+        self._number, self._path = 0, ""
+
+    @property
+    def wanted(self) -> NDArray[np.int64]:
+        """Numbers of the wanted rows of the file that has begun, ascending."""
+        return self._by_file[self._number]
+
+    def start_file(self, number: int, path: str) -> None:  # noqa: D102
+        self._number, self._path = number, path
+
+    def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        wanted = self.wanted
+        low, high = np.searchsorted(wanted, [rows.first_row, rows.first_row + rows.n_rows])
+        if low == high:
+            return
+        inside = wanted[low:high] - rows.first_row
+        place = slice(self._starts[self._number] + low, self._starts[self._number] + high)
+        values = self._values[place]
+        for c, column in enumerate(rows.values):
+            values[:, c] = column[inside]
+        valid = all_of(list(rows.valid))
+        fates = self._fates[place]
+        fates[:] = USED
+        if self._spec.nan != "keep":
+            fates[np.isnan(values).any(axis=1)] = NAN
+        if valid is not None:
+            fates[~valid[inside]] = NULL
+        if rows.keep is not None:
+            fates[~rows.keep[inside]] = ABSENT
+        if self._spec.nan == "raise" and (fates == NAN).any():
+            self._refuse(int(np.argmax(fates == NAN)), wanted[low:high], values)
+
+    def _refuse(self, place: int, rows: NDArray[np.int64], values: Floats) -> None:
+        column = self._spec.columns[int(np.argmax(np.isnan(values[place])))]
+        raise DataError(
+            f'{self._path or "data"}: column {column!r} is NaN in row {rows[place]}, and nan="raise" forbids '
+            'it; use nan="omit" to leave NaN out (counted), or clean the file'
+        )
+
+    def end_file(self) -> None:
+        """Nothing is left open: rows that did not come are absent."""
+
+    def result(self, keys: list[Key]) -> GatheredRows:
+        """All wanted rows of the unit."""
+        return GatheredRows(self._values, self._fates)

@@ -1,0 +1,247 @@
+"""The result of comparing two variants of an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.report.result import Result
+from distmom.report.words import cell, number, span
+
+Interval = tuple[float, float]
+
+_BEFORE = ("metric", "denominator", "by", "control", "variant", "difference", "interval")
+_BETWEEN = (
+    "interval_kind",
+    "interval_reason",
+    "confidence_level",
+    "achieved_level",
+    "lift",
+    "lift_interval",
+    "lift_reason",
+    "control_mean",
+    "control_interval",
+    "variant_mean",
+    "variant_interval",
+    "plain_difference",
+    "plain_lift",
+    "plain_control",
+    "plain_variant",
+    "status",
+)
+_COUNTS = (
+    "n_rows",
+    "n_used",
+    "n_null",
+    "n_nan",
+    "n_inf",
+    "n_used_control",
+    "n_used_variant",
+    "unit",
+    "n_units_control",
+    "n_units_variant",
+    "n_units_exact",
+    "n_blocks",
+    "n_ruined_blocks",
+    "n_set_aside",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceResult(Result):
+    """A robust difference between two variants, its interval, and what it was computed from.
+
+    Attributes
+    ----------
+    metric : str
+    denominator : str or None
+        Column of the denominator of a ratio metric.
+    by : str
+        Column of the variants.
+    control, variant : object
+        Values of that column.
+    estimate, difference : float
+        Robust mean (or ratio) of the variant less that of the control: the median of the differences of
+        paired blocks. NaN where there is no finite answer.
+    interval : (float, float) or None
+        Of the difference, None with an `interval_reason` where there is none.
+    interval_kind : {"order", "exact", "none"}
+    interval_reason : str or None
+    confidence_level : float
+        The level asked for, of each interval.
+    achieved_level : float or None
+        The level that the order statistics of the difference really have.
+    lift : float
+        The difference as a share of the control's mean; NaN with a `lift_reason` where that is not clearly
+        away from 0.
+    lift_interval : (float, float) or None
+        Fieller's: the error of the control's mean enters.
+    lift_reason : str or None
+    control_mean, variant_mean : float
+        Robust mean (or ratio) of each.
+    control_interval, variant_interval : (float, float) or None
+    plain_estimate, plain_lift, plain_control, plain_variant : float
+        The same from plain sums.
+    status : tuple of str
+        ``("ok",)``, or what is wrong, the most serious first.
+    n_rows, n_used, n_null, n_nan, n_inf : int
+        Of both variants together.
+    n_used_control, n_used_variant : int
+    unit : tuple of str, "file" or None
+        Columns whose values make units.
+    n_units_control, n_units_variant : int or None
+        With `unit`, units that have rows which passed the filter.
+    n_units_exact : bool or None
+        Whether these are exact: up to 16,383 pairs of variant and unit.
+    n_blocks : int
+        Paired blocks of the answer.
+    n_ruined_blocks, n_set_aside : int
+        Blocks that are not finite; fine blocks that lie far outside in either variant and were left out.
+    block_estimates : ndarray of float64
+        Differences of the paired blocks, whose lower median is the estimate.
+    path : tuple of (n_blocks, estimate, half_width)
+        Difference at every number of blocks tried.
+    notes : tuple of str
+    data, run : dict
+        What was read and how, as in `Results`.
+    """
+
+    metric: str
+    denominator: str | None
+    by: str
+    control: Any
+    variant: Any
+    estimate: float
+    interval: Interval | None
+    interval_kind: str
+    confidence_level: float
+    lift: float
+    lift_interval: Interval | None
+    control_mean: float
+    control_interval: Interval | None
+    variant_mean: float
+    variant_interval: Interval | None
+    plain_estimate: float
+    plain_lift: float
+    plain_control: float
+    plain_variant: float
+    status: tuple[str, ...]
+    n_rows: int
+    n_used: int
+    n_null: int
+    n_nan: int
+    n_inf: int
+    n_used_control: int
+    n_used_variant: int
+    n_blocks: int
+    n_ruined_blocks: int
+    n_set_aside: int
+    interval_reason: str | None = None
+    achieved_level: float | None = None
+    lift_reason: str | None = None
+    unit: tuple[str, ...] | str | None = None
+    n_units_control: int | None = None
+    n_units_variant: int | None = None
+    n_units_exact: bool | None = None
+    block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
+    group: None = None
+    data: dict[str, Any] = field(default_factory=dict, repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    shown: ClassVar[tuple[str, ...]] = (*_BEFORE, *_BETWEEN, *_COUNTS, "notes")
+    drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")
+
+    @property
+    def difference(self) -> float:
+        """The estimate."""
+        return self.estimate
+
+    @property
+    def plain_difference(self) -> float:
+        """The plain estimate."""
+        return self.plain_estimate
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return f"{cell(self.variant)} − {cell(self.control)}"
+
+    @property
+    def heading(self) -> str:  # noqa: D102
+        return self.metric if self.denominator is None else f"{self.metric} / {self.denominator}"
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        told: dict[str, Any] = {}
+        for name in self.shown:
+            value = getattr(self, name)
+            if name.endswith("interval"):
+                low, high = value or (None, None)
+                told |= {f"{name}_low": low, f"{name}_high": high}
+            elif name in ("control", "variant"):
+                told[name] = cell(value)
+            elif name == "unit":
+                told[name] = ", ".join(value) if isinstance(value, tuple) else value
+            elif name != "notes":
+                told[name] = "; ".join(value) if name == "status" else value
+        return [told]
+
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        units = () if self.unit is None else ("units",)
+        return ("estimate", f"{self.confidence_level:.6g} interval", "plain", "rows used", *units, "blocks")
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        control, variant = cell(self.control), cell(self.variant)
+        none = () if self.unit is None else ("",)
+        difference = _three(self.estimate, self.interval, self.plain_estimate)
+        lift = _three(self.lift, self.lift_interval, self.plain_lift)
+        of_control = _three(self.control_mean, self.control_interval, self.plain_control)
+        of_variant = _three(self.variant_mean, self.variant_interval, self.plain_variant)
+        rows = f"{self.n_used_control:,}", f"{self.n_used_variant:,}"
+        return [
+            (self.name, (*difference, "", *none, str(self.n_blocks))),
+            (f"{variant} / {control} − 1", (*lift, "", *none, "")),
+            (control, (*of_control, rows[0], *self._units(self.n_units_control), "")),
+            (variant, (*of_variant, rows[1], *self._units(self.n_units_variant), "")),
+        ]
+
+    def _units(self, n_units: int | None) -> tuple[str, ...]:
+        if n_units is None:
+            return ()
+        return (f"{n_units:,}" if self.n_units_exact else f"about {n_units:,}",)
+
+    def remarks(self) -> list[str]:  # noqa: D102
+        found = []
+        if self.interval is None and self.interval_reason and self.interval_kind != "none":
+            found.append(f"no interval: {self.interval_reason}")
+        if self.lift_reason and self.interval_kind != "none":
+            found.append(f"no lift: {self.lift_reason}")
+        return [*found, *self.notes]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Block differences, estimate, interval and plain difference, as `MeanResult.plot` draws means.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Draw the block differences there, and nothing else. By default a figure is made.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.plot import plot_blocks
+
+        return plot_blocks(self, ax)
+
+
+def _three(value: float, interval: Interval | None, plain: float) -> tuple[str, str, str]:
+    return number(value), span(interval), number(plain)

@@ -1,0 +1,22 @@
+"""A lake for all tests of this folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight files of heavy-tailed numbers, one of them a thousand times too large."""
+    folder = tmp_path_factory.mktemp("deploy") / "lake"
+    folder.mkdir()
+    g = np.random.default_rng(0)
+    for i in range(8):
+        x = g.standard_t(3, 5_000) + 1.0
+        pq.write_table(pa.table({"x": x * (1e3 if i == 5 else 1.0)}), folder / f"{i}.parquet")
+    return folder

@@ -1,0 +1,86 @@
+"""A cluster behind certificates: members work, everybody else is refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from programs import ROOT, distmom, program, run, wait_until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+
+
+def certificates(folder: Path) -> Path:
+    code, out, err = run(ROOT / "deploy/tls/make-certificates", folder, "127.0.0.1", "localhost")
+    assert code == 0, err
+    assert "IP:127.0.0.1,DNS:localhost" in out
+    return folder
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificates(tmp_path_factory.mktemp("tls") / "members")
+
+
+@pytest.fixture(scope="module")
+def address(members: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a scheduler with one worker, started as deploy/README.md says."""
+    folder = tmp_path_factory.mktemp("tls-cluster")
+    dask, secret = (sys.executable, "-m", "dask"), {"DASK_CONFIG": str(members)}
+    told = folder / "scheduler.json"
+    words = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", told)
+    with program(*dask, *words, log=folder / "scheduler.log", **secret):
+        wait_until(told.exists, "scheduler")
+        found: str = json.loads(told.read_text())["address"]
+        assert found.startswith("tls://127.0.0.1:")
+        words = ("worker", found, "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard")
+        scratch = ("--local-directory", folder / "scratch")
+        with program(*dask, *words, *scratch, log=folder / "worker.log", **secret):
+            yield found
+
+
+def test_keys_are_for_their_owner_alone(members: Path) -> None:
+    for name in ("ca-key.pem", "key.pem"):
+        assert stat.S_IMODE((members / name).stat().st_mode) == 0o600
+
+
+def test_certificates_are_not_overwritten(members: Path) -> None:
+    before = (members / "ca.pem").read_bytes()
+    code, _, err = run(ROOT / "deploy/tls/make-certificates", members)
+    assert (code, err) == (2, f"make-certificates: {members}/ca.pem exists; name a new folder\n")
+    assert (members / "ca.pem").read_bytes() == before
+
+
+def test_a_member_gets_the_answer_of_this_machine(address: str, members: Path, lake: Path) -> None:
+    task = ("mean", lake, "-c", "x", "--json")
+    code, out, err = distmom(*task, "--scheduler", address, DASK_CONFIG=str(members))
+    assert code == 0, err
+    here = distmom(*task)
+    assert json.loads(out)["results"] == json.loads(here[1])["results"]
+
+
+@pytest.mark.parametrize("scheme", ["tls", "tcp"])
+def test_without_a_certificate_nothing_runs(address: str, lake: Path, scheme: str) -> None:
+    words = ("mean", lake, "-c", "x", "--scheduler", address.replace("tls", scheme))
+    code, out, err = distmom(*words, DASK_CONFIG=str(lake))  # a folder without configuration
+    assert (code, out, err.count("\n")) == (2 if scheme == "tls" else 6, "", 1), err
+    assert ("Dask is told of none" if scheme == "tls" else "wants tls://") in err
+
+
+def test_a_certificate_of_another_authority_is_refused(address: str, lake: Path, tmp_path: Path) -> None:
+    others = certificates(tmp_path / "others")
+    words = ("mean", lake, "-c", "x", "--scheduler", address)
+    code, out, err = distmom(*words, DASK_CONFIG=str(others))
+    assert (code, out, err.count("\n")) == (6, "", 1), err
+
+
+def test_a_certificate_that_is_gone_is_one_line(members: Path, lake: Path, tmp_path: Path) -> None:
+    text = (members / "distributed.yaml").read_text().replace("cert.pem", "gone.pem")
+    (tmp_path / "distributed.yaml").write_text(text)
+    words = ("mean", lake, "-c", "x", "--scheduler", "tls://127.0.0.1:1")
+    code, out, err = distmom(*words, DASK_CONFIG=str(tmp_path))
+    assert (code, out, err.count("\n")) == (2, "", 1) and "cannot be used" in err, err

@@ -1,0 +1,54 @@
+"""Sources of rows to be gathered, and the slow way to gather them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distmom.cluster import Executor, connect
+from distmom.estimators.gather import RowSource
+from distmom.estimators.rows import count_rows
+from distmom.estimators.sources import open_data
+
+
+@contextmanager
+def row_source(data: Any, columns: Any = None, **options: Any) -> Iterator[RowSource]:
+    """A source on threads, or on the client given."""
+    client, threads = options.pop("client", None), options.pop("threads", 2)
+    with connect(client, None, None, None if client else threads) as executor:
+        yield source_on(executor, data, columns, **options)
+
+
+def source_on(
+    executor: Executor,
+    data: Any,
+    columns: Any = None,
+    *,
+    where: Any = None,
+    nan: str = "omit",
+    on_bad_file: str = "error",
+    batch_rows: int = 131_072,
+    missing: str = "error",
+) -> RowSource:
+    source, read = open_data(data, columns, None, where, missing, batch_rows, joint=True)
+    census = count_rows(source, executor, on_bad_file)
+    good = census.rows >= 0
+    files = tuple(f for f, keep in zip(source.files, good, strict=True) if keep)
+    return RowSource(source.reader(read), files, census.rows[good], executor, nan, on_bad_file)
+
+
+def all_rows(folder: Path, columns: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Every row of a lake in listing order, nulls as NaN, and which values are null."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    paths = sorted(folder.rglob("*.parquet"), key=lambda path: path.relative_to(folder).as_posix())
+    # partitioning=None: columns of folders are not asked for
+    table = pa.concat_tables([pq.read_table(path, columns=columns, partitioning=None) for path in paths])
+    values = np.stack([table[c].to_numpy().astype(float) for c in columns], axis=1)
+    nulls = np.stack([table[c].is_null().to_numpy() for c in columns], axis=1)
+    return values, nulls
