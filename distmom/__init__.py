@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament import explain_tournament, tournament
+    from distmom.estimators.ustatistic import ustatistic
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
+        CandidateResult,
         ColumnProfile,
         DescribeResult,
         DifferenceResult,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
         PlanResult,
         Results,
         ShuffleResult,
+        TournamentResult,
         UStatisticResult,
         VectorResult,
         check_output,
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadFileError",
+    "CandidateResult",
     "ColumnProfile",
     "ConfigError",
     "DataError",
@@ -55,6 +61,7 @@ __all__ = [
     "ResourceError",
     "Results",
     "ShuffleResult",
+    "TournamentResult",
     "UStatisticResult",
     "VectorResult",
     "__version__",
@@ -63,6 +70,7 @@ __all__ = [
     "difference",
     "explain_mean",
     "explain_shuffle",
+    "explain_tournament",
     "explain_ustatistic",
     "kernels",
     "mean",
@@ -70,11 +78,13 @@ __all__ = [
     "plan",
     "robust_scorer",
     "shuffle",
+    "tournament",
     "ustatistic",
     "write_results",
 ]
 
 _HOMES = {
+    "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
@@ -82,11 +92,18 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "TournamentResult": "distmom.report",
     "ShuffleResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "describe": "distmom.estimators.describe",
+    "difference": "distmom.estimators.difference",
+    "explain_mean": "distmom.estimators.explain",
+    "explain_tournament": "distmom.estimators.tournament",
+    "explain_shuffle": "distmom.estimators.shuffle",
+    "explain_ustatistic": "distmom.estimators.explain_ustat",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
     "explain_mean": "distmom.estimators.mean.explain",
@@ -97,6 +114,9 @@ _HOMES = {
     "merge_states": "distmom.estimators.mean.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "tournament": "distmom.estimators.tournament",
+    "shuffle": "distmom.estimators.shuffle",
+    "ustatistic": "distmom.estimators.ustatistic",
     "shuffle": "distmom.estimators.shuffle.shuffle",
     "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
