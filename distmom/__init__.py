@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
-    from distmom.estimators.shuffle import explain_shuffle, shuffle
-    from distmom.estimators.tournament import explain_tournament, tournament
-    from distmom.estimators.ustatistic import ustatistic
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.tournament import explain_tournament, tournament
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
@@ -92,32 +90,25 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
-    "TournamentResult": "distmom.report",
     "ShuffleResult": "distmom.report",
+    "TournamentResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
-    "describe": "distmom.estimators.describe",
-    "difference": "distmom.estimators.difference",
-    "explain_mean": "distmom.estimators.explain",
-    "explain_tournament": "distmom.estimators.tournament",
-    "explain_shuffle": "distmom.estimators.shuffle",
-    "explain_ustatistic": "distmom.estimators.explain_ustat",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
     "explain_mean": "distmom.estimators.mean.explain",
     "explain_shuffle": "distmom.estimators.shuffle.shuffle",
+    "explain_tournament": "distmom.estimators.tournament.tournament",
     "explain_ustatistic": "distmom.estimators.ustat.explain",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
-    "tournament": "distmom.estimators.tournament",
-    "shuffle": "distmom.estimators.shuffle",
-    "ustatistic": "distmom.estimators.ustatistic",
     "shuffle": "distmom.estimators.shuffle.shuffle",
+    "tournament": "distmom.estimators.tournament.tournament",
     "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
 }

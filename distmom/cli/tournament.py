@@ -101,7 +101,7 @@ def tournament_command(
     The league table goes to standard output, the champion first; JSON has champions, finalists, the table
     and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
     """
-    from distmom.estimators.tournament import explain_tournament, tournament
+    from distmom.estimators.tournament.tournament import explain_tournament, tournament
 
     arguments = given(options, "candidates", "features", "block_by")
     if arguments["block_by"] == ["file"]:

@@ -17,7 +17,7 @@ from small_leaves import LEAF, patch_leaves
 from test_mean_state import close, refused
 
 import distmom as dm
-from distmom.estimators.mean.mean import accumulator as room
+from distmom.estimators.mean import accumulator as room
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "defaults": {},

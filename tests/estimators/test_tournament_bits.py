@@ -13,8 +13,8 @@ from small_leaves import patch_leaves
 
 import distmom as dm
 from distmom.cluster import plan_units
-from distmom.estimators import tournament_plan
-from distmom.estimators.tournament_plan import Arena
+from distmom.estimators.tournament import plan as tournament_plan
+from distmom.estimators.tournament.plan import Arena
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "found": {},

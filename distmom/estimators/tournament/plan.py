@@ -13,14 +13,14 @@ from distmom.cluster import check_memory, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
-from distmom.estimators.blocks import PLENTY
-from distmom.estimators.contamination import counted_as, outlying_number
-from distmom.estimators.mean import check_state
-from distmom.estimators.mean_plan import column_share, worth_compiling
+from distmom.estimators.mean.blocks import PLENTY
+from distmom.estimators.mean.contamination import counted_as, outlying_number
+from distmom.estimators.mean.mean import check_state
+from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows, count_valid
-from distmom.estimators.tournament_candidates import Field
-from distmom.estimators.tournament_options import PARTS, TournamentOptions
+from distmom.estimators.tournament.candidates import Field
+from distmom.estimators.tournament.options import PARTS, TournamentOptions
 from distmom.lake import ReadOptions
 from distmom.numerics.leaf import LEAF_ROWS
 from distmom.reductions.block_distances import BlockDistances

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
 from distmom.cluster.dask_frame import open_frame
-from distmom.estimators.mean import usable_threads
-from distmom.estimators.mean_plan import column_share, worth_compiling
+from distmom.estimators.mean.mean import usable_threads
+from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.sources import Names, unit_columns
-from distmom.estimators.tournament_answer import tournament_result
-from distmom.estimators.tournament_candidates import Field, find_candidates
-from distmom.estimators.tournament_options import TournamentOptions
-from distmom.estimators.tournament_plan import open_arena
-from distmom.estimators.tournament_rounds import play_rounds
-from distmom.estimators.tournament_state import RoundKeeper
+from distmom.estimators.tournament.answer import tournament_result
+from distmom.estimators.tournament.candidates import Field, find_candidates
+from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.plan import open_arena
+from distmom.estimators.tournament.rounds import play_rounds
+from distmom.estimators.tournament.state import RoundKeeper
 from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
 from distmom.lake.filters import as_filter
@@ -250,7 +250,7 @@ def explain_tournament(
     from dataclasses import fields
 
     from distmom.errors import ConfigError
-    from distmom.estimators.explain import imagined_place
+    from distmom.estimators.mean.explain import imagined_place
 
     try:
         given = inspect.signature(tournament).bind(data, candidates, target, **options)

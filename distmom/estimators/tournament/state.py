@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.tournament_plan import Arena
+from distmom.estimators.tournament.plan import Arena
 from distmom.lake import Lake
 from distmom.lake.container import Container
 from distmom.lake.statefile import check_state_path, read_state, write_state

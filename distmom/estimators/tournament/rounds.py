@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.tournament_plan import TOGETHER, Arena
-from distmom.estimators.tournament_state import RoundKeeper
+from distmom.estimators.tournament.plan import TOGETHER, Arena
+from distmom.estimators.tournament.state import RoundKeeper
 from distmom.numerics.duels import block_values, duels, least_distances
 from distmom.numerics.median import lower_median
 from distmom.reductions.block_losses import N_ROWS, BlockLossState

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.tournament_plan import Arena
-from distmom.estimators.tournament_rounds import Outcome, n_rows
+from distmom.estimators.tournament.plan import Arena
+from distmom.estimators.tournament.rounds import Outcome, n_rows
 from distmom.numerics.median import lower_median
 from distmom.reductions.block_losses import INFS, NANS, NULLS
 from distmom.report import CandidateResult, Duels, TournamentResult
