@@ -25,6 +25,7 @@ from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import stream_key
 from distmom.numerics.regroup import CellRows
+from distmom.numerics.row_samples import RowSamples
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
@@ -72,6 +73,7 @@ def compile_kernels() -> None:
             window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
             window.counts(draws, 5, 100, replace=True, compiled=True)
+            RowSamples(0, np.array([n]), 100, compiled=True).numbers(0, 2)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
                 sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)

@@ -18,6 +18,7 @@ from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, places_of
 from distmom.estimators.ustat.tuple_samples import Gathered
 from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.row_samples import RowSamples
+from distmom.numerics.wanted_rows import distinct
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -152,7 +153,7 @@ def sampled_blocks(
     step = max(1, MOST_ROWS // block_size)
     for first in range(0, n_blocks, step):
         numbers = samples.numbers(first, min(step, n_blocks - first))
-        wanted = np.unique(numbers)
+        wanted = distinct(numbers)
         rows, bad = gather_rows(source, wanted, progress)
         skipped |= dict.fromkeys(bad)
         gathered = gathered.plus(rows)

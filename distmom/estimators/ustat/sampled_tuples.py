@@ -21,6 +21,7 @@ from distmom.numerics.labels import COMPILE
 from distmom.numerics.random import permutation, stream_key
 from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.numerics.triple_draws import sample_tuples
+from distmom.numerics.wanted_rows import distinct
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
@@ -97,7 +98,7 @@ def sampled_tuples(
             sample_tuples(key, block, source.n_rows, degree, n_tuples, replace=replace, compiled=compiled)
             for block in blocks
         ]
-        wanted = np.unique(np.concatenate([side for sides in tuples for side in sides]))
+        wanted = distinct(np.concatenate([side for sides in tuples for side in sides]))
         rows, bad = gather_rows(source, wanted, progress)
         skipped |= dict.fromkeys(bad)
         gathered = gathered.plus(rows)
