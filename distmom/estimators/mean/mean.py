@@ -181,7 +181,11 @@ def mean(
     block (Kish 1965). They take the place of rows in every rule: a level needs enough of them a block, and
     where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
     ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
-    2^-200 they are zero. A block whose weights are all zero is left out.
+    2^-200 they are zero. A block whose weights are all zero is left out. Few rows decide where weights are
+    very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a spread that grows with the
+    root of the weight, ``exact`` at 99 % covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5, and
+    ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
+    With one spread for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
 
     With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
     its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
