@@ -78,8 +78,8 @@ def tournament(
         Column that they predict. Rows where it is null or NaN do not count.
     loss : str or callable
         ``squared``, ``absolute``, ``huber``, ``pinball``, ``log`` (target 0 or 1, prediction the probability
-        of 1), ``zero_one`` (a missing prediction is a miss), or a function of the arrays of truths and predictions that gives losses of at
-        least 0.
+        of 1), ``zero_one`` (a missing prediction is a miss), or a function of the arrays of truths and
+        predictions that gives losses of at least 0.
     loss_parameter : float, optional
         Threshold of ``huber`` (default 1), quantile of ``pinball`` (default 0.5).
     features : str or sequence of str, optional
