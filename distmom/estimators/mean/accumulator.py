@@ -56,6 +56,8 @@ class MeanAccumulator:
         Condition; rows for which it is true count.
     n_blocks, block_by, chunk_rows, repeats, contamination, weights, fine, nan, interval, confidence_level
         As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
+    joint : bool or {"geometric", "coordinatewise"}
+        As for `distmom.mean`; the coordinates are columns of numbers, not lists.
     rng : int, SeedSequence, Generator or None
         Decides every draw. Accumulators that are to be merged need the same one.
     name : str
@@ -103,6 +105,7 @@ class MeanAccumulator:
         repeats: int = 1,
         contamination: int | float | None = None,
         weights: str | None = None,
+        joint: bool | str = False,
         fine: str = "standard",
         nan: str = "omit",
         interval: str = "auto",
@@ -117,6 +120,7 @@ class MeanAccumulator:
             repeats=repeats,
             contamination=contamination,
             weights=weights,
+            joint=joint,
             nan=nan,
             interval=interval,
             confidence_level=confidence_level,
@@ -144,6 +148,7 @@ class MeanAccumulator:
             ReadOptions(
                 values if weights is None else (*values, weights),
                 keys,
+                vectors=() if options.joint else None,
                 units=unit_columns(options.block_by, values),
             ),
             where,
@@ -214,6 +219,9 @@ class MeanAccumulator:
         data = open_memory(batch)
         reader = data.reader(self._read)
         check_no_times(reader)
+        if reader.options.vectors:
+            name = reader.options.vectors[0][0]
+            raise ConfigError(f"columns: {name!r} holds lists; give their coordinates as columns of numbers")
         file = data.files[0]
         options = self._made.options
         if options.nan == "raise" or self._read.where is not None or options.weights is not None:
@@ -291,8 +299,9 @@ class MeanAccumulator:
 
         Returns
         -------
-        MeanResult or Results
-            One result for one column without groups, else a sequence with one for each column and group.
+        MeanResult, VectorResult or Results
+            One result for one column (with `joint`, one vector) without groups, else a sequence with one for
+            each column and group.
 
         Raises
         ------
