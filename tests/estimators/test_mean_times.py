@@ -227,14 +227,3 @@ def test_python_lists_and_numpy_arrays_of_times() -> None:
     days = np.array(["2024-01-01", "2024-01-02"], "M8[D]")
     assert dm.mean(days, rng=0).plain_estimate == datetime(2024, 1, 1, 12)
     assert dm.mean(np.array([1, 2], "m8[h]"), rng=0).plain_estimate == timedelta(hours=1.5)
-
-
-def test_no_state_is_kept_of_times(tmp_path: Path) -> None:
-    """They are counted from a day that another run might choose differently."""
-    (tmp_path / "lake").mkdir()
-    table = pa.table({"t": np.arange(100).astype("datetime64[s]")})
-    pq.write_table(table, tmp_path / "lake" / "a.parquet")
-    with pytest.raises(dm.ConfigError, match="'t' holds times"):
-        dm.mean(tmp_path / "lake", "t", state=tmp_path / "t.state", rng=0)
-    with pytest.raises(dm.ConfigError, match="'t' holds times"):
-        dm.MeanAccumulator("t", rng=0).update(table)

@@ -255,6 +255,6 @@ def _plan(
 ) -> MeanPlan:
     share = column_share(source, read)
     plan = plan_mean(source, read, options, seed, executor, progress, share, few_groups=True)
-    for name in plan.reader.scales:
+    for name in plan.reader.options.scales:
         raise DataError(f"column {name!r} holds dates or times; compare numbers, such as seconds")
     return plan

@@ -63,7 +63,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
         raise NoAnswerError(why_no_answer(results[0], plan))
-    scales = plan.reader.scales
+    scales = plan.reader.options.scales
     return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,15 @@ class Keeper:
         options: MeanOptions,
         seed: int,
         shown_seed: int | str,
-    ) -> Ledger:
-        """Compare with what the state was made of, before anything is read; what the run goes on from.
+    ) -> tuple[Ledger, ReadOptions]:
+        """Compare with what the state was made of, before anything is read.
+
+        Returns
+        -------
+        ledger : Ledger
+            What the run goes on from.
+        read : ReadOptions
+            What to read, times being counted from the days of the state.
 
         Raises
         ------
@@ -104,23 +112,25 @@ class Keeper:
                 "state: data in memory, streams and frames have no files by which old rows could be told "
                 "from new ones; use MeanAccumulator, or drop state"
             )
-        made = self._made = Made.of(options, source.reader(read), (source.root,), seed, shown_seed)
+        given = read if self.saved is None else replace(read, times=self.saved.made.read.times)
+        made = Made.of(options, source.reader(given), (source.root,), seed, shown_seed)
         place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
         if would_list(data, self.path) or any(file.path == place for file in source.files):
             raise ConfigError(
                 f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
                 "begin its name with '_' or '.'"
             )
-        if self.saved is None:
-            return self.ledger
-        then = self.saved.made
-        differences = hard_differences(then, made)
-        if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
-            self._refuse(differences + soft_differences(then.options, made.options))
-        change = self.ledger.change(source.files, fixed_by(made.options))
-        if change is not None:
-            self._restart(change)
-        return self.ledger
+        if self.saved is not None:
+            then = self.saved.made
+            differences = hard_differences(then, made)
+            if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
+                self._refuse(differences + soft_differences(then.options, made.options))
+            change = self.ledger.change(source.files, fixed_by(made.options))
+            if change is not None:
+                self._restart(change)
+                made = Made.of(options, source.reader(read), (source.root,), seed, shown_seed)
+        self._made = made
+        return self.ledger, replace(read, times=made.read.times)
 
     def _refuse(self, differences: list[str]) -> None:
         raise ConfigError(

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distmom.errors import ConfigError
+from distmom.estimators.mean.counted_times import scale_from_facts
 from distmom.estimators.options import MeanOptions
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
+from distmom.lake.times import kind_of_times
 from distmom.numerics.random import DRAW_VERSION
 
 ROWS = ("nan", "missing")
@@ -19,7 +20,7 @@ ROWS = ("nan", "missing")
 ANSWER = ("interval", "on_bad_file")
 """Options that the sums do not depend on. All others say which blocks are kept, so these are compared."""
 
-HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where"})
+HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times"})
 """Fields of a declaration that do not change the sums, or are compared apart."""
 
 MOST_SAID = 3
@@ -77,7 +78,6 @@ class Made:
     ) -> Made:
         """As a run with this reader makes it."""
         read = reader.options
-        check_no_times(reader)
         where = read.where
         used = {*read.columns, *read.by, *read.units, *(where.columns if where is not None else ())}
         known = getattr(reader, "partitions", ())
@@ -101,18 +101,11 @@ class Made:
         """What `to_facts` wrote; an error of Python's if it did not."""
         given = {name: _tuples(value) for name, value in facts.items()}
         given["options"] = MeanOptions(**{n: _tuples(v) for n, v in facts["options"].items()})
-        given["read"] = ReadOptions(**{n: _tuples(v) for n, v in facts["read"].items()})
+        read = {n: _tuples(v) for n, v in facts["read"].items()}
+        read["times"] = tuple((name, scale_from_facts(scale)) for name, scale in read["times"])
+        given["read"] = ReadOptions(**read)
         given["seed"] = int(facts["seed"], 16)
         return cls(**given)
-
-
-def check_no_times(reader: BatchReader) -> None:
-    """ConfigError if columns hold times: they are counted from a day that no sums kept for later know of."""
-    if reader.scales:
-        raise ConfigError(
-            f"column {next(iter(reader.scales))!r} holds times, of which no state is kept; take their mean "
-            "in one run, or store them as numbers"
-        )
 
 
 def _tuples(value: Any) -> Any:
@@ -121,7 +114,8 @@ def _tuples(value: Any) -> Any:
 
 def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
     """In what two differ so that their sums cannot go together, whatever the blocks."""
-    names = [f.name for f in fields(ReadOptions) if f.name != "units"]  # those are options: block_by
+    apart = ("units", "times")  # the former are options: block_by
+    names = [f.name for f in fields(ReadOptions) if f.name not in apart]
     pairs = [(name, getattr(then.read, name), getattr(now.read, name)) for name in names]
     pairs.append(("nan", then.options.nan, now.options.nan))
     pairs.append(("draws of version ", then.draws, now.draws))
@@ -134,6 +128,8 @@ def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
         pairs.append(("rng", then.shown_seed, now.shown_seed))
     if roots:
         pairs.append(("files below ", then.roots, now.roots))
+    kinds, other = ({n: kind_of_times(s) for n, s in made.read.times} for made in (then, now))
+    pairs += [(f"column {n!r} of ", kinds[n] + "s", other[n] + "s") for n in kinds if n in other]
     before = dict(then.partitions)
     pairs += [(f"folders {name}= of type ", before.get(name, kind), kind) for name, kind in now.partitions]
     return [_said(*pair) for pair in pairs if pair[1] != pair[2]]

@@ -224,7 +224,8 @@ def mean(
     exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
     timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
-    have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
+    have nanoseconds where the first file has. Files may differ in the unit, not in the kind. A `state` keeps
+    the day from which it counts; one of times of another kind, or of numbers, is refused.
 
     A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
@@ -292,7 +293,9 @@ def mean(
         joint=bool(joint),
         weights=weights,
     )
-    ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
+    ledger = None
+    if keeper is not None:
+        ledger, read = keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
         client = workers = scheduler = None
         threads = usable_threads() if threads is None else threads

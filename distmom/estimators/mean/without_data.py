@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.results import answer_of, together
 from distmom.estimators.versions import versions
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.times import TimeScale
 from distmom.report import MeanResult, Results, VectorResult
 
 
@@ -51,11 +50,6 @@ class NothingToRead:
     """The reader of `NoData`."""
 
     options: ReadOptions
-
-    @property
-    def scales(self) -> Mapping[str, TimeScale]:
-        """Columns of times have no saved sums."""
-        return {}
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """None."""
