@@ -14,7 +14,7 @@ from distmom.cluster.work import rows_of
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.ledger import Ledger, Numbered
-from distmom.estimators.mean.made import Made, check_no_times, hard_differences, listed, soft_differences
+from distmom.estimators.mean.made import Made, hard_differences, listed, soft_differences
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
@@ -218,7 +218,10 @@ class MeanAccumulator:
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
         data = open_memory(batch)
         reader = data.reader(self._read)
-        check_no_times(reader)
+        for name in reader.scales:
+            raise ConfigError(
+                f"columns: {name!r} holds times, which are not streamed; dm.mean takes their mean"
+            )
         if reader.options.vectors:
             name = reader.options.vectors[0][0]
             raise ConfigError(f"columns: {name!r} holds lists; give their coordinates as columns of numbers")

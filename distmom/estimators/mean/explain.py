@@ -86,7 +86,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     ledger = None
     if keeper is not None:
         seed, shown = keeper.seed(copy.deepcopy(wanted["rng"]))
-        ledger = keeper.begin(data, source, read, chosen, seed, shown)
+        ledger, read = keeper.begin(data, source, read, chosen, seed, shown)
     filter_counts = needs_passing_rows(chosen) and read.where is not None
     counted = replace(read, where=None) if filter_counts else read
     in_memory = source.in_memory

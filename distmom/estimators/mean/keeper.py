@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,15 @@ class Keeper:
         options: MeanOptions,
         seed: int,
         shown_seed: int | str,
-    ) -> Ledger:
-        """Compare with what the state was made of, before anything is read; what the run goes on from.
+    ) -> tuple[Ledger, ReadOptions]:
+        """Compare with what the state was made of, before anything is read.
+
+        Returns
+        -------
+        Ledger
+            What the run goes on from.
+        ReadOptions
+            The same, with times counted from the days that the state counts from.
 
         Raises
         ------
@@ -104,7 +112,10 @@ class Keeper:
                 "state: data in memory, streams and frames have no files by which old rows could be told "
                 "from new ones; use MeanAccumulator, or drop state"
             )
-        made = self._made = Made.of(options, source.reader(read), (source.root,), seed, shown_seed)
+        if self.saved is not None:
+            read = replace(read, scales=self.saved.made.scales)
+        reader = source.reader(read)
+        made = self._made = Made.of(options, reader, (source.root,), seed, shown_seed)
         place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
         if would_list(data, self.path) or any(file.path == place for file in source.files):
             raise ConfigError(
@@ -112,7 +123,7 @@ class Keeper:
                 "begin its name with '_' or '.'"
             )
         if self.saved is None:
-            return self.ledger
+            return self.ledger, read
         then = self.saved.made
         differences = hard_differences(then, made)
         if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
@@ -120,7 +131,7 @@ class Keeper:
         change = self.ledger.change(source.files, fixed_by(made.options))
         if change is not None:
             self._restart(change)
-        return self.ledger
+        return self.ledger, read
 
     def _refuse(self, differences: list[str]) -> None:
         raise ConfigError(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distmom.errors import ConfigError
 from distmom.estimators.options import MeanOptions
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
+from distmom.lake.times import TimeScale
 from distmom.numerics.random import DRAW_VERSION
 
 ROWS = ("nan", "missing")
@@ -19,7 +19,7 @@ ROWS = ("nan", "missing")
 ANSWER = ("interval", "on_bad_file")
 """Options that the sums do not depend on. All others say which blocks are kept, so these are compared."""
 
-HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where"})
+HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "scales"})
 """Fields of a declaration that do not change the sums, or are compared apart."""
 
 MOST_SAID = 3
@@ -52,6 +52,8 @@ class Made:
         Folders that the files' paths start from, which key all draws; one, or several once merged.
     partitions : tuple of (str, str)
         Types of the asked columns that folder names give.
+    scales : tuple of (str, TimeScale)
+        What the numbers of the columns of times mean.
     draws : int
         Version of all random draws.
     """
@@ -64,6 +66,7 @@ class Made:
     shown_seed: int | str
     roots: tuple[str, ...]
     partitions: tuple[tuple[str, str], ...] = ()
+    scales: tuple[tuple[str, TimeScale], ...] = ()
     draws: int = DRAW_VERSION
 
     @classmethod
@@ -77,19 +80,19 @@ class Made:
     ) -> Made:
         """As a run with this reader makes it."""
         read = reader.options
-        check_no_times(reader)
         where = read.where
         used = {*read.columns, *read.by, *read.units, *(where.columns if where is not None else ())}
         known = getattr(reader, "partitions", ())
         return cls(
             options,
-            replace(read, where=None, batch_rows=BATCH_ROWS),
+            replace(read, where=None, batch_rows=BATCH_ROWS, scales=()),
             None if where is None else where.text,
             None if where is None else where.identity,
             seed,
             shown_seed,
             roots,
             tuple((name, kind) for name, kind in known if name in used),
+            tuple(reader.scales.items()),
         )
 
     def to_facts(self) -> dict[str, Any]:
@@ -103,16 +106,8 @@ class Made:
         given["options"] = MeanOptions(**{n: _tuples(v) for n, v in facts["options"].items()})
         given["read"] = ReadOptions(**{n: _tuples(v) for n, v in facts["read"].items()})
         given["seed"] = int(facts["seed"], 16)
+        given["scales"] = tuple((name, TimeScale(**scale)) for name, scale in given["scales"])
         return cls(**given)
-
-
-def check_no_times(reader: BatchReader) -> None:
-    """ConfigError if columns hold times: they are counted from a day that no sums kept for later know of."""
-    if reader.scales:
-        raise ConfigError(
-            f"column {next(iter(reader.scales))!r} holds times, of which no state is kept; take their mean "
-            "in one run, or store them as numbers"
-        )
 
 
 def _tuples(value: Any) -> Any:
@@ -121,7 +116,7 @@ def _tuples(value: Any) -> Any:
 
 def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
     """In what two differ so that their sums cannot go together, whatever the blocks."""
-    names = [f.name for f in fields(ReadOptions) if f.name != "units"]  # those are options: block_by
+    names = [f.name for f in fields(ReadOptions) if f.name not in ("units", "scales")]  # block_by; below
     pairs = [(name, getattr(then.read, name), getattr(now.read, name)) for name in names]
     pairs.append(("nan", then.options.nan, now.options.nan))
     pairs.append(("draws of version ", then.draws, now.draws))
@@ -134,6 +129,9 @@ def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
         pairs.append(("rng", then.shown_seed, now.shown_seed))
     if roots:
         pairs.append(("files below ", then.roots, now.roots))
+    for name in dict(then.scales) | dict(now.scales):
+        old, new = (_meaning(dict(made.scales).get(name)) for made in (then, now))
+        pairs.append((f"column {name} as ", old, new))
     before = dict(then.partitions)
     pairs += [(f"folders {name}= of type ", before.get(name, kind), kind) for name, kind in now.partitions]
     return [_said(*pair) for pair in pairs if pair[1] != pair[2]]
@@ -146,6 +144,23 @@ def soft_differences(then: MeanOptions, now: MeanOptions) -> list[str]:
     # the confidence level decides the blocks of the propositions alone: blame it only if nothing else does
     blamed = [name for name in differ if name != "confidence_level"] or differ
     return [_said(name, getattr(then, name), getattr(now, name)) for name in blamed]
+
+
+def _meaning(scale: TimeScale | None) -> Meaning:
+    if scale is None:
+        return Meaning("numbers")
+    zone = "" if scale.zone is None else f" in {scale.zone}"
+    since = "" if scale.kind == "duration" else f" counted from day {scale.base}"
+    return Meaning(f"{'durations' if scale.kind == 'duration' else 'times'}{zone}{since}")
+
+
+class Meaning(str):
+    """Words that are shown without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _said(name: str, then: Any, now: Any) -> str:

@@ -292,7 +292,9 @@ def mean(
         joint=bool(joint),
         weights=weights,
     )
-    ledger = None if keeper is None else keeper.begin(data, source, read, options, seed, shown)
+    ledger = None
+    if keeper is not None:
+        ledger, read = keeper.begin(data, source, read, options, seed, shown)
     if source.in_memory:
         client = workers = scheduler = None
         threads = usable_threads() if threads is None else threads

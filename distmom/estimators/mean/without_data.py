@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,8 @@ class NothingToRead:
 
     @property
     def scales(self) -> Mapping[str, TimeScale]:
-        """Columns of times have no saved sums."""
-        return {}
+        """What the numbers of columns of times mean."""
+        return dict(self.options.scales)
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """None."""
@@ -69,7 +69,8 @@ class NothingToRead:
 def plan_without_data(made: Made, files: Sequence[FileRef], counted: Counted | None = None) -> MeanPlan:
     """The plan of a mean whose sums are at hand; `files` are those that are in them."""
     ledger = Ledger(base_files=[(0, file) for file in files], counted=counted)
-    return plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
+    read = replace(made.read, scales=made.scales)
+    return plan_mean(NoData(), read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
 
 
 def answer(
