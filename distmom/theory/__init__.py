@@ -37,7 +37,7 @@ from distmom.theory.paper import (
     printed_halfwidth_mou,
 )
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
-from distmom.theory.parts import AUTOMATIC, joined_blocks, part_blocks, part_outlying
+from distmom.theory.parts import joined_blocks, part_blocks, part_outlying
 from distmom.theory.planning import best_blocks, rows_for_halfwidth
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
 from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
@@ -63,7 +63,6 @@ from distmom.theory.ways import (
 )
 
 __all__ = [
-    "AUTOMATIC",
     "Way",
     "automatic_way",
     "best_blocks",

@@ -20,8 +20,8 @@ from mean_lakes import dirty_lake, write
 import distmom as dm
 from distmom.cluster import plan_units
 from distmom.errors import ConfigError, DataError, ResourceError
+from distmom.estimators.shuffle import shuffle as module
 from distmom.estimators.shuffle import work as shuffle_work
-from distmom.estimators.shuffle.shuffle import shuffle as module
 from distmom.lake import spill
 from distmom.numerics.random import resolve_seed
 from distmom.numerics.shuffle import bucket_order, row_buckets

@@ -26,7 +26,7 @@ from distmom.numerics.leaf import LEAF_ROWS
 from distmom.reductions.block_distances import BlockDistances
 from distmom.reductions.block_losses import BlockLosses, BlockLossState
 from distmom.reductions.parts import Parts
-from distmom.theory import AUTOMATIC, part_blocks
+from distmom.theory.parts import AUTOMATIC, part_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
