@@ -182,14 +182,7 @@ class ColumnProfile(Result):
         return told
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        mine = self.numbers
-        low, high = mine.interval or (None, None)
-        flat = (name for name in _SHOWN if name not in ("sources", "notes", "interval"))
-        record = {name: getattr(mine, name) for name in flat}
-        record["status"] = "; ".join(self.status)
-        place = list(record).index("estimate") + 1
-        items = list(record.items())
-        return [dict([*items[:place], ("interval_low", low), ("interval_high", high), *items[place:]])]
+        return [self.numbers.flat(*(name for name in _SHOWN if name not in ("sources", "notes")))]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         level = f"{self.confidence_level:.6g} interval"

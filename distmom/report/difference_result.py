@@ -175,19 +175,9 @@ class DifferenceResult(Result):
         return self.metric if self.denominator is None else f"{self.metric} / {self.denominator}"
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        told: dict[str, Any] = {}
-        for name in self.shown:
-            value = getattr(self, name)
-            if name.endswith("interval"):
-                low, high = value or (None, None)
-                told |= {f"{name}_low": low, f"{name}_high": high}
-            elif name in ("control", "variant"):
-                told[name] = cell(value)
-            elif name == "unit":
-                told[name] = ", ".join(value) if isinstance(value, tuple) else value
-            elif name != "notes":
-                told[name] = "; ".join(value) if name == "status" else value
-        return [told]
+        told = self.flat(*(name for name in self.shown if name != "notes"))
+        unit = ", ".join(self.unit) if isinstance(self.unit, tuple) else self.unit
+        return [told | {"control": cell(self.control), "variant": cell(self.variant), "unit": unit}]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.unit is None else ("units",)

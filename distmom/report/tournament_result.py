@@ -107,17 +107,7 @@ class CandidateResult(Result):
         return self.n_ruined_blocks > 0 or "cycle" in self.status
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        record: dict[str, Any] = {}
-        for name in _SHOWN:
-            value = getattr(self, name)
-            if name in ("interval", "plain_interval"):
-                low, high = value or (None, None)
-                record |= {f"{name}_low": low, f"{name}_high": high}
-            elif name in ("status", "notes"):
-                record[name] = "; ".join(value)
-            else:
-                record[name] = value
-        return [record]
+        return [self.flat(*_SHOWN)]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         level = f"{self.confidence_level:.6g} interval"

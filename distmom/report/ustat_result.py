@@ -55,6 +55,14 @@ _SHOWN = (
     "notes",
 )
 
+_FLAT = (
+    *("interval_kind", "interval_reason", "radius", "confidence_level", "achieved_level", "status"),
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "block_size"),
+    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("statistic", "pairs", "n_pairs", "sigma1_squared", "sigma2_squared", "scheme"),
+)
+"""Fields that the flat rows of all entries share, in order."""
+
 
 @dataclass(frozen=True, eq=False)
 class UStatisticResult(Result):
@@ -184,32 +192,7 @@ class UStatisticResult(Result):
         return found
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        shared = {
-            "interval_kind": self.interval_kind,
-            "interval_reason": self.interval_reason,
-            "radius": self.radius,
-            "confidence_level": self.confidence_level,
-            "achieved_level": self.achieved_level,
-            "status": "; ".join(self.status),
-            "n_rows": self.n_rows,
-            "n_used": self.n_used,
-            "n_null": self.n_null,
-            "n_nan": self.n_nan,
-            "n_inf": self.n_inf,
-            "n_blocks": self.n_blocks,
-            "block_size_min": self.block_size[0],
-            "block_size_max": self.block_size[1],
-            "n_ruined_blocks": self.n_ruined_blocks,
-            "n_set_aside": self.n_set_aside,
-            "n_units": self.n_units,
-            "n_units_exact": self.n_units_exact,
-            "statistic": self.statistic,
-            "pairs": self.pairs,
-            "n_pairs": float(self.n_pairs),
-            "sigma1_squared": self.sigma1_squared,
-            "sigma2_squared": self.sigma2_squared,
-            "scheme": self.scheme,
-        }
+        shared = self.flat(*_FLAT) | {"n_pairs": float(self.n_pairs)}  # may be beyond 64 bits
         records = []
         for name, estimate, plain, interval in self._entries():
             low, high = interval or (None, None)
