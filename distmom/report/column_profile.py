@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from distmom.report.digits import fixed, in_digits
+from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.words import number
 
@@ -198,10 +198,9 @@ class ColumnProfile(Result):
             return [(self.column, (*shown_profile(self.numbers, self.scale), missing))]
         low, high = self.interval or (None, None)
         digits = in_digits(low, high)
-        span = "-" if low is None else f"{fixed(low, digits)} … {fixed(high, digits)}"
         shown = (
             fixed(self.estimate, digits),
-            span,
+            fixed_span(self.interval, digits),
             fixed(self.plain_estimate, digits),
             fixed(self.robust_std, digits),
             fixed(self.plain_std, digits),

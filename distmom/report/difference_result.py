@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import cell, number, span
+from distmom.report.words import cell, number, span, units_cells
 
 Interval = tuple[float, float]
 
@@ -194,14 +194,9 @@ class DifferenceResult(Result):
         return [
             (self.name, (*difference, "", *none, str(self.n_blocks))),
             (f"{variant} / {control} − 1", (*lift, "", *none, "")),
-            (control, (*of_control, rows[0], *self._units(self.n_units_control), "")),
-            (variant, (*of_variant, rows[1], *self._units(self.n_units_variant), "")),
+            (control, (*of_control, rows[0], *units_cells(self.n_units_control, self.n_units_exact), "")),
+            (variant, (*of_variant, rows[1], *units_cells(self.n_units_variant, self.n_units_exact), "")),
         ]
-
-    def _units(self, n_units: int | None) -> tuple[str, ...]:
-        if n_units is None:
-            return ()
-        return (f"{n_units:,}" if self.n_units_exact else f"about {n_units:,}",)
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span
+from distmom.report.words import TWO_STORIES, accused, number, span, units_cells
 
 if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
@@ -235,9 +235,7 @@ class MeanResult(Result):
             from distmom.report.times import shown as shown_times
 
             shown = shown_times(self.numbers, self.scale)
-        units = () if self.n_units is None else (f"{self.n_units:,}",)
-        if units and not self.n_units_exact:
-            units = (f"about {units[0]}",)
+        units = units_cells(self.n_units, self.n_units_exact)
         return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.report.digits import fixed, in_digits
+from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.results import Results
 from distmom.report.words import number
@@ -116,9 +116,13 @@ class CandidateResult(Result):
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         low, high = self.interval or (None, None)
         digits = in_digits(low, high)
-        span = "-" if low is None else f"{fixed(low, digits)} … {fixed(high, digits)}"
         matches = (self.n_allowed, self.n_won, self.n_lost, self.n_not_evaluated)
-        shown = (fixed(self.estimate, digits), span, number(self.plain_estimate), *map(str, matches))
+        shown = (
+            fixed(self.estimate, digits),
+            fixed_span(self.interval, digits),
+            number(self.plain_estimate),
+            *map(str, matches),
+        )
         return [(self.candidate, (*shown, number(self.threshold)))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102

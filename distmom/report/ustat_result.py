@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import number, span
+from distmom.report.words import number, span, units_cells
 
 Value = Any
 """A float, or a matrix."""
@@ -206,9 +206,7 @@ class UStatisticResult(Result):
         return (self.kernel, f"{self.confidence_level:.6g} {what}", "plain", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
-        units = () if self.n_units is None else (f"{self.n_units:,}",)
-        if units and not self.n_units_exact:
-            units = (f"about {units[0]}",)
+        units = units_cells(self.n_units, self.n_units_exact)
         entries = self._entries()
         shown = entries if len(entries) <= MOST_LINES else entries[: MOST_LINES - 1]
         lines: list[tuple[str, tuple[str, ...]]] = []
