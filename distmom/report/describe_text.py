@@ -36,10 +36,10 @@ def gap_table(found: DescribeResult) -> Table | None:
     for profile in profiles:
         name = cell(profile.column)
         for kind in ("file", "folder", "unit"):
-            mine = _told(profile, kind)
+            mine = sources_of(profile, kind)
             for source in mine[:SOURCES]:
                 place = f"folder {source.name}" if kind == "folder" else source.name
-                table.add_row(name, *_source(profile, source), cell(place))
+                table.add_row(name, *source_cells(profile, source), cell(place))
                 name = ""
             rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
             if mine and mine[0].share is not None and abs(rest) >= 0.05:
@@ -47,14 +47,15 @@ def gap_table(found: DescribeResult) -> Table | None:
     return table
 
 
-def _told(profile: ColumnProfile, kind: str) -> list[GapSource]:
+def sources_of(profile: ColumnProfile, kind: str) -> list[GapSource]:
     """Sources of a kind; folders only where they are fewer than half of the files."""
     mine = [s for s in profile.sources if s.kind == kind]
     n_files = sum(s.kind == "file" for s in profile.sources)
     return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
 
 
-def _source(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
+def source_cells(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
+    """Share of the gap, rows and mean of a source."""
     share = "-" if source.share is None else f"{100 * source.share:.1f} %"
     if profile.scale is None:
         mean = number(source.mean)

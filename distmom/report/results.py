@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
+    from distmom.report.page.parts import Story
+
 SCHEMA_VERSION = 1
 
 DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
@@ -76,6 +78,28 @@ class Results(Sequence[Result]):
         from distmom.report.text import as_text
 
         return as_text(self)
+
+    def document(self) -> dict[str, Any]:
+        """What a .json file holds."""
+        return self.to_dict()
+
+    def story(self) -> Story:
+        """The report: what was estimated, how sure that is, what to do, and how to run it again."""
+        from distmom.report.page.story import story
+
+        return story(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the results: groups below each other, or each result's own picture; see `Result.plot`."""
+        from distmom.report.page.draw import draw
+        from distmom.report.page.story import pictures
+
+        return draw(pictures(self), self.title, ax)
+
+    def _repr_html_(self) -> str:
+        from distmom.report.page.render import fragment
+
+        return fragment(self.story())
 
     def more_tables(self) -> list[Table]:
         """Tables for a terminal below that of the results."""
