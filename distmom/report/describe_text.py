@@ -23,7 +23,16 @@ def _table(*headers: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in headers:
         right = name in ("rows", "share of the gap", "mean")
-        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+        whole = right or name in ("comes from", "stands out")
+        table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
+    return table
+
+
+def _whole(table: Table) -> Table:
+    """The table, whose numbers and paths are never cut: such a path could not be copied."""
+    for column in table.columns:
+        if column.no_wrap:
+            column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
 
 
@@ -44,7 +53,7 @@ def gap_table(found: DescribeResult) -> Table | None:
             rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
             if mine and mine[0].share is not None and abs(rest) >= 0.05:
                 table.add_row("", f"{rest:.1f} %", "", "", f"the other {kind}s")
-    return table
+    return _whole(table)
 
 
 def sources_of(profile: ColumnProfile, kind: str) -> list[GapSource]:
@@ -80,7 +89,7 @@ def named_table(found: DescribeResult) -> Table | None:
             table.add_row("", "", "", cell(part))
     if len(found.named) > NAMED:
         table.add_row(f"{len(found.named) - NAMED:,} more", "", "", "--json names all")
-    return table
+    return _whole(table)
 
 
 def advice(found: DescribeResult) -> list[str]:

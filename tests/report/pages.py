@@ -23,11 +23,11 @@ EVIL = "<script>alert('x')</script>\"&{{7*7}}"
 
 
 def _lake(folder: Path) -> Path:
-    """Twelve files, one of them in another unit."""
-    for i in range(12):
+    """Files of which one is in another unit."""
+    for i in range(24):
         scale = 1e5 if i == 5 else 1.0
-        values = scale * G.exponential(size=400)
-        table = pa.table({"x": values, EVIL: G.normal(size=400), "text": ["t"] * 400})
+        values = scale * G.exponential(size=300)
+        table = pa.table({"x": values, EVIL: G.normal(size=300), "text": ["t"] * 300})
         pq.write_table(table, folder / f"part-{i:02}-with-a-rather-long-name.parquet")
     return folder
 

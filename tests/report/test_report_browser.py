@@ -67,7 +67,7 @@ def look(browser: Any, page: Path, width: int, scheme: str) -> None:
     assert {url for url in urls if not url.startswith("data:")} <= {page.as_uri()}
     wide, tall, dots = browser.execute_script(
         "const e = document.documentElement; return [e.scrollWidth, e.scrollHeight,"
-        " document.querySelectorAll('svg.picture > *').length]"
+        " document.querySelectorAll('svg.picture > *, td').length]"
     )
     assert wide <= width and tall > 600 and dots > 10
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")

@@ -135,7 +135,7 @@ def _spans(spans: Spans, ax: Any) -> None:
             size = 12 if inside else 6
             ax.plot(at, y, marker, color=PLAIN, markersize=size, clip_on=False, label=label(2), zorder=2)
     ax.set_yticks(places, [shortened(line.name) for line in spans.lines], fontsize=8)
-    ax.set(xlim=(low, high), ylim=(-0.7, len(spans.lines) - 0.3))
+    ax.set(xlim=(low, high), ylim=(-1.5, len(spans.lines) - 0.3))
     _ticks(ax.set_xticks, spans.scale, (low, high))
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, -0.02), ncols=3).set_zorder(4)
     ax.spines[["left", "right", "top"]].set_visible(False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Mood, Picture, Words
 from distmom.report.results import NO_ANSWER_STATUSES
 from distmom.report.text import each_once
-from distmom.report.words import cell, printable
+from distmom.report.words import cell, listed, printable
 
 if TYPE_CHECKING:
     from distmom.report.result import Result
@@ -176,10 +176,9 @@ def data_block(results: Results) -> list[Block]:
         rows.append(("files", f"{data['n_files']:,} ({size(data.get('n_bytes', 0))})"))
     names = list(dict.fromkeys(r.name for r in results))
     told = {name: _rows_of([r for r in results if r.name == name]) for name in names}
-    alike = len(set(told.values())) == 1
-    rows += [
-        ("rows" if alike else f"rows, {cell(name)}", told[name]) for name in names[: 1 if alike else None]
-    ]
+    for text in dict.fromkeys(told.values()):
+        mine = [cell(name) for name in names if told[name] == text]
+        rows.append(("rows" if len(mine) == len(names) else f"rows, {listed(mine)}", text))
     state = data.get("state")
     if state:
         text = f"{state['n_files_read']:,} files read now, {state['n_files_before']:,} known before"
@@ -199,7 +198,7 @@ def _rows_of(mine: list[Result]) -> str:
     kinds = mine[0].left_out()
     missing = {kind: sum(r.left_out()[kind] for r in mine) for kind in kinds}
     told = [f"{n:,} {kind}" for kind, n in missing.items() if n]
-    tail = f"; {', '.join(told)}" if told else "; none missing" if kinds else ""
+    tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
     return f"{total:,}, of which {used:,} used{tail}"
 
 
