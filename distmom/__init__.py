@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
     from distmom.estimators.explain_ustat import explain_ustatistic
+    from distmom.estimators.learn.kmeans import RobustKMeans
+    from distmom.estimators.learn.linear import RobustLinearRegression, RobustLogisticRegression
+    from distmom.estimators.learn.metric import MahalanobisMetric
+    from distmom.estimators.learn.ranker import PairwiseRanker
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
@@ -48,12 +52,17 @@ __all__ = [
     "DescribeResult",
     "DifferenceResult",
     "DistmomError",
+    "MahalanobisMetric",
     "MeanAccumulator",
     "MeanResult",
     "NoAnswerError",
+    "PairwiseRanker",
     "PlanResult",
     "ResourceError",
     "Results",
+    "RobustKMeans",
+    "RobustLinearRegression",
+    "RobustLogisticRegression",
     "ShuffleResult",
     "UStatisticResult",
     "VectorResult",
@@ -78,10 +87,15 @@ _HOMES = {
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
+    "MahalanobisMetric": "distmom.estimators.learn.metric",
     "MeanAccumulator": "distmom.estimators.accumulator",
     "MeanResult": "distmom.report",
+    "PairwiseRanker": "distmom.estimators.learn.ranker",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "RobustKMeans": "distmom.estimators.learn.kmeans",
+    "RobustLinearRegression": "distmom.estimators.learn.linear",
+    "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "ShuffleResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",

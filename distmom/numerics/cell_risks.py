@@ -42,8 +42,8 @@ class QuantisationRisk:
 class SoftCellRisk:
     """Mean over the pairs of a block of their squared distance times the chance that both are in one cell.
 
-    A row belongs to the cell of centre c with probability proportional to ``exp(-||x - c||^2 / temperature)``,
-    independently of the others; the temperature to 0 gives the clustering risk of a partition.
+    A row belongs to the cell of centre c with probability proportional to ``exp(-||x - c||^2 /
+    temperature)``, independently of the others; low temperatures give the risk of a partition.
     """
 
     n_cells: int

@@ -22,10 +22,10 @@ def both_kinds(targets: Floats) -> Bools:
 
 @dataclass(frozen=True)
 class MetricRisk:
-    """Risk of a Mahalanobis metric M: mean loss of ``s (d^2 - threshold)`` over the pairs of rows of a block.
+    """Risk of a Mahalanobis metric M: mean loss of ``s (d^2 - threshold)`` over the pairs of a block.
 
-    d^2 = (x - x')^T M (x - x'); s is 1 for rows of equal labels, which should be near, else -1. The parameters
-    are the entries of M, row after row.
+    d^2 = (x - x')^T M (x - x'); s is 1 for rows of equal labels, which should be near, else -1. The
+    parameters are the entries of M, row after row.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class MetricRisk:
             return np.full(same.shape, 1.0 / n_pairs)
         equal = np.maximum(same.sum(axis=1, keepdims=True), 1)
         other = np.maximum(n_pairs - equal, 1)
-        return np.where(same, 0.5 / equal, 0.5 / other)
+        return np.asarray(np.where(same, 0.5 / equal, 0.5 / other))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class RankingRisk:
         sign = np.sign(targets[i] - targets[j])
         slope = sign * margin_slope(self.loss, (score[j] - score[i]) * sign) / max(1, i.size)
         share = np.bincount(j, slope, targets.size) - np.bincount(i, slope, targets.size)
-        return np.asarray(rows.T @ share + self.penalty * parameters)
+        return np.array(rows.T @ share + self.penalty * parameters)
 
 
 def _squared_distances(rows: Floats, matrix: Floats) -> Floats:

@@ -116,7 +116,9 @@ class SoftmaxRisk:
         share = softmax(rows @ w[:, :-1].T + w[:, -1])
         share[np.arange(targets.size), targets.astype(np.int64)] -= 1.0
         share /= targets.size
-        gradient = np.concatenate([share.T @ rows + self.penalty * w[:, :-1], share.sum(axis=0)[:, None]], axis=1)
+        gradient = np.concatenate(
+            [share.T @ rows + self.penalty * w[:, :-1], share.sum(axis=0)[:, None]], axis=1
+        )
         return np.asarray(gradient.ravel())
 
 

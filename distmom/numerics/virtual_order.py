@@ -73,7 +73,8 @@ class VirtualOrder:
         """Rows at the places ``[start, stop)`` of a pass."""
         places = np.arange(start, min(stop, self.n_pass), dtype=np.int64)
         if self.n_pass > EXACT:
-            found = keyed_permutation(int(stream_key(self.seed, f"descent/pass/{number}")), self.n_pass, places)
+            key = stream_key(self.seed, f"descent/pass/{number}")
+            found = keyed_permutation(int(key), self.n_pass, places)
         else:
             if self._cached is None or self._cached[0] != number:
                 key = stream_key(self.seed, "descent/pass")

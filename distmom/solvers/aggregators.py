@@ -60,7 +60,7 @@ def plain_loss(blocks: Blocks, x: Floats) -> float:
 
 
 def median_block(blocks: Blocks, x: Floats) -> Chosen:
-    """The gradient of the block with the lower-median loss; of equal losses the first block's.
+    """The gradient of the block with the lower-median loss; equal losses go by number.
 
     Its expectation is not the gradient of the risk, since the block is selected by its loss: the target of
     the descent is the median-of-means risk.
@@ -114,7 +114,7 @@ def _usable(blocks: Blocks, x: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _median_place(losses: Floats) -> int:
-    """Place of the lower median; of equal losses the first in the order of the blocks."""
+    """Place of the lower median; equal losses are in the order of the blocks."""
     order = np.argsort(losses, kind="stable")
     return int(order[(losses.size + 1) // 2 - 1])
 

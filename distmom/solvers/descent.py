@@ -17,6 +17,9 @@ from distmom.solvers.state import NORMS, DescentState
 from distmom.solvers.status import Status
 from distmom.solvers.step_sizes import Decaying, Search, StepSize
 
+MOST_INFINITE = 5
+"""Steps in a row without a finite loss that end a descent: one may have too many wild blocks by chance."""
+
 MOST_IDLE = 100
 """Steps in a row without a move (zero gradients, or no usable block) that end a descent."""
 
@@ -54,11 +57,16 @@ class Descent:
         chosen = Chosen(float("nan"), np.zeros_like(state.x), -2)
         if usable.any():
             chosen = self.aggregator.choose(blocks, state.x)
-            if not np.isfinite(chosen.loss) or not np.isfinite(chosen.gradient).all():
-                return status.NO_FINITE_LOSS
-            moved = self._move(state, blocks, chosen)
-            if not np.isfinite(state.x).all():
-                return status.DIVERGED
+            if np.isfinite(chosen.loss) and np.isfinite(chosen.gradient).all():
+                moved = self._move(state, blocks, chosen)
+                state.infinite = 0
+                if not np.isfinite(state.x).all():
+                    return status.DIVERGED
+            else:
+                chosen = Chosen(float("inf"), np.zeros_like(state.x), -2)
+                state.infinite += 1
+                if state.infinite >= MOST_INFINITE:
+                    return status.NO_FINITE_LOSS
         history = state.history
         history.objective.append(chosen.loss)
         history.block.append(chosen.block)
@@ -70,7 +78,14 @@ class Descent:
         return None
 
     def _move(self, state: DescentState, blocks: Blocks, chosen: Chosen) -> bool:
-        """Go along the clipped gradient; whether it led elsewhere."""
+        """Go along the clipped gradient; whether it led elsewhere.
+
+        The first gradient is compared with those of the other blocks, since there is nothing else.
+        """
+        if not state.norms.size and np.isfinite(self.clip):
+            every = [blocks.gradient(state.x, int(k)) for k in np.flatnonzero(blocks.usable)]
+            norms = np.array([_length(gradient) for gradient in every])
+            state.norms = norms[np.isfinite(norms) & (norms > 0.0)][:NORMS]
         gradient = self._clipped(state, chosen.gradient)
         x = state.x
 
@@ -176,7 +191,7 @@ def descend(
         if held_out is not None and state.step:
             if state.step % held_out.every:
                 descent.look(state, held_out)
-            end = status.CONVERGED if state.since_best else status.STILL_IMPROVING
+            end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING
     found = state.best if held_out is not None and state.best is not None else descent.averaged(state)
     return Outcome(found, end, state)
 

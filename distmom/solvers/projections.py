@@ -54,7 +54,7 @@ class Ball:
     def __call__(self, x: Floats) -> Floats:
         """Points outside are drawn to the sphere."""
         norm = float(np.linalg.norm(x))
-        return x if norm <= self.radius else x * (self.radius / norm)
+        return x if norm <= self.radius else np.asarray(x * (self.radius / norm))
 
 
 @dataclass(frozen=True)
@@ -75,4 +75,4 @@ class Simplex:
         falling = np.sort(x)[::-1]
         excess = (np.cumsum(falling) - self.total) / np.arange(1, x.size + 1)
         last = int(np.flatnonzero(falling > excess)[-1])
-        return np.maximum(x - excess[last], 0.0)
+        return np.asarray(np.maximum(x - excess[last], 0.0))

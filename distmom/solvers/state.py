@@ -23,9 +23,9 @@ class History:
     ----------
     objective : list of float
         Loss that the step went by (of the chosen block, the mean of the plain batch); NaN where no block
-        could be used.
+        could be used, infinite where half or more had no finite loss: the step was left out.
     block : list of int
-        The chosen block; -1 for a combination, -2 where no block could be used.
+        The chosen block; -1 for a combination, -2 where the step was left out.
     gradient_norm : list of float
         Before clipping.
     skipped : list of int
@@ -56,8 +56,8 @@ class DescentState:
     norms : ndarray
         The last gradient norms that were not zero, at most `NORMS`.
     iterates : Iterates
-    idle : int
-        Steps in a row that did not move.
+    idle, infinite : int
+        Steps in a row that did not move, and that had no finite loss.
     best : ndarray or None
         The point with the best held-out losses, which are `best_losses`.
     since_best : int
@@ -71,6 +71,7 @@ class DescentState:
     norms: Floats = field(default_factory=lambda: np.zeros(0))
     iterates: Iterates = field(default_factory=Iterates)
     idle: int = 0
+    infinite: int = 0
     best: Floats | None = None
     best_losses: Floats | None = None
     since_best: int = 0
@@ -82,6 +83,7 @@ class DescentState:
         counters = [
             self.step,
             self.idle,
+            self.infinite,
             self.since_best,
             self.iterates.length,
             self.iterates.count,
@@ -108,7 +110,7 @@ class DescentState:
         cls, arrays: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]
     ) -> DescentState:
         """The state that `to_arrays` was called on."""
-        step, idle, since_best, length, count, n_memory = arrays["counters"].tolist()
+        step, idle, infinite, since_best, length, count, n_memory = arrays["counters"].tolist()
         held = {
             name: np.array(array, np.float64) for name, array in arrays.items() if not name.startswith("h")
         }
@@ -123,6 +125,7 @@ class DescentState:
             held["norms"],
             iterates,
             idle,
+            infinite,
             best,
             best_losses,
             since_best,

@@ -60,7 +60,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decaying:
-    """``size / sqrt(1 + t / after)`` times the gradient in step t = 0, 1, …"""
+    """``size / sqrt(1 + t / after)`` times the gradient in step t, from 0."""
 
     size: float
     after: float = 20.0
@@ -76,9 +76,10 @@ class Decaying:
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam (Kingma & Ba 2015): means of gradients over roots of means of their squares, coordinate by coordinate.
+    """Adam (Kingma & Ba 2015): means of gradients over roots of means of their squares, by coordinate.
 
-    The size falls as in `Decaying`; ``after=inf`` keeps it.
+    The size falls as in `Decaying`; ``after=inf`` keeps it. Coordinates have units of their own, so with a
+    projection it need not end at the minimum on the set.
     """
 
     size: float

@@ -1,0 +1,211 @@
+"""What all learners share: options, data, one run, and what is known of it afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import ConfigError, DataError
+from distmom.estimators.learn.data import data_options_of, is_lake, open_rows
+from distmom.estimators.learn.options import LearnOptions
+from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
+from distmom.estimators.learn.run import Learned, Problem, Sample, learn
+from distmom.numerics.random import resolve_seed
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:  # pragma: no cover
+    raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
+
+
+class Learner(BaseEstimator):  # type: ignore[misc]
+    """Base of the learners; see `distmom.MahalanobisMetric` for the options that all of them have.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Steps taken.
+    status_ : str
+        How the descent ended: ``"converged"``, ``"still improving"``, ``"all steps taken"`` or
+        ``"stationary"``.
+    advice_ : str
+        What that means, and what to do about it.
+    history_ : dict of ndarray
+        For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
+        ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
+        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at held-out
+        blocks.
+    n_skipped_blocks_ : int
+        Sum of ``skipped``.
+    n_blocks_, block_size_ : int
+        As used.
+    wild_share_ : float
+        Share of the rows of a sample with a value more than 20 spreads from the middle.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the data has names.
+    seed_ : int or str
+        What ``random_state`` to pass for the same draws.
+    mode_, mode_reason_ : str
+        Whether rows were held in memory, and why.
+    """
+
+    _needs_target = True
+    _scale_targets = False
+    _any_target = False
+    """Whether targets may be anything that can be told apart."""
+
+    def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
+        """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …
+        y : array_like, shape (n,), or str
+            Targets; with a lake the name of their column of numbers (default ``label``, ``target`` or ``y``).
+        **lake
+            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``,
+            ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
+            in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
+            bit; ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``progress`` as for
+            `distmom.mean`.
+
+        Raises
+        ------
+        ConfigError
+            If an option is wrong.
+        DataError
+            If the data cannot be read, or its targets cannot be learned from.
+        NoAnswerError
+            If there are too few rows, or half or more of the blocks of a step have no finite loss.
+        """
+        self._settle(self._fit(X, y, lake))
+        return self
+
+    def _options(self) -> LearnOptions:
+        known = {field.name for field in fields(LearnOptions)}
+        return LearnOptions(**{k: v for k, v in self.get_params(deep=False).items() if k in known})
+
+    def _seed(self) -> tuple[int, int | str]:
+        state = self.random_state
+        if isinstance(state, np.random.RandomState):
+            state = int(state.randint(2**31 - 1))
+        try:
+            return resolve_seed(state)
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
+
+    def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:
+        """Check, open, run, and keep what is common."""
+        options = self._options()
+        seed, shown = self._seed()
+        if is_lake(X, y):
+            with open_rows(X, y, self._needs_target, data_options_of(lake)) as opened:
+                self._name_features(opened.names)
+                rows = self._coded(opened.rows)
+                found = self._run(rows, options, seed)
+            self.mode_, self.mode_reason_ = opened.mode, opened.reason
+        else:
+            if lake:
+                name = next(iter(lake))
+                raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
+            rows = self._of_arrays(X, y)
+            found = self._run(rows, options, seed)
+            self.mode_, self.mode_reason_ = "resident", "the data is in memory"
+        self.seed_ = shown
+        return found
+
+    def _name_features(self, names: tuple[str, ...]) -> None:
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _of_arrays(self, X: Any, y: Any) -> ArrayRows:
+        """Rows of arrays, checked as scikit-learn does."""
+        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+        if not self._needs_target:
+            return ArrayRows(validate_data(self, X, **checks))
+        X, y = validate_data(self, X, y, y_numeric=not self._any_target, **checks)
+        return ArrayRows(X, self._codes(y))
+
+    def _codes(self, y: NDArray[Any]) -> Floats:
+        """Targets as numbers."""
+        return np.asarray(y, np.float64)
+
+    def _coded(self, rows: TrainingRows) -> TrainingRows:
+        """The rows of a lake with coded targets, where codes are needed."""
+        return rows
+
+    def _run(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Learned:
+        least = self._least_size(rows.n_features)
+        found = learn(rows, self._problem, options, seed, least_size=least, scale_targets=self._scale_targets)
+        self._remember(found)
+        return found
+
+    def _least_size(self, n_features: int) -> int:
+        """Rows that make a block."""
+        return 2
+
+    def _problem(self, sample: Sample) -> Problem:
+        raise NotImplementedError
+
+    def _settle(self, found: Learned) -> None:
+        """Attributes of the model."""
+        raise NotImplementedError
+
+    def _remember(self, found: Learned) -> None:
+        """Attributes that all learners have."""
+        state, status = found.outcome.state, found.outcome.status
+        self.n_iter_ = state.step
+        self.status_, self.advice_ = status.name, status.advice
+        self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
+        self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
+        self.n_blocks_, self.block_size_ = found.shape.n_blocks, found.shape.block_size
+        self.wild_share_ = found.scale.wild_share
+
+    def _checked(self, X: Any) -> Floats:
+        """Rows to apply the model to."""
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+
+def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    """Distinct labels, sorted, and the number of each row's label."""
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.float64)
+
+
+def check_sample_of_labels(labels: Floats, what: str) -> None:
+    """Refuse labels of which no pair can be formed."""
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.size < 2:
+        raise DataError(f"{what}: there is one class only, so no pair of different labels can be formed")
+    if counts.max() < 2:
+        raise DataError(f"{what}: no label occurs twice, so no pair of equal labels can be formed")
+
+
+def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
+    """Lower median over blocks of the largest eigenvalue of X^T X / B, with a column of ones, plus `extra`.
+
+    A step of one over it cannot overshoot on most blocks.
+    """
+    from distmom.numerics.median import lower_median
+
+    n, size, width = blocks.shape
+    whole = np.concatenate([blocks, np.ones((n, size, 1))], axis=2)
+    good = np.isfinite(whole).all(axis=(1, 2))
+    whole = whole[good][:101]
+    if not len(whole):
+        return 1.0 + extra
+    with np.errstate(over="ignore"):
+        if size <= width:
+            gram = whole @ whole.transpose(0, 2, 1) / size
+        else:
+            gram = whole.transpose(0, 2, 1) @ whole / size
+    finite = np.isfinite(gram).all(axis=(1, 2))
+    if not finite.any():
+        return 1.0 + extra
+    return float(lower_median(np.linalg.eigvalsh(gram[finite])[:, -1])) + extra

@@ -1,0 +1,225 @@
+"""One descent on rows: scale, start, steps, end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from distmom.errors import NoAnswerError
+from distmom.estimators.learn.options import LearnOptions, Shape
+from distmom.estimators.learn.rows import Floats, TrainingRows
+from distmom.estimators.learn.scale import Scale, robust_scale
+from distmom.estimators.learn.steps import StepStream, risk_blocks
+from distmom.numerics.block_risk import BlockRisk
+from distmom.numerics.median import lower_median
+from distmom.numerics.virtual_order import VirtualOrder
+from distmom.solvers import (
+    AGGREGATORS,
+    Descent,
+    DescentState,
+    HeldOut,
+    Outcome,
+    Projection,
+    RiskBlocks,
+    Unconstrained,
+    descend,
+)
+
+MOST_START_BLOCKS = 101
+
+SAMPLE = 8_192
+"""Rows from which scales, starts and step sizes are taken."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be found.
+
+    Attributes
+    ----------
+    risk : BlockRisk
+    start : ndarray, shape (p,)
+    step : float
+        The natural size of a step.
+    projection : Projection
+    blind : bool
+        Whether the losses at the start do not tell blocks apart. Then it is moved by one step along the
+        median, coordinate by coordinate, of the gradients of the blocks of the sample.
+    """
+
+    risk: BlockRisk
+    start: Floats
+    step: float
+    projection: Projection = field(default_factory=Unconstrained)
+    blind: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of the sample, scaled, and the blocks of a step."""
+
+    features: Floats
+    targets: Floats
+    shape: Shape
+    seed: int
+
+    def blocks(self) -> tuple[Floats, Floats]:
+        """The sample cut into blocks of the size of a step's, as many as it holds."""
+        size = self.shape.block_size
+        n = max(1, len(self.targets) // size)
+        size = min(size, len(self.targets))
+        return self.features[: n * size].reshape(n, size, -1), self.targets[: n * size].reshape(n, size)
+
+
+class Keeper(Protocol):
+    """Keeps checkpoints."""
+
+    def resume(self, shape: Shape) -> tuple[DescentState, tuple[int, int]] | None:
+        """Where to go on."""
+        ...
+
+    def after(self, state: DescentState, place: tuple[int, int]) -> None:
+        """Called after each step."""
+        ...
+
+    def end(self, state: DescentState, place: tuple[int, int]) -> None:
+        """Called at the end, whatever it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a run found.
+
+    Attributes
+    ----------
+    x : ndarray, shape (p,)
+    scale : Scale
+    outcome : Outcome
+    shape : Shape
+    n_unused : int
+        Rows that were met and did not count.
+    """
+
+    x: Floats
+    scale: Scale
+    outcome: Outcome
+    shape: Shape
+    n_unused: int
+
+
+def learn(
+    source: TrainingRows,
+    make_problem: Callable[[Sample], Problem],
+    options: LearnOptions,
+    seed: int,
+    *,
+    least_size: int = 1,
+    scale_targets: bool = False,
+    keeper: Keeper | None = None,
+    watch: Callable[[DescentState], None] | None = None,
+) -> Learned:
+    """Robust descent on the rows of a source.
+
+    Parameters
+    ----------
+    source : TrainingRows
+    make_problem : callable
+        ``make_problem(sample) -> Problem``, from scaled rows.
+    options : LearnOptions
+    seed : int
+        128 bits.
+    least_size : int
+        Rows that make a block.
+    scale_targets : bool
+    keeper : Keeper, optional
+    watch : callable, optional
+        Called with the state after each step.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are too few rows, or half or more of the blocks of a step have no finite loss.
+    """
+    features, targets = _sample(source, seed)
+    scale = robust_scale(features, targets if scale_targets else None, scaled=options.scaling == "robust")
+    shape = options.shape(source.n_rows, least_size, scale.wild_share)
+    order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
+    sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
+    problem = make_problem(sample)
+    descent = Descent(
+        AGGREGATORS[options.aggregator],
+        options.steps(problem.step),
+        problem.projection,
+        options.clip,
+        options.averaging,
+    )
+    start = _seeing_start(problem, sample) if problem.blind else problem.start
+    saved = keeper.resume(shape) if keeper is not None else None
+    state, place = saved or (descent.begin(start), (0, 0))
+    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place)
+    held_out = _held_out(source, order, shape, problem.risk, scale, options)
+
+    def after(state: DescentState) -> None:
+        if keeper is not None:
+            keeper.after(state, stream.place)
+        if watch is not None:
+            watch(state)
+
+    steps = risk_blocks(stream, problem.risk, scale)
+    try:
+        outcome = descend(descent, steps, state, options.max_iter, held_out, after)
+    finally:
+        if keeper is not None:
+            keeper.end(state, stream.place)
+    if not outcome.status.good:
+        raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
+    return Learned(outcome.x, scale, outcome, shape, stream.n_unused)
+
+
+def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats]:
+    """The first rows of the order of all rows that count."""
+    found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
+    features, targets = found.features[found.used], found.targets[found.used]
+    if not targets.size:
+        raise NoAnswerError(f"none of {found.used.size:,} rows has all its values; look at their null counts")
+    return features, targets
+
+
+def _seeing_start(problem: Problem, sample: Sample) -> Floats:
+    """The start, moved so that losses depend on the rows."""
+    blocks = [part[:MOST_START_BLOCKS] for part in sample.blocks()]
+    step = RiskBlocks(problem.risk, blocks[0], blocks[1])
+    places = np.flatnonzero(step.usable)
+    if not places.size:
+        return problem.start
+    gradients = np.stack([step.gradient(problem.start, int(k)) for k in places])
+    moved = problem.start - problem.step * lower_median(gradients, axis=0)
+    return moved if np.isfinite(moved).all() else problem.start
+
+
+def _held_out(
+    source: TrainingRows,
+    order: VirtualOrder,
+    shape: Shape,
+    risk: BlockRisk,
+    scale: Scale,
+    options: LearnOptions,
+) -> HeldOut | None:
+    """The fixed blocks for stopping; None without them, or where most of their rows do not count."""
+    if not shape.n_held_out:
+        return None
+    found = source.fetch(order.held_out())
+    keep = np.flatnonzero(found.used)
+    n = keep.size // shape.block_size
+    n -= 1 - n % 2
+    if n < 3:
+        return None
+    keep = keep[: n * shape.block_size]
+    features = scale.features(found.features[keep]).reshape(n, shape.block_size, -1)
+    targets = scale.targets(found.targets[keep]).reshape(n, shape.block_size)
+    blocks = RiskBlocks(risk, features, targets)
+    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None
