@@ -187,13 +187,19 @@ def descend(
         if end is None and after is not None:
             after(state)
     if end is None:
+        watched = held_out is not None and state.history.held_out_step
         end = status.ALL_STEPS
-        if held_out is not None and state.step:
-            if state.step % held_out.every:
-                descent.look(state, held_out)
+        if watched:
             end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING
-    found = state.best if held_out is not None and state.best is not None else descent.averaged(state)
-    return Outcome(found, end, state)
+    return Outcome(_best(descent, state, held_out), end, state)
+
+
+def _best(descent: Descent, state: DescentState, held_out: HeldOut | None) -> Floats:
+    """The point that was best on the held-out blocks, the last one included; the state stays as it is."""
+    last = descent.averaged(state)
+    if held_out is None or state.best is None or held_out.improved(held_out.losses(last), state.best_losses):
+        return last
+    return state.best
 
 
 def _length(x: Floats) -> float:

@@ -39,8 +39,8 @@ ALL_SKIPPED = Status(
 )
 NO_FINITE_LOSS = Status(
     "no finite loss",
-    "half or more of the blocks of several steps in a row have an infinite loss; take smaller blocks, look at "
-    "the features, or take a smaller step size",
+    "half or more of the blocks of several steps in a row have an infinite loss; take smaller blocks, look "
+    "at the features, or take a smaller step size",
     good=False,
 )
 DIVERGED = Status("diverged", "the iterate is no longer finite; take a smaller step size", good=False)

@@ -14,7 +14,9 @@ import numpy as np
 from distmom.cluster import connect
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.gather import RowSource
-from distmom.estimators.learn.rows import ArrayRows, LakeRows, TrainingRows, read_all
+from distmom.estimators.learn.checkpoint import EVERY
+from distmom.estimators.learn.options import check_positive
+from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
 from distmom.estimators.mean_plan import column_share
 from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
@@ -22,6 +24,7 @@ from distmom.estimators.sources import Names, names_of, open_data
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
+    from distmom.cluster.work import SkippedFile
     from distmom.lake import ReadOptions, Source
 
 MODES = ("auto", "resident", "streaming")
@@ -46,6 +49,10 @@ class DataOptions:
     client, workers, scheduler, threads, memory_limit
         As for `distmom.mean`.
     progress : Progress, optional
+    state : str or path, optional
+        File of checkpoints, from which a run goes on.
+    checkpoint_seconds : float
+        Between checkpoints.
     """
 
     columns: Names = None
@@ -60,8 +67,11 @@ class DataOptions:
     threads: int | None = None
     memory_limit: int | str | None = None
     progress: Progress | None = None
+    state: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = EVERY
 
     def __post_init__(self) -> None:
+        check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
         check_choice("missing", self.missing, ("error", "null"))
         check_choice("nan", self.nan, ("omit", "raise", "keep"))
         check_choice("on_bad_file", self.on_bad_file, ("error", "skip"))
@@ -81,8 +91,10 @@ class Opened:
     mode : {"resident", "streaming"}
     reason : str
         Why this mode.
-    print : str
-        What identifies the data, for checkpoints.
+    listing : str
+        What identifies the files, for checkpoints; empty for data in memory.
+    n_files, n_bytes : int
+    skipped : tuple of SkippedFile
     """
 
     rows: TrainingRows
@@ -90,7 +102,10 @@ class Opened:
     target: str | None
     mode: str
     reason: str
-    print: str
+    listing: str = ""
+    n_files: int = 0
+    n_bytes: int = 0
+    skipped: tuple[SkippedFile, ...] = ()
 
 
 def data_options_of(given: Mapping[str, Any]) -> DataOptions:
@@ -145,11 +160,9 @@ def open_rows(data: Any, target: str | None, needs_target: bool, options: DataOp
     ) as executor:
         if source.in_memory:
             resident = read_all(reader, source.files, target is not None, options.nan)
-            yield Opened(resident, names, target, "resident", "the data is in memory", "")
+            yield Opened(resident, names, target, "resident", "the data is in memory")
             return
-        rows, mode, reason = _of_lake(source, read, target, options, executor)
-        listing = [f"{file.path} {file.size} {file.mtime_ns}" for file in source.files]
-        yield Opened(rows, names, target, mode, reason, "\n".join(listing))
+        yield _of_lake(source, read, target, names, options, executor)
 
 
 def _columns(
@@ -193,8 +206,13 @@ def _is_number(type_: Any) -> bool:
 
 
 def _of_lake(
-    source: Source, read: ReadOptions, target: str | None, options: DataOptions, executor: Executor
-) -> tuple[TrainingRows, str, str]:
+    source: Source,
+    read: ReadOptions,
+    target: str | None,
+    names: tuple[str, ...],
+    options: DataOptions,
+    executor: Executor,
+) -> Opened:
     """Rows of files: in memory if they fit, else gathered."""
     census = count_rows(source, executor, options.on_bad_file)
     keep = np.flatnonzero(census.rows >= 0)
@@ -212,8 +230,20 @@ def _of_lake(
     )
     rows = LakeRows(gathered, target is not None, options.progress)
     needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
-    if options.mode == "streaming" or (options.mode == "auto" and not rows.fits()):
-        asked = " (asked for)" if options.mode == "streaming" else ", which do not fit into memory"
-        return rows, "streaming", f"{needed}{asked}: rows of many steps are gathered at a time"
-    resident: ArrayRows = rows.resident()
-    return resident, "resident", f"{needed} fit into memory"
+    streaming = options.mode == "streaming" or (options.mode == "auto" and not rows.fits())
+    if streaming:
+        why = "as asked for" if options.mode == "streaming" else "as they do not fit into memory"
+        reason = f"{needed} are gathered for many steps at a time, {why}"
+    else:
+        reason = f"{needed} fit into memory"
+    return Opened(
+        rows if streaming else rows.resident(),
+        names,
+        target,
+        "streaming" if streaming else "resident",
+        reason,
+        "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
+        len(files),
+        sum(file.size for file in files),
+        census.bad,
+    )

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.data import data_options_of, is_lake, open_rows
+from distmom.estimators.learn.checkpoint import Checkpoint
+from distmom.estimators.learn.data import DataOptions, Opened, data_options_of, is_lake, open_rows
 from distmom.estimators.learn.options import LearnOptions
 from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
 from distmom.estimators.learn.run import Learned, Problem, Sample, learn
+from distmom.estimators.learn.watch import Watch
 from distmom.numerics.random import resolve_seed
+from distmom.report.result import plain
 
 try:
     from sklearn.base import BaseEstimator
@@ -37,8 +40,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     history_ : dict of ndarray
         For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
         ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
-        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at held-out
-        blocks.
+        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
+        held-out blocks.
     n_skipped_blocks_ : int
         Sum of ``skipped``.
     n_blocks_, block_size_ : int
@@ -72,7 +75,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
             in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
             bit; ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``progress`` as for
-            `distmom.mean`.
+            `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
+            with the same bits, and ``checkpoint_seconds`` between them.
 
         Raises
         ------
@@ -102,22 +106,37 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:
         """Check, open, run, and keep what is common."""
         options = self._options()
-        seed, shown = self._seed()
         if is_lake(X, y):
-            with open_rows(X, y, self._needs_target, data_options_of(lake)) as opened:
-                self._name_features(opened.names)
-                rows = self._coded(opened.rows)
-                found = self._run(rows, options, seed)
-            self.mode_, self.mode_reason_ = opened.mode, opened.reason
-        else:
-            if lake:
-                name = next(iter(lake))
-                raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
-            rows = self._of_arrays(X, y)
-            found = self._run(rows, options, seed)
-            self.mode_, self.mode_reason_ = "resident", "the data is in memory"
-        self.seed_ = shown
+            return self._fit_lake(X, y, options, data_options_of(lake))
+        if lake:
+            name = next(iter(lake))
+            raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
+        seed, self.seed_ = self._seed()
+        found = self._run(self._of_arrays(X, y), options, seed)
+        self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         return found
+
+    def _fit_lake(self, data: Any, target: Any, options: LearnOptions, read: DataOptions) -> Learned:
+        """The same with rows of a lake, and checkpoints where a file for them is named."""
+        checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
+        known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
+        seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
+        with open_rows(data, target, self._needs_target, read) as opened:
+            if checkpoint is not None:
+                if not opened.listing:
+                    raise ConfigError("state: data in memory has no files to be known by; drop state")
+                checkpoint.begin(seed, self._made(opened), opened.listing)
+            self._name_features(opened.names)
+            watch = Watch(options.max_iter, read.progress)
+            found = self._run(self._coded(opened.rows), options, seed, checkpoint, watch)
+        self.mode_, self.mode_reason_ = opened.mode, opened.reason
+        return found
+
+    def _made(self, opened: Opened) -> dict[str, Any]:
+        """What a checkpoint must have been made with."""
+        free = ("max_iter", "random_state")
+        params = {k: plain(v) for k, v in self.get_params(deep=False).items() if k not in free}
+        return {"learner": type(self).__name__, **params, "columns": list(opened.names), "y": opened.target}
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
@@ -139,9 +158,24 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The rows of a lake with coded targets, where codes are needed."""
         return rows
 
-    def _run(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Learned:
-        least = self._least_size(rows.n_features)
-        found = learn(rows, self._problem, options, seed, least_size=least, scale_targets=self._scale_targets)
+    def _run(
+        self,
+        rows: TrainingRows,
+        options: LearnOptions,
+        seed: int,
+        checkpoint: Checkpoint | None = None,
+        watch: Watch | None = None,
+    ) -> Learned:
+        found = learn(
+            rows,
+            self._problem,
+            options,
+            seed,
+            least_size=self._least_size(rows.n_features),
+            scale_targets=self._scale_targets,
+            keeper=checkpoint,
+            watch=watch,
+        )
         self._remember(found)
         return found
 

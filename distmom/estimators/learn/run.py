@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.options import LearnOptions, Shape
 from distmom.estimators.learn.rows import Floats, TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
-from distmom.estimators.learn.steps import StepStream, risk_blocks
+from distmom.estimators.learn.steps import Place, StepStream, risk_blocks
 from distmom.numerics.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.virtual_order import VirtualOrder
@@ -77,15 +78,15 @@ class Sample:
 class Keeper(Protocol):
     """Keeps checkpoints."""
 
-    def resume(self, shape: Shape) -> tuple[DescentState, tuple[int, int]] | None:
+    def resume(self) -> tuple[DescentState, Place] | None:
         """Where to go on."""
         ...
 
-    def after(self, state: DescentState, place: tuple[int, int]) -> None:
-        """Called after each step."""
+    def after(self, state: DescentState, place: Place) -> None:
+        """Called after each step, with where the next one begins."""
         ...
 
-    def end(self, state: DescentState, place: tuple[int, int]) -> None:
+    def end(self, state: DescentState, place: Place) -> None:
         """Called at the end, whatever it is."""
         ...
 
@@ -158,26 +159,40 @@ def learn(
         options.averaging,
     )
     start = _seeing_start(problem, sample) if problem.blind else problem.start
-    saved = keeper.resume(shape) if keeper is not None else None
+    saved = keeper.resume() if keeper is not None else None
     state, place = saved or (descent.begin(start), (0, 0))
     stream = StepStream(order, source, shape.n_blocks, shape.block_size, place)
     held_out = _held_out(source, order, shape, problem.risk, scale, options)
 
-    def after(state: DescentState) -> None:
-        if keeper is not None:
-            keeper.after(state, stream.place)
-        if watch is not None:
-            watch(state)
-
+    behind = _Behind(stream, keeper, watch)
     steps = risk_blocks(stream, problem.risk, scale)
     try:
-        outcome = descend(descent, steps, state, options.max_iter, held_out, after)
+        outcome = descend(descent, steps, state, options.max_iter, held_out, behind)
+        behind.place = stream.place
     finally:
         if keeper is not None:
-            keeper.end(state, stream.place)
+            keeper.end(state, behind.place)
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     return Learned(outcome.x, scale, outcome, shape, stream.n_unused)
+
+
+class _Behind:
+    """What happens after each step; knows where the next one begins, also if that one fails half way."""
+
+    def __init__(
+        self, stream: StepStream, keeper: Keeper | None, watch: Callable[[DescentState], None] | None
+    ) -> None:
+        self.stream, self.keeper, self.watch = stream, keeper, watch
+        self.place = stream.place
+
+    def __call__(self, state: DescentState) -> None:
+        self.place = self.stream.place
+        interrupts.check()
+        if self.keeper is not None:
+            self.keeper.after(state, self.place)
+        if self.watch is not None:
+            self.watch(state)
 
 
 def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats]:
