@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from distmom.estimators.learn.kmeans import RobustKMeans
     from distmom.estimators.learn.linear import RobustLinearRegression, RobustLogisticRegression
     from distmom.estimators.learn.metric import MahalanobisMetric
+    from distmom.estimators.learn.model_files import load_model, save_model
     from distmom.estimators.learn.ranker import PairwiseRanker
+    from distmom.estimators.learn.train import explain_train, train
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         PlanResult,
         Results,
         ShuffleResult,
+        TrainResult,
         UStatisticResult,
         VectorResult,
         check_output,
@@ -64,6 +67,7 @@ __all__ = [
     "RobustLinearRegression",
     "RobustLogisticRegression",
     "ShuffleResult",
+    "TrainResult",
     "UStatisticResult",
     "VectorResult",
     "__version__",
@@ -72,13 +76,17 @@ __all__ = [
     "difference",
     "explain_mean",
     "explain_shuffle",
+    "explain_train",
     "explain_ustatistic",
     "kernels",
+    "load_model",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "save_model",
     "shuffle",
+    "train",
     "ustatistic",
     "write_results",
 ]
@@ -97,6 +105,7 @@ _HOMES = {
     "RobustLinearRegression": "distmom.estimators.learn.linear",
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "ShuffleResult": "distmom.report",
+    "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
@@ -105,13 +114,17 @@ _HOMES = {
     "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
     "explain_shuffle": "distmom.estimators.shuffle",
+    "explain_train": "distmom.estimators.learn.train",
     "explain_ustatistic": "distmom.estimators.explain_ustat",
     "kernels": "distmom.kernels",
+    "load_model": "distmom.estimators.learn.model_files",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "save_model": "distmom.estimators.learn.model_files",
     "shuffle": "distmom.estimators.shuffle",
+    "train": "distmom.estimators.learn.train",
     "ustatistic": "distmom.estimators.ustatistic",
     "write_results": "distmom.report",
 }

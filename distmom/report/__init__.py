@@ -8,6 +8,7 @@ from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.shuffle_result import ShuffleResult
+from distmom.report.train_result import TrainResult
 from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
@@ -25,6 +26,7 @@ __all__ = [
     "Result",
     "Results",
     "ShuffleResult",
+    "TrainResult",
     "UStatisticResult",
     "VectorResult",
     "check_output",

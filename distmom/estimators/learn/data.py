@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -79,33 +79,37 @@ class DataOptions:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """Rows to learn from.
+class LakeFacts:
+    """What is known of rows to learn from, without them.
 
     Attributes
     ----------
-    rows : TrainingRows
     names : tuple of str
         Of the features.
     target : str or None
     mode : {"resident", "streaming"}
     reason : str
         Why this mode.
+    n_rows : int
+        Rows of the files, those that do not count included.
     listing : str
         What identifies the files, for checkpoints; empty for data in memory.
     n_files, n_bytes : int
-    skipped : tuple of SkippedFile
+    skipped : sequence of SkippedFile
+        Files that were left out so far.
+    workers : int
     """
 
-    rows: TrainingRows
     names: tuple[str, ...]
     target: str | None
     mode: str
     reason: str
+    n_rows: int
     listing: str = ""
     n_files: int = 0
     n_bytes: int = 0
-    skipped: tuple[SkippedFile, ...] = ()
+    skipped: Sequence[SkippedFile] = ()
+    workers: int = 1
 
 
 def data_options_of(given: Mapping[str, Any]) -> DataOptions:
@@ -137,8 +141,12 @@ def is_lake(data: Any, target: Any) -> bool:
 
 
 @contextmanager
-def open_rows(data: Any, target: str | None, needs_target: bool, options: DataOptions) -> Iterator[Opened]:
-    """Rows of anything that `distmom.mean` reads, as long as the block lasts.
+def open_rows(
+    data: Any, target: str | None, needs_target: bool, options: DataOptions, *, plan_only: bool = False
+) -> Iterator[tuple[TrainingRows, LakeFacts]]:
+    """Rows of anything that `distmom.mean` reads, as long as the block lasts, and what is known of them.
+
+    With `plan_only` files are not read into memory.
 
     Raises
     ------
@@ -159,10 +167,14 @@ def open_rows(data: Any, target: str | None, needs_target: bool, options: DataOp
         options.client, options.workers, options.scheduler, options.threads, options.memory_limit
     ) as executor:
         if source.in_memory:
-            resident = read_all(reader, source.files, target is not None, options.nan)
-            yield Opened(resident, names, target, "resident", "the data is in memory")
+            held = read_all(reader, source.files, target is not None, options.nan)
+            yield held, LakeFacts(names, target, "resident", "the data is in memory", held.n_rows)
             return
-        yield _of_lake(source, read, target, names, options, executor)
+        rows, facts = _of_lake(source, read, target, names, options, executor)
+        if facts.mode == "resident" and not plan_only:
+            yield rows.resident(), facts
+        else:
+            yield rows, facts
 
 
 def _columns(
@@ -212,8 +224,8 @@ def _of_lake(
     names: tuple[str, ...],
     options: DataOptions,
     executor: Executor,
-) -> Opened:
-    """Rows of files: in memory if they fit, else gathered."""
+) -> tuple[LakeRows, LakeFacts]:
+    """Rows of files, and whether they are to be held in memory."""
     census = count_rows(source, executor, options.on_bad_file)
     keep = np.flatnonzero(census.rows >= 0)
     files = tuple(source.files[i] for i in keep)
@@ -228,7 +240,7 @@ def _of_lake(
         options.on_bad_file,
         column_share(source, read),
     )
-    rows = LakeRows(gathered, target is not None, options.progress)
+    rows = LakeRows(gathered, target is not None, options.progress, list(census.bad))
     needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
     streaming = options.mode == "streaming" or (options.mode == "auto" and not rows.fits())
     if streaming:
@@ -236,14 +248,16 @@ def _of_lake(
         reason = f"{needed} are gathered for many steps at a time, {why}"
     else:
         reason = f"{needed} fit into memory"
-    return Opened(
-        rows if streaming else rows.resident(),
+    facts = LakeFacts(
         names,
         target,
         "streaming" if streaming else "resident",
         reason,
+        rows.n_rows,
         "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
         len(files),
         sum(file.size for file in files),
-        census.bad,
+        rows.skipped,
+        executor.threads,
     )
+    return rows, facts

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.checkpoint import Checkpoint
-from distmom.estimators.learn.data import DataOptions, Opened, data_options_of, is_lake, open_rows
+from distmom.estimators.learn.data import DataOptions, LakeFacts, data_options_of, is_lake, open_rows
 from distmom.estimators.learn.options import LearnOptions
 from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
 from distmom.estimators.learn.run import Learned, Problem, Sample, learn
@@ -121,22 +121,23 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
         known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
         seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
-        with open_rows(data, target, self._needs_target, read) as opened:
+        with open_rows(data, target, self._needs_target, read) as (rows, facts):
             if checkpoint is not None:
-                if not opened.listing:
+                if not facts.listing:
                     raise ConfigError("state: data in memory has no files to be known by; drop state")
-                checkpoint.begin(seed, self._made(opened), opened.listing)
-            self._name_features(opened.names)
+                checkpoint.begin(seed, self._made(facts), facts.listing)
+            self._name_features(facts.names)
             watch = Watch(options.max_iter, read.progress)
-            found = self._run(self._coded(opened.rows), options, seed, checkpoint, watch)
-        self.mode_, self.mode_reason_ = opened.mode, opened.reason
+            found = self._run(self._coded(rows), options, seed, checkpoint, watch)
+        self.mode_, self.mode_reason_ = facts.mode, facts.reason
+        self._facts = facts
         return found
 
-    def _made(self, opened: Opened) -> dict[str, Any]:
+    def _made(self, facts: LakeFacts) -> dict[str, Any]:
         """What a checkpoint must have been made with."""
         free = ("max_iter", "random_state")
         params = {k: plain(v) for k, v in self.get_params(deep=False).items() if k not in free}
-        return {"learner": type(self).__name__, **params, "columns": list(opened.names), "y": opened.target}
+        return {"learner": type(self).__name__, **params, "columns": list(facts.names), "y": facts.target}
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)

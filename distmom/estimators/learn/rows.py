@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,7 +12,9 @@ from distmom.estimators.gather import COPIES, RowSource, gather_rows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
+    from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, FileRef
+    from distmom.reductions.gather import GatheredRows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -108,11 +110,14 @@ class LakeRows:
     with_target : bool
         Whether the last value of a row is its target.
     progress : Progress, optional
+    skipped : list of SkippedFile
+        Files that were left out so far; grows as rows are gathered.
     """
 
     source: RowSource
     with_target: bool
     progress: Progress | None = None
+    skipped: list[SkippedFile] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:  # noqa: D102
@@ -133,11 +138,16 @@ class LakeRows:
 
     def fetch(self, rows: Ints) -> Fetched:  # noqa: D102
         order = np.argsort(rows)
-        found, _ = gather_rows(self.source, rows[order], self.progress)
+        found = self._gathered(rows[order])
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         values = found.values[place]
         return self.split(values, found.used[place])
+
+    def _gathered(self, rows: Ints) -> GatheredRows:
+        found, skipped = gather_rows(self.source, rows, self.progress)
+        self.skipped.extend(file for file in skipped if file not in self.skipped)
+        return found
 
     def split(self, values: Floats, used: NDArray[np.bool_]) -> Fetched:
         """Features and targets of whole rows."""
@@ -151,7 +161,7 @@ class LakeRows:
 
     def resident(self) -> ArrayRows:
         """All rows, in memory."""
-        found, _ = gather_rows(self.source, np.arange(self.n_rows, dtype=np.int64), self.progress)
+        found = self._gathered(np.arange(self.n_rows, dtype=np.int64))
         parts = self.split(found.values, found.used)
         return ArrayRows(parts.features, parts.targets, parts.used)
 
