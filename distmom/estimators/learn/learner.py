@@ -13,7 +13,7 @@ from distmom.estimators.learn.checkpoint import Checkpoint
 from distmom.estimators.learn.data import DataOptions, LakeFacts, data_options_of, is_lake, open_rows
 from distmom.estimators.learn.options import LearnOptions
 from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
-from distmom.estimators.learn.run import Learned, Problem, Sample, learn
+from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
 from distmom.estimators.learn.watch import Watch
 from distmom.numerics.random import resolve_seed
 from distmom.report.result import plain
@@ -48,6 +48,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         As used.
     wild_share_ : float
         Share of the rows of a sample with a value more than 20 spreads from the middle.
+    step_seconds_ : float
+        Mean time of a step, fetching its rows included.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where the data has names.
@@ -143,9 +145,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _of_arrays(self, X: Any, y: Any) -> ArrayRows:
+    def _of_arrays(self, X: Any, y: Any, *, reset: bool = True) -> ArrayRows:
         """Rows of arrays, checked as scikit-learn does."""
-        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
         if not self._needs_target:
             return ArrayRows(validate_data(self, X, **checks))
         X, y = validate_data(self, X, y, y_numeric=not self._any_target, **checks)
@@ -167,18 +169,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         checkpoint: Checkpoint | None = None,
         watch: Watch | None = None,
     ) -> Learned:
-        found = learn(
+        found = learn(rows, self._prepare(rows, options, seed), options, seed, checkpoint, watch)
+        self._remember(found)
+        return found
+
+    def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:
+        return prepare(
             rows,
             self._problem,
             options,
             seed,
             least_size=self._least_size(rows.n_features),
             scale_targets=self._scale_targets,
-            keeper=checkpoint,
-            watch=watch,
         )
-        self._remember(found)
-        return found
 
     def _least_size(self, n_features: int) -> int:
         """Rows that make a block."""
@@ -200,6 +203,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
         self.n_blocks_, self.block_size_ = found.shape.n_blocks, found.shape.block_size
         self.wild_share_ = found.scale.wild_share
+        self.step_seconds_ = found.step_seconds
 
     def _checked(self, X: Any) -> Floats:
         """Rows to apply the model to."""
@@ -211,6 +215,16 @@ def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
     """Distinct labels, sorted, and the number of each row's label."""
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.float64)
+
+
+def codes_among(classes: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """Numbers of the labels among known classes, which are sorted."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    strange = np.flatnonzero(classes[codes] != y)
+    if strange.size:
+        label = y[strange[0]]
+        raise DataError(f"y: label {str(label)!r} is not among the classes of the first batch; name them all")
+    return codes.astype(np.float64)
 
 
 def check_sample_of_labels(labels: Floats, what: str) -> None:

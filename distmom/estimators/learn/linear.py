@@ -10,7 +10,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.learner import Learner, labels_of, largest_curvature
+from distmom.estimators.learn.batches import BatchLearner
+from distmom.estimators.learn.learner import codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
 from distmom.estimators.learn.run import Learned, Problem, Sample
@@ -21,7 +22,7 @@ from distmom.numerics.row_risks import LINEAR_LOSSES, LinearRisk, LogisticRisk, 
 MOST_CLASSES = 1_000
 
 
-class RobustLinearRegression(RegressorMixin, Learner):  # type: ignore[misc]
+class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc]
     """Linear regression that wild rows, of features or targets, cannot spoil.
 
     Each step goes along the gradient of the block of rows whose mean loss is the lower median of those of K
@@ -129,7 +130,7 @@ class RobustLinearRegression(RegressorMixin, Learner):  # type: ignore[misc]
         return tags
 
 
-class RobustLogisticRegression(ClassifierMixin, Learner):  # type: ignore[misc]
+class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[misc]
     """Logistic regression, of two classes or more, that wild rows cannot spoil.
 
     Parameters
@@ -168,6 +169,8 @@ class RobustLogisticRegression(ClassifierMixin, Learner):  # type: ignore[misc]
     """
 
     _any_target = True
+    _known_classes: NDArray[Any] | None = None
+    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -225,9 +228,30 @@ class RobustLogisticRegression(ClassifierMixin, Learner):  # type: ignore[misc]
         z = self.decision_function(X)
         return np.asarray(self.classes_[(z > 0.0).astype(np.intp) if z.ndim == 1 else z.argmax(axis=1)])
 
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> RobustLogisticRegression:
+        """As for `RobustLinearRegression`; the first batch must name or hold all classes.
+
+        Parameters
+        ----------
+        X, y
+            Rows and labels.
+        classes : array_like, optional
+            All labels that will come; those of the first batch by default.
+        """
+        named = None if classes is None else np.unique(classes)
+        self._known_classes = self.classes_ if self._has_begun() else named
+        try:
+            super().partial_fit(X, y)
+        finally:
+            self._known_classes = None
+        return self
+
     def _codes(self, y: NDArray[Any]) -> Floats:
         check_classification_targets(y)
-        self.classes_, codes = labels_of(y)
+        if self._known_classes is None:
+            self.classes_, codes = labels_of(y)
+        else:
+            self.classes_, codes = self._known_classes, codes_among(self._known_classes, y)
         self._check_classes()
         return codes
 
@@ -254,7 +278,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):  # type: ignore[misc]
         check_positive("alpha", self.alpha, zero=True)
         n = len(self.classes_)
         risk: BlockRisk = LogisticRisk(self.alpha) if n == 2 else SoftmaxRisk(n, self.alpha)
-        steepest = 0.25 if n == 2 else 0.5
+        steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins
         step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + self.alpha)
         return Problem(risk, np.zeros(risk.n_parameters(sample.features.shape[1])), step, blind=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from distmom.errors import ConfigError, NoAnswerError
@@ -155,6 +155,12 @@ class LearnOptions:
             f"{most}, or give contamination",
             stacklevel=2,
         )
+
+
+def for_batches(options: LearnOptions, *, any_size: bool = False) -> LearnOptions:
+    """The options without held-out blocks, and if `any_size` with blocks as large as the rows allow."""
+    size = None if any_size else options.block_size
+    return replace(options, early_stopping=False, block_size=size)
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import DataError
-from distmom.estimators.learn.learner import Learner
+from distmom.estimators.learn.batches import BatchLearner
+from distmom.estimators.learn.learner import largest_curvature
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
@@ -17,7 +18,7 @@ from distmom.numerics.margin_losses import MARGIN_LOSSES
 from distmom.numerics.pair_risks import RankingRisk
 
 
-class PairwiseRanker(Learner):
+class PairwiseRanker(BatchLearner):
     """Linear score whose order is that of the outcomes, by robust descent on the risk of pairs.
 
     Parameters
@@ -112,8 +113,9 @@ class PairwiseRanker(Learner):
         check_positive("alpha", self.alpha, zero=True)
         if np.unique(sample.targets).size < 2:
             raise DataError("y: all outcomes are equal, so there is no pair to rank")
-        d = sample.features.shape[1]
-        return Problem(RankingRisk(self.loss, self.alpha), np.zeros(d), 2.0 / d, blind=True)
+        start = np.zeros(sample.features.shape[1])
+        step = 4.0 / (largest_curvature(sample.blocks()[0]) + self.alpha)
+        return Problem(RankingRisk(self.loss, self.alpha), start, step, blind=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

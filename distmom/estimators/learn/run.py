@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Protocol
 
 import numpy as np
@@ -103,6 +104,8 @@ class Learned:
     shape : Shape
     n_unused : int
         Rows that were met and did not count.
+    step_seconds : float
+        Mean time of a step, fetching its rows included.
     """
 
     x: Floats
@@ -110,9 +113,30 @@ class Learned:
     outcome: Outcome
     shape: Shape
     n_unused: int
+    step_seconds: float
 
 
-def learn(
+@dataclass(frozen=True)
+class Prepared:
+    """What is settled before the first step.
+
+    Attributes
+    ----------
+    scale : Scale
+    shape : Shape
+    risk : BlockRisk
+    descent : Descent
+    start : ndarray, shape (p,)
+    """
+
+    scale: Scale
+    shape: Shape
+    risk: BlockRisk
+    descent: Descent
+    start: Floats
+
+
+def prepare(
     source: TrainingRows,
     make_problem: Callable[[Sample], Problem],
     options: LearnOptions,
@@ -120,10 +144,8 @@ def learn(
     *,
     least_size: int = 1,
     scale_targets: bool = False,
-    keeper: Keeper | None = None,
-    watch: Callable[[DescentState], None] | None = None,
-) -> Learned:
-    """Robust descent on the rows of a source.
+) -> Prepared:
+    """Scales, blocks, start and step size from a sample of the rows.
 
     Parameters
     ----------
@@ -136,19 +158,10 @@ def learn(
     least_size : int
         Rows that make a block.
     scale_targets : bool
-    keeper : Keeper, optional
-    watch : callable, optional
-        Called with the state after each step.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are too few rows, or half or more of the blocks of a step have no finite loss.
     """
     features, targets = _sample(source, seed)
     scale = robust_scale(features, targets if scale_targets else None, scaled=options.scaling == "robust")
     shape = options.shape(source.n_rows, least_size, scale.wild_share)
-    order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
     sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
     problem = make_problem(sample)
     descent = Descent(
@@ -159,22 +172,67 @@ def learn(
         options.averaging,
     )
     start = _seeing_start(problem, sample) if problem.blind else problem.start
-    saved = keeper.resume() if keeper is not None else None
-    state, place = saved or (descent.begin(start), (0, 0))
-    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place)
-    held_out = _held_out(source, order, shape, problem.risk, scale, options)
+    return Prepared(scale, shape, problem.risk, descent, start)
 
+
+def learn(
+    source: TrainingRows,
+    prepared: Prepared,
+    options: LearnOptions,
+    seed: int,
+    keeper: Keeper | None = None,
+    watch: Callable[[DescentState], None] | None = None,
+) -> Learned:
+    """Robust descent on the rows of a source.
+
+    Parameters
+    ----------
+    source : TrainingRows
+    prepared : Prepared
+        From the same source, options and seed.
+    options : LearnOptions
+    seed : int
+    keeper : Keeper, optional
+    watch : callable, optional
+        Called with the state after each step.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are too few rows, or half or more of the blocks of several steps have no finite loss.
+    """
+    shape = prepared.shape
+    order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
+    saved = keeper.resume() if keeper is not None else None
+    state, place = saved or (prepared.descent.begin(prepared.start), (0, 0))
+    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place)
+    held_out = _held_out(source, order, prepared, options)
+    return walk(prepared, stream, state, options.max_iter, held_out, keeper, watch)
+
+
+def walk(
+    prepared: Prepared,
+    stream: StepStream,
+    state: DescentState,
+    n_steps: int,
+    held_out: HeldOut | None = None,
+    keeper: Keeper | None = None,
+    watch: Callable[[DescentState], None] | None = None,
+) -> Learned:
+    """Steps on the blocks of a stream, up to the step `n_steps`."""
     behind = _Behind(stream, keeper, watch)
-    steps = risk_blocks(stream, problem.risk, scale)
+    steps = risk_blocks(stream, prepared.risk, prepared.scale)
+    began, first = perf_counter(), state.step
     try:
-        outcome = descend(descent, steps, state, options.max_iter, held_out, behind)
+        outcome = descend(prepared.descent, steps, state, n_steps, held_out, behind)
         behind.place = stream.place
     finally:
         if keeper is not None:
             keeper.end(state, behind.place)
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
-    return Learned(outcome.x, scale, outcome, shape, stream.n_unused)
+    a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
+    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, stream.n_unused, a_step)
 
 
 class _Behind:
@@ -217,14 +275,10 @@ def _seeing_start(problem: Problem, sample: Sample) -> Floats:
 
 
 def _held_out(
-    source: TrainingRows,
-    order: VirtualOrder,
-    shape: Shape,
-    risk: BlockRisk,
-    scale: Scale,
-    options: LearnOptions,
+    source: TrainingRows, order: VirtualOrder, prepared: Prepared, options: LearnOptions
 ) -> HeldOut | None:
     """The fixed blocks for stopping; None without them, or where most of their rows do not count."""
+    shape, scale = prepared.shape, prepared.scale
     if not shape.n_held_out:
         return None
     found = source.fetch(order.held_out())
@@ -236,5 +290,5 @@ def _held_out(
     keep = keep[: n * shape.block_size]
     features = scale.features(found.features[keep]).reshape(n, shape.block_size, -1)
     targets = scale.targets(found.targets[keep]).reshape(n, shape.block_size)
-    blocks = RiskBlocks(risk, features, targets)
+    blocks = RiskBlocks(prepared.risk, features, targets)
     return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None

@@ -229,3 +229,41 @@ def test_options_that_are_dangerous_warn():
 def test_lake_options_with_arrays_are_refused():
     with pytest.raises(ConfigError, match="where: is for lakes"):
         dm.RobustKMeans(2).fit(np.zeros((9, 2)), where="x > 1")
+
+
+@pytest.mark.parametrize("kind", ["linear", "ranker", "logistic"])
+def test_batches_of_rows_one_after_the_other(kind):
+    g = np.random.default_rng(9)
+    X = g.normal(size=(6000, 3))
+    z = X @ [1.0, -2.0, 0.5]
+    X[::100] = 1e5
+    clean = np.arange(6000) % 100 > 0
+    model, y = {
+        "linear": (dm.RobustLinearRegression(random_state=0), z),
+        "ranker": (dm.PairwiseRanker(random_state=0), z),
+        "logistic": (dm.RobustLogisticRegression(random_state=0), np.where(z > 0, "yes", "no")),
+    }[kind]
+    for start in range(0, 6000, 500):
+        model.partial_fit(X[start : start + 500], y[start : start + 500])
+    assert model.n_iter_ == 12 * (500 // 176)
+    assert model.score(X[clean], y[clean]) > 0.95
+    model.partial_fit(X[:20], y[:20])  # too few for a step of its own blocks
+    assert model.n_iter_ == 12 * (500 // 176) + 1
+    with pytest.raises(ValueError, match="2 features"):
+        model.partial_fit(X[:, :2], y)
+    whole = model.fit(X, y)
+    assert whole.n_iter_ > 100
+
+
+def test_classes_may_be_named_before_they_come():
+    g = np.random.default_rng(10)
+    X = g.normal(size=(600, 2))
+    y = np.select([X[:, 0] < -0.5, X[:, 0] < 0.5], ["low", "middle"], "high")
+    first = y != "high"
+    model = dm.RobustLogisticRegression(random_state=0)
+    model.partial_fit(X[first], y[first], classes=["high", "low", "middle"])
+    for _ in range(20):
+        model.partial_fit(X, y)
+    assert model.classes_.tolist() == ["high", "low", "middle"] and model.score(X, y) > 0.9
+    with pytest.raises(DataError, match="'strange' is not among"):
+        model.partial_fit(X, np.full(600, "strange"))
