@@ -15,24 +15,26 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
-    from distmom.estimators.accumulator import MeanAccumulator
-    from distmom.estimators.describe import describe
-    from distmom.estimators.difference import difference
-    from distmom.estimators.explain import explain_mean
-    from distmom.estimators.explain_ustat import explain_ustatistic
+    from distmom.estimators.describe.describe import describe
+    from distmom.estimators.difference.difference import difference
     from distmom.estimators.learn.kmeans import RobustKMeans
     from distmom.estimators.learn.linear import RobustLinearRegression, RobustLogisticRegression
     from distmom.estimators.learn.metric import MahalanobisMetric
     from distmom.estimators.learn.model_files import load_model, save_model
     from distmom.estimators.learn.ranker import PairwiseRanker
     from distmom.estimators.learn.train import explain_train, train
-    from distmom.estimators.mean import mean
-    from distmom.estimators.merge_states import merge_states
+    from distmom.estimators.mean.accumulator import MeanAccumulator
+    from distmom.estimators.mean.explain import explain_mean
+    from distmom.estimators.mean.mean import mean
+    from distmom.estimators.mean.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
-    from distmom.estimators.shuffle import explain_shuffle, shuffle
-    from distmom.estimators.ustatistic import ustatistic
+    from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.tournament import explain_tournament, tournament
+    from distmom.estimators.ustat.explain import explain_ustatistic
+    from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
+        CandidateResult,
         ColumnProfile,
         DescribeResult,
         DifferenceResult,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         PlanResult,
         Results,
         ShuffleResult,
+        TournamentResult,
         TrainResult,
         UStatisticResult,
         VectorResult,
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadFileError",
+    "CandidateResult",
     "ColumnProfile",
     "ConfigError",
     "DataError",
@@ -67,6 +71,7 @@ __all__ = [
     "RobustLinearRegression",
     "RobustLogisticRegression",
     "ShuffleResult",
+    "TournamentResult",
     "TrainResult",
     "UStatisticResult",
     "VectorResult",
@@ -76,6 +81,7 @@ __all__ = [
     "difference",
     "explain_mean",
     "explain_shuffle",
+    "explain_tournament",
     "explain_train",
     "explain_ustatistic",
     "kernels",
@@ -86,17 +92,19 @@ __all__ = [
     "robust_scorer",
     "save_model",
     "shuffle",
+    "tournament",
     "train",
     "ustatistic",
     "write_results",
 ]
 
 _HOMES = {
+    "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
     "MahalanobisMetric": "distmom.estimators.learn.metric",
-    "MeanAccumulator": "distmom.estimators.accumulator",
+    "MeanAccumulator": "distmom.estimators.mean.accumulator",
     "MeanResult": "distmom.report",
     "PairwiseRanker": "distmom.estimators.learn.ranker",
     "PlanResult": "distmom.report",
@@ -105,27 +113,30 @@ _HOMES = {
     "RobustLinearRegression": "distmom.estimators.learn.linear",
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "ShuffleResult": "distmom.report",
+    "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
-    "describe": "distmom.estimators.describe",
-    "difference": "distmom.estimators.difference",
-    "explain_mean": "distmom.estimators.explain",
-    "explain_shuffle": "distmom.estimators.shuffle",
+    "describe": "distmom.estimators.describe.describe",
+    "difference": "distmom.estimators.difference.difference",
+    "explain_mean": "distmom.estimators.mean.explain",
+    "explain_shuffle": "distmom.estimators.shuffle.shuffle",
+    "explain_tournament": "distmom.estimators.tournament.tournament",
     "explain_train": "distmom.estimators.learn.train",
-    "explain_ustatistic": "distmom.estimators.explain_ustat",
+    "explain_ustatistic": "distmom.estimators.ustat.explain",
     "kernels": "distmom.kernels",
     "load_model": "distmom.estimators.learn.model_files",
-    "mean": "distmom.estimators.mean",
-    "merge_states": "distmom.estimators.merge_states",
+    "mean": "distmom.estimators.mean.mean",
+    "merge_states": "distmom.estimators.mean.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "save_model": "distmom.estimators.learn.model_files",
-    "shuffle": "distmom.estimators.shuffle",
+    "shuffle": "distmom.estimators.shuffle.shuffle",
+    "tournament": "distmom.estimators.tournament.tournament",
     "train": "distmom.estimators.learn.train",
-    "ustatistic": "distmom.estimators.ustatistic",
+    "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
 }
 

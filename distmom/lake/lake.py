@@ -19,7 +19,7 @@ from distmom.lake.references import settle
 from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
-from distmom.lake.times import TimeScale
+from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured
 
 SEARCHED_FILES = 100
@@ -133,13 +133,13 @@ class Lake:
             If the length of a list column is looked for and no row has one.
         """
         options, references = settle(options, self.partition_names, self._schemas, self.root)
+        options = with_times(options, references, self._scale)
         reader = Reader(
             root=self.root,
             filesystem=self.filesystem,
             options=options,
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
-            scales={n: self._scale(r) for n, r in references.items() if n in options.columns and r.scale},
         )
         return measured(reader, self.files)
 

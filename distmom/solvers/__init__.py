@@ -1,6 +1,7 @@
-"""Iteration over an oracle: descent with a choice of step sizes, projections, aggregators and endings.
+"""Iteration over an oracle: what is asked next, and when it is enough. No data, no files, no randomness.
 
-No files, no clusters, no randomness: an oracle gives the blocks of each step, `descend` walks.
+`descend` walks over the blocks of one step after the other, with a choice of step sizes, projections,
+aggregators and endings; the rounds of a tournament are in `tournament.py`.
 """
 
 from __future__ import annotations

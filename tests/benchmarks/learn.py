@@ -250,7 +250,7 @@ def steps(folder: Path, rows: int, size: int) -> None:
 
 
 def measured(mode: str, folder: Path, n_steps: int, size: int, limit: str) -> tuple[float, float, float, str]:
-    """Seconds, milliseconds a step, peak megabytes and the model's first bytes of a run in its own process."""
+    """Seconds, milliseconds a step, peak megabytes and the model's first bytes of a run on its own."""
     words = [sys.executable, "-c", RUN, mode, str(folder), str(n_steps), str(size), limit]
     out = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     return float(out[0]), float(out[1]), float(out[2]), out[3]

@@ -13,14 +13,14 @@ import numpy as np
 
 from distmom.cluster import connect
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.gather import RowSource
 from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
-from distmom.estimators.mean_plan import column_share
+from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import Names, names_of, open_data
+from distmom.estimators.ustat.gather import RowSource
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -159,9 +159,11 @@ def open_rows(
         raise ConfigError(f"y: with a lake, name its column of targets, not {type(target).__name__}")
     source, read, target = _columns(data, target, needs_target, options)
     reader = source.reader(read)
-    timed = [name for name in reader.options.value_names if name in reader.scales]
+    timed = [name for name in reader.options.value_names if name in reader.options.scales]
     if timed:
-        raise DataError(f"column {timed[0]!r} holds {reader.scales[timed[0]].kind}s; name columns of numbers")
+        raise DataError(
+            f"column {timed[0]!r} holds {reader.options.scales[timed[0]].kind}s; name columns of numbers"
+        )
     names = reader.options.value_names[: -1 if target is not None else None]
     with connect(
         options.client, options.workers, options.scheduler, options.threads, options.memory_limit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.gather import COPIES, RowSource, gather_rows
+from distmom.estimators.ustat.gather import COPIES, RowSource, gather_rows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
