@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from distmom.estimators.learn.kmeans import RobustKMeans
     from distmom.estimators.learn.linear import RobustLinearRegression, RobustLogisticRegression
     from distmom.estimators.learn.metric import MahalanobisMetric
+    from distmom.estimators.learn.minimizer import RobustMinimizer
     from distmom.estimators.learn.model_files import load_model, save_model
     from distmom.estimators.learn.ranker import PairwiseRanker
     from distmom.estimators.learn.train import explain_train, train
@@ -70,6 +71,7 @@ __all__ = [
     "RobustKMeans",
     "RobustLinearRegression",
     "RobustLogisticRegression",
+    "RobustMinimizer",
     "ShuffleResult",
     "TournamentResult",
     "TrainResult",
@@ -112,6 +114,7 @@ _HOMES = {
     "RobustKMeans": "distmom.estimators.learn.kmeans",
     "RobustLinearRegression": "distmom.estimators.learn.linear",
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
+    "RobustMinimizer": "distmom.estimators.learn.minimizer",
     "ShuffleResult": "distmom.report",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",

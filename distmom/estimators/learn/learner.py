@@ -138,7 +138,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _made(self, facts: LakeFacts) -> dict[str, Any]:
         """What a checkpoint must have been made with."""
         free = ("max_iter", "random_state")
-        params = {k: plain(v) for k, v in self.get_params(deep=False).items() if k not in free}
+        params = {
+            name: plain(value.__qualname__ if callable(value) else value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in free
+        }
         return {"learner": type(self).__name__, **params, "columns": list(facts.names), "y": facts.target}
 
     def _name_features(self, names: tuple[str, ...]) -> None:
@@ -148,7 +152,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _of_arrays(self, X: Any, y: Any, *, reset: bool = True) -> ArrayRows:
         """Rows of arrays, checked as scikit-learn does."""
         checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
-        if not self._needs_target:
+        if y is None and not self._needs_target:
             return ArrayRows(validate_data(self, X, **checks))
         X, y = validate_data(self, X, y, y_numeric=not self._any_target, **checks)
         return ArrayRows(X, self._codes(y))
