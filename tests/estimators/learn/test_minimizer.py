@@ -21,7 +21,7 @@ def regression(w, rows, targets):
 
 
 def wild(n=2000):
-    X = [*np.random.default_rng(0).normal(size=(n, 3)), 0.6, 0.5, -0.4]
+    X = np.random.default_rng(0).normal(size=(n, 3)) + np.array([0.6, 0.5, -0.4])
     X[::100] = 1e6
     return X
 
