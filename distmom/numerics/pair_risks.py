@@ -1,16 +1,23 @@
 """Pairwise risks of blocks: of a metric, of a ranking. All pairs of a block, by way of its Gram matrix.
 
-Memory of a block: a few numbers for each pair and each feature of a row; never one for each pair and feature.
+Memory of a block: a few tiles of pairs, and a few numbers for each feature of a row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from distmom.numerics.block_risk import Bools, Floats, few_blocks, pairs_of
+from distmom.numerics.block_risk import Bools, Floats
 from distmom.numerics.margin_losses import margin_loss, margin_slope
+from distmom.numerics.pair_tiles import above, pair_tiles
+
+Tile: TypeAlias = tuple[slice, slice, Floats, NDArray[Any]]
+"""Rows, columns, margins, and what kinds of pairs they are of."""
 
 
 def both_kinds(targets: Floats) -> Bools:
@@ -49,34 +56,56 @@ class MetricRisk:
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         matrix = parameters.reshape(rows.shape[2], -1)
-        i, j = pairs_of(rows.shape[1])
-        found = []
-        for part in few_blocks(*targets.shape):
-            x, y = rows[part], targets[part]
-            with np.errstate(over="ignore", invalid="ignore"):
-                squares = _squared_distances(x, matrix)[:, i, j]
-                same = y[:, i] == y[:, j]
-                loss = margin_loss(self.loss, np.where(same, 1.0, -1.0) * (squares - self.threshold))
-                found.append((loss * self._weights(same)).sum(axis=1))
-        return np.concatenate(found)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.array([self._loss(matrix, *block) for block in zip(rows, targets, strict=True)])
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         matrix = parameters.reshape(rows.shape[1], -1)
-        i, j = pairs_of(rows.shape[0])
-        same = targets[i] == targets[j]
-        side = np.where(same, 1.0, -1.0)
-        squares = _squared_distances(rows[None], matrix)[0, i, j]
-        slope = side * margin_slope(self.loss, side * (squares - self.threshold))
-        return _spread_of_pairs(rows, slope * self._weights(same[None])[0]).ravel()
+        near, far = self._weights(targets)
+        row_sums = np.zeros(targets.size)
+        mixed = np.zeros_like(rows)  # W X, of the symmetric matrix W of the pairs' weights
+        for i, j, margin, same in self._margins(matrix, rows, targets):
+            weight = margin_slope(self.loss, margin)
+            weight *= np.where(same, near, -far)
+            above(weight)
+            row_sums[i] += weight.sum(axis=1)
+            row_sums[j] += weight.sum(axis=0)
+            mixed[i] += weight @ rows[j]
+            mixed[j] += weight.T @ rows[i]
+        found = rows.T @ (row_sums[:, None] * rows - mixed)
+        return np.asarray(0.5 * (found + found.T)).ravel()
 
-    def _weights(self, same: Bools) -> Floats:
-        """Weights of the pairs of each block; they sum to 1."""
-        n_pairs = same.shape[1]
+    def _loss(self, matrix: Floats, rows: Floats, targets: Floats) -> float:
+        near, far = self._weights(targets)
+        total = 0.0
+        for _, _, margin, same in self._margins(matrix, rows, targets):
+            loss = above(margin_loss(self.loss, margin))
+            if near != far:
+                loss *= np.where(same, near, far)
+            total += float(loss.sum())
+        return total * near if near == far else total
+
+    def _margins(self, matrix: Floats, rows: Floats, targets: Floats) -> Iterator[Tile]:
+        """Tiles of s (d^2 - threshold), and of whether the targets are equal; the matrix is symmetric."""
+        half = rows @ matrix
+        size = (half * rows).sum(axis=1)
+        for i, j in pair_tiles(targets.size):
+            squares = half[i] @ rows[j].T
+            squares *= -2.0
+            squares += size[i, None]
+            squares += size[j] - self.threshold
+            same = targets[i, None] == targets[j]
+            squares *= np.where(same, 1.0, -1.0)
+            yield i, j, squares, same
+
+    def _weights(self, targets: Floats) -> tuple[float, float]:
+        """Weights of a pair of equal and of different targets; those of all pairs sum to 1."""
+        n_pairs = targets.size * (targets.size - 1) // 2
         if not self.balanced:
-            return np.full(same.shape, 1.0 / n_pairs)
-        equal = np.maximum(same.sum(axis=1, keepdims=True), 1)
-        other = np.maximum(n_pairs - equal, 1)
-        return np.asarray(np.where(same, 0.5 / equal, 0.5 / other))
+            return 1.0 / n_pairs, 1.0 / n_pairs
+        counts = np.unique(targets, return_counts=True)[1]
+        equal = int((counts * (counts - 1) // 2).sum())
+        return 0.5 / max(1, equal), 0.5 / max(1, n_pairs - equal)
 
 
 @dataclass(frozen=True)
@@ -131,39 +160,28 @@ class RankingRisk:
         return np.asarray((targets != targets[:, :1]).any(axis=1))
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        i, j = pairs_of(rows.shape[1])
         found = []
-        for part in few_blocks(*targets.shape):
-            with np.errstate(over="ignore", invalid="ignore"):
-                score, y = rows[part] @ parameters, targets[part]
-                sign = np.sign(y[:, i] - y[:, j])
-                loss = margin_loss(self.loss, (score[:, j] - score[:, i]) * sign)
-                found.append(np.where(sign == 0.0, 0.0, loss).mean(axis=1))
-        return np.concatenate(found) + 0.5 * self.penalty * float(parameters @ parameters)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for x, y in zip(rows, targets, strict=True):
+                tiles = self._margins(x @ parameters, y)
+                sums = [
+                    float(above(margin_loss(self.loss, z) * (sign != 0.0)).sum()) for *_, z, sign in tiles
+                ]
+                found.append(sum(sums))
+        n_pairs = rows.shape[1] * (rows.shape[1] - 1) / 2
+        return np.asarray(np.array(found) / n_pairs + 0.5 * self.penalty * float(parameters @ parameters))
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        i, j = pairs_of(rows.shape[0])
-        score = rows @ parameters
-        sign = np.sign(targets[i] - targets[j])
-        slope = sign * margin_slope(self.loss, (score[j] - score[i]) * sign) / max(1, i.size)
-        share = np.bincount(j, slope, targets.size) - np.bincount(i, slope, targets.size)
-        return np.array(rows.T @ share + self.penalty * parameters)
+        share = np.zeros(targets.size)
+        for i, j, z, sign in self._margins(rows @ parameters, targets):
+            slope = above(margin_slope(self.loss, z) * sign)
+            share[i] -= slope.sum(axis=1)
+            share[j] += slope.sum(axis=0)
+        n_pairs = max(1, targets.size * (targets.size - 1) // 2)
+        return np.array(rows.T @ share / n_pairs + self.penalty * parameters)
 
-
-def _squared_distances(rows: Floats, matrix: Floats) -> Floats:
-    """Squared distances within each of K blocks, (K, B, B); not exact zeros where rows are equal."""
-    gram = (rows @ matrix) @ rows.transpose(0, 2, 1)
-    size = np.diagonal(gram, axis1=1, axis2=2)
-    return np.asarray(size[:, :, None] + size[:, None, :] - (gram + gram.transpose(0, 2, 1)))
-
-
-def _spread_of_pairs(rows: Floats, weights: Floats) -> Floats:
-    """Sum over the pairs of weight times (x - x')(x - x')^T, a symmetric matrix."""
-    n = rows.shape[0]
-    i, j = pairs_of(n)
-    laplacian = np.zeros((n, n))
-    laplacian[i, j] = -weights
-    laplacian += laplacian.T
-    laplacian[np.arange(n), np.arange(n)] = -laplacian.sum(axis=1)
-    found = rows.T @ (laplacian @ rows)
-    return np.asarray(0.5 * (found + found.T))
+    def _margins(self, scores: Floats, targets: Floats) -> Iterator[Tile]:
+        """Tiles of -(s - s') sign(y - y'), and of the signs."""
+        for i, j in pair_tiles(targets.size):
+            sign = np.sign(targets[i, None] - targets[j])
+            yield i, j, (scores[j] - scores[i, None]) * sign, sign

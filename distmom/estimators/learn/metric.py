@@ -240,7 +240,7 @@ class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
         unit = float(np.median(squares)) if squares.size else 1.0
         unit = unit if np.isfinite(unit) else 1.0
         start = self._start(rows.shape[1]) / unit
-        return Problem(risk, start.ravel(), rows.shape[1] / unit**2, PsdCone())
+        return Problem(risk, start.ravel(), 3.0 * rows.shape[1] / unit**2, PsdCone())
 
     def _least_size(self, n_features: int) -> int:
         return 6
