@@ -21,6 +21,7 @@ TRAIN = {
     "target": Key("text"),
     "labels": Key("text", "target"),
     "mode": Key("text"),
+    "compute": Key("text"),
     "nan": Key("text"),
     "model": Key("text"),
     "curve": Key("texts"),

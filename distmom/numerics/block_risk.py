@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,11 @@ MOST_PAIRS = 1 << 18
 
 class BlockRisk(Protocol):
     """A mean loss over the rows, or the pairs of rows, of a block."""
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether it is a mean over pairs."""
+        ...
 
     def n_parameters(self, n_features: int) -> int:
         """Numbers to be found."""
@@ -52,6 +57,7 @@ class UserRisk:
 
     function: Callable[[Floats, Floats, Floats], tuple[float, Floats]]
     size: int
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.size

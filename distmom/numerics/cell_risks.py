@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class QuantisationRisk:
     """
 
     n_cells: int
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_cells * n_features
@@ -48,6 +50,7 @@ class SoftCellRisk:
 
     n_cells: int
     temperature: float = 1.0
+    pairwise: ClassVar[bool] = True
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_cells * n_features

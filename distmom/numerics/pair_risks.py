@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class MetricRisk:
     loss: str = "hinge"
     threshold: float = 2.0
     balanced: bool = False
+    pairwise: ClassVar[bool] = True
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features * n_features
@@ -114,6 +115,7 @@ class PairLabelRisk:
 
     loss: str = "hinge"
     threshold: float = 2.0
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features * n_features
@@ -151,6 +153,7 @@ class RankingRisk:
 
     loss: str = "logistic"
     penalty: float = 0.0
+    pairwise: ClassVar[bool] = True
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class LinearRisk:
     threshold: float = 1.345
     quantile: float = 0.5
     penalty: float = 0.0
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features + 1
@@ -69,6 +71,7 @@ class LogisticRisk:
     """Mean logistic loss of labels 0 and 1 with log odds w^T x + b. The parameters are w and, last, b."""
 
     penalty: float = 0.0
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features + 1
@@ -94,6 +97,7 @@ class SoftmaxRisk:
 
     n_classes: int
     penalty: float = 0.0
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_classes * (n_features + 1)

@@ -70,7 +70,7 @@ def median_block(blocks: Blocks, x: Floats) -> Chosen:
     block = int(places[place])
     if not np.isfinite(losses[place]):
         return Chosen(float("inf"), np.zeros_like(x), block)
-    return Chosen(float(losses[place]), blocks.gradient(x, block), block)
+    return Chosen(float(losses[place]), blocks.gradients(x, [block])[0], block)
 
 
 def geometric_median_gradient(blocks: Blocks, x: Floats) -> Chosen:
@@ -89,7 +89,7 @@ def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
     loss = float(losses.mean())
     if not np.isfinite(loss):
         return Chosen(float("inf"), np.zeros_like(x), -1)
-    gradient = np.stack([blocks.gradient(x, int(k)) for k in places]).mean(axis=0)
+    gradient = blocks.gradients(x, places.tolist()).mean(axis=0)
     return Chosen(loss, gradient, int(places[0]) if places.size == 1 else -1)
 
 
@@ -98,7 +98,7 @@ def _combined(blocks: Blocks, x: Floats, combine: Callable[[Floats], Floats]) ->
     loss = float(losses[_median_place(losses)])
     if not np.isfinite(loss):
         return Chosen(float("inf"), np.zeros_like(x), -1)
-    gradients = np.stack([blocks.gradient(x, int(k)) for k in places[np.isfinite(losses)]])
+    gradients = blocks.gradients(x, places[np.isfinite(losses)].tolist())
     finite = np.isfinite(gradients).all(axis=1)
     if 2 * int(finite.sum()) <= places.size:
         return Chosen(float("inf"), np.zeros_like(x), -1)

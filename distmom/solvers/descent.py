@@ -83,7 +83,7 @@ class Descent:
         The first gradient is compared with those of the other blocks, since there is nothing else.
         """
         if not state.norms.size and np.isfinite(self.clip):
-            every = [blocks.gradient(state.x, int(k)) for k in np.flatnonzero(blocks.usable)]
+            every = blocks.gradients(state.x, np.flatnonzero(blocks.usable).tolist())
             norms = np.array([_length(gradient) for gradient in every])
             state.norms = norms[np.isfinite(norms) & (norms > 0.0)][:NORMS]
         gradient = self._clipped(state, chosen.gradient)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,6 @@ class Blocks(Protocol):
         """Loss of each block; NaN counts as infinite."""
         ...
 
-    def gradient(self, x: Floats, block: int) -> Floats:
-        """Gradient of one block's loss."""
+    def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
+        """Gradients of the losses of some blocks, one a row."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,7 +36,7 @@ class RiskBlocks:
         """Loss of each block."""
         return self.risk.losses(x, self.rows, self.targets)
 
-    def gradient(self, x: Floats, block: int) -> Floats:
-        """Gradient of one block's loss."""
+    def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
+        """Gradients of the losses of some blocks, one a row."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.risk.gradient(x, self.rows[block], self.targets[block])
+            return np.stack([self.risk.gradient(x, self.rows[k], self.targets[k]) for k in blocks])

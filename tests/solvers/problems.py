@@ -1,6 +1,6 @@
 """Problems with known minima, in the form that a solver asks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,8 +27,8 @@ class Quadratics:
         away = x - self.centres
         return 0.5 * np.einsum("kd,de,ke->k", away, self.curvature, away)
 
-    def gradient(self, x: Floats, block: int) -> Floats:
-        return self.curvature @ (x - self.centres[block])
+    def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
+        return np.stack([self.curvature @ (x - self.centres[block]) for block in blocks])
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ def test_a_first_gradient_that_is_huge_is_clipped_like_any_other():
         def losses(self, x):
             return np.zeros(11)
 
-        def gradient(self, x, block):
-            return np.array([-1e9 if block == 5 else -1.0])
+        def gradients(self, x, blocks):
+            return np.array([[-1e9 if block == 5 else -1.0] for block in blocks])
 
     descent = Descent(step_size=Constant(1.0))
     found = descend(descent, iter([Blind(centres, curvature)]), descent.begin(np.zeros(1)), 1)

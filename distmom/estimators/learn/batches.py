@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from threadpoolctl import threadpool_limits
+
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.options import for_batches
 from distmom.estimators.learn.run import Learned, Prepared, walk
@@ -44,6 +46,10 @@ class BatchLearner(Learner):
         NoAnswerError
             If there are too few rows, or half or more of the blocks of several steps have no finite loss.
         """
+        with threadpool_limits(1, "blas"):
+            return self._go_on(X, y)
+
+    def _go_on(self, X: Any, y: Any) -> Self:
         begun = self._begun
         rows = self._of_arrays(X, y, reset=begun is None)
         options = for_batches(self._options())

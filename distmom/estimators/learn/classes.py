@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from distmom.errors import DataError
 from distmom.estimators.learn.rows import Fetched, Floats, Ints, TrainingRows
 from distmom.estimators.learn.run import SAMPLE
 from distmom.numerics.virtual_order import VirtualOrder
+
+if TYPE_CHECKING:
+    from distmom.cluster.stop import Flag
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,11 @@ class CodedRows:
     def at_once(self, step_rows: int) -> int:  # noqa: D102
         return self.rows.at_once(step_rows)
 
-    def fetch(self, rows: Ints) -> Fetched:
+    @property
+    def far(self) -> bool:  # noqa: D102
+        return self.rows.far
+
+    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
         """These rows.
 
         Raises
@@ -45,7 +53,7 @@ class CodedRows:
         DataError
             If one has a label that is not among the classes.
         """
-        found = self.rows.fetch(rows)
+        found = self.rows.fetch(rows, stop)
         codes = np.minimum(np.searchsorted(self.classes, found.targets), len(self.classes) - 1)
         strange = np.flatnonzero((self.classes[codes] != found.targets) & found.used)
         if strange.size:

@@ -16,6 +16,7 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
+from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
@@ -46,6 +47,9 @@ class DataOptions:
     on_bad_file : {"error", "skip"}
     mode : {"auto", "resident", "streaming"}
         Whether rows are held in memory, or gathered for many steps at a time. Never changes a bit.
+    compute : {"auto", "here", "workers"}
+        Whether the losses and gradients of blocks are computed by the threads or workers, or by the process
+        that takes the steps. Never changes a bit.
     client, workers, scheduler, threads, memory_limit
         As for `distmom.mean`.
     progress : Progress, optional
@@ -61,6 +65,7 @@ class DataOptions:
     nan: str = "omit"
     on_bad_file: str = "error"
     mode: str = "auto"
+    compute: str = "auto"
     client: Any = None
     workers: int | None = None
     scheduler: str | None = None
@@ -76,6 +81,7 @@ class DataOptions:
         check_choice("nan", self.nan, ("omit", "raise", "keep"))
         check_choice("on_bad_file", self.on_bad_file, ("error", "skip"))
         check_choice("mode", self.mode, MODES)
+        check_choice("compute", self.compute, COMPUTE)
 
 
 @dataclass(frozen=True)
@@ -143,8 +149,8 @@ def is_lake(data: Any, target: Any) -> bool:
 @contextmanager
 def open_rows(
     data: Any, target: str | None, needs_target: bool, options: DataOptions, *, plan_only: bool = False
-) -> Iterator[tuple[TrainingRows, LakeFacts]]:
-    """Rows of anything that `distmom.mean` reads, as long as the block lasts, and what is known of them.
+) -> Iterator[tuple[TrainingRows, LakeFacts, Executor]]:
+    """Rows of anything that `distmom.mean` reads, what is known of them, and who reads them.
 
     With `plan_only` files are not read into memory.
 
@@ -170,13 +176,13 @@ def open_rows(
     ) as executor:
         if source.in_memory:
             held = read_all(reader, source.files, target is not None, options.nan)
-            yield held, LakeFacts(names, target, "resident", "the data is in memory", held.n_rows)
+            yield held, LakeFacts(names, target, "resident", "the data is in memory", held.n_rows), executor
             return
         rows, facts = _of_lake(source, read, target, names, options, executor)
         if facts.mode == "resident" and not plan_only:
-            yield rows.resident(), facts
+            yield rows.resident(), facts, executor
         else:
-            yield rows, facts
+            yield rows, facts, executor
 
 
 def _columns(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from distmom.estimators.learn.data import DataOptions, LakeFacts, data_options_o
 from distmom.estimators.learn.options import LearnOptions
 from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
+from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.watch import Watch
 from distmom.numerics.random import resolve_seed
 from distmom.report.result import plain
@@ -21,8 +22,33 @@ from distmom.report.result import plain
 try:
     from sklearn.base import BaseEstimator
     from sklearn.utils.validation import check_is_fitted, validate_data
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
 except ImportError as error:  # pragma: no cover
     raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor
+
+
+@dataclass(frozen=True)
+class Around:
+    """What there is around a run on a lake.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint, optional
+    watch : Watch, optional
+    executor : Executor, optional
+    compute : {"auto", "here", "workers"}
+    """
+
+    checkpoint: Checkpoint | None = None
+    watch: Watch | None = None
+    executor: Executor | None = None
+    compute: str = "auto"
+
+
+ALONE = Around()
 
 
 class Learner(BaseEstimator):  # type: ignore[misc]
@@ -56,7 +82,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     seed_ : int or str
         What ``random_state`` to pass for the same draws.
     mode_, mode_reason_ : str
-        Whether rows were held in memory, and why.
+        Whether rows were held in memory, and why; also who computed the blocks.
     """
 
     _needs_target = True
@@ -76,7 +102,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``,
             ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
             in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
-            bit; ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``progress`` as for
+            bit; ``compute``, "workers" to have threads or workers compute the losses and gradients of blocks,
+            "here" to compute them in the process that takes the steps, or "auto", by what a step costs;
+            ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``progress`` as for
             `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
             with the same bits, and ``checkpoint_seconds`` between them.
 
@@ -123,15 +151,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
         known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
         seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
-        with open_rows(data, target, self._needs_target, read) as (rows, facts):
+        with open_rows(data, target, self._needs_target, read) as (rows, facts, executor):
             if checkpoint is not None:
                 if not facts.listing:
                     raise ConfigError("state: data in memory has no files to be known by; drop state")
                 checkpoint.begin(seed, self._made(facts), facts.listing)
             self._name_features(facts.names)
             watch = Watch(options.max_iter, read.progress)
-            found = self._run(self._coded(rows), options, seed, checkpoint, watch)
-        self.mode_, self.mode_reason_ = facts.mode, facts.reason
+            around = Around(checkpoint, watch, executor, read.compute)
+            found = self._run(self._coded(rows), options, seed, around)
+        self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
         self._facts = facts
         return found
 
@@ -165,16 +194,20 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """The rows of a lake with coded targets, where codes are needed."""
         return rows
 
-    def _run(
-        self,
-        rows: TrainingRows,
-        options: LearnOptions,
-        seed: int,
-        checkpoint: Checkpoint | None = None,
-        watch: Watch | None = None,
-    ) -> Learned:
-        found = learn(rows, self._prepare(rows, options, seed), options, seed, checkpoint, watch)
+    def _run(self, rows: TrainingRows, options: LearnOptions, seed: int, around: Around = ALONE) -> Learned:
+        # several threads would divide the products of matrices, which may change bits
+        with threadpool_limits(1, "blas"):
+            prepared = self._prepare(rows, options, seed)
+            place = place_of_blocks(
+                prepared.risk, prepared.shape, rows.n_features, around.executor, around.compute
+            )
+            try:
+                found = learn(rows, prepared, options, seed, around.checkpoint, around.watch, place.crew)
+            finally:
+                if place.crew is not None:
+                    place.crew.close()
         self._remember(found)
+        self.mode_reason_ = place.reason
         return found
 
     def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:

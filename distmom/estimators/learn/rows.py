@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.cluster.stop import Stopped
 from distmom.estimators.ustat.gather import COPIES, RowSource, gather_rows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
+    from distmom.cluster.stop import Flag
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, FileRef
     from distmom.reductions.gather import GatheredRows
@@ -57,8 +59,13 @@ class TrainingRows(Protocol):
         """Features of a row."""
         ...
 
-    def fetch(self, rows: Ints) -> Fetched:
-        """These rows, distinct and in any order."""
+    @property
+    def far(self) -> bool:
+        """Whether fetching takes so long that it is worth doing ahead."""
+        ...
+
+    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
+        """These rows, distinct and in any order; `Stopped` soon after the flag is set."""
         ...
 
     def at_once(self, step_rows: int) -> int:
@@ -81,6 +88,7 @@ class ArrayRows:
     features: NDArray[Any]
     targets: Floats | None = None
     used: NDArray[np.bool_] | None = None
+    far: bool = False
 
     @property
     def n_rows(self) -> int:  # noqa: D102
@@ -93,7 +101,7 @@ class ArrayRows:
     def at_once(self, step_rows: int) -> int:  # noqa: D102
         return STEPS_AT_ONCE * step_rows
 
-    def fetch(self, rows: Ints) -> Fetched:  # noqa: D102
+    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:  # noqa: D102
         features = self.features[rows].astype(np.float64, copy=False)
         targets = np.zeros(rows.size) if self.targets is None else self.targets[rows]
         used = np.ones(rows.size, np.bool_) if self.used is None else self.used[rows]
@@ -118,6 +126,7 @@ class LakeRows:
     with_target: bool
     progress: Progress | None = None
     skipped: list[SkippedFile] = field(default_factory=list)
+    far: bool = True
 
     @property
     def n_rows(self) -> int:  # noqa: D102
@@ -133,19 +142,19 @@ class LakeRows:
         return 8 * self.source.n_columns + 9
 
     def at_once(self, step_rows: int) -> int:  # noqa: D102
-        room = min(self.source.executor.memory // 4, MOST_GATHERED) // (COPIES * self.row_bytes)
+        room = min(self.source.executor.memory // 4, MOST_GATHERED) // ((COPIES + 1) * self.row_bytes)
         return max(STEPS_AT_ONCE * step_rows, room)
 
-    def fetch(self, rows: Ints) -> Fetched:  # noqa: D102
+    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:  # noqa: D102
         order = np.argsort(rows)
-        found = self._gathered(rows[order])
+        found = self._gathered(rows[order], None if stop is None else _Until(stop))
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         values = found.values[place]
         return self.split(values, found.used[place])
 
-    def _gathered(self, rows: Ints) -> GatheredRows:
-        found, skipped = gather_rows(self.source, rows, self.progress)
+    def _gathered(self, rows: Ints, progress: Progress | None) -> GatheredRows:
+        found, skipped = gather_rows(self.source, rows, progress)
         self.skipped.extend(file for file in skipped if file not in self.skipped)
         return found
 
@@ -161,9 +170,26 @@ class LakeRows:
 
     def resident(self) -> ArrayRows:
         """All rows, in memory."""
-        found = self._gathered(np.arange(self.n_rows, dtype=np.int64))
+        found = self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
         parts = self.split(found.values, found.used)
         return ArrayRows(parts.features, parts.targets, parts.used)
+
+
+@dataclass(frozen=True)
+class _Until:
+    """Progress of a gathering that nobody looks at, and that a flag ends."""
+
+    flag: Flag
+
+    def begin(self, n_units: int, n_bytes: int) -> None:
+        self.advance(0, 0)
+
+    def advance(self, n_rows: int, n_bytes: int) -> None:
+        if self.flag.is_set():
+            raise Stopped
+
+    def end(self) -> None:
+        """Nothing was shown."""
 
 
 def read_all(reader: BatchReader, files: tuple[FileRef, ...], with_target: bool, nan: str) -> ArrayRows:

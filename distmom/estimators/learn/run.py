@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.learn.options import LearnOptions, Shape
 from distmom.estimators.learn.rows import Floats, TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
-from distmom.estimators.learn.steps import Place, StepStream, risk_blocks
+from distmom.estimators.learn.steps import Place, Steps, StepStream
 from distmom.numerics.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.virtual_order import VirtualOrder
@@ -29,6 +29,9 @@ from distmom.solvers import (
     Unconstrained,
     descend,
 )
+
+if TYPE_CHECKING:
+    from distmom.cluster.crew import Crew
 
 MOST_START_BLOCKS = 101
 
@@ -182,6 +185,7 @@ def learn(
     seed: int,
     keeper: Keeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
+    crew: Crew | None = None,
 ) -> Learned:
     """Robust descent on the rows of a source.
 
@@ -195,6 +199,8 @@ def learn(
     keeper : Keeper, optional
     watch : callable, optional
         Called with the state after each step.
+    crew : Crew, optional
+        Those who compute the blocks; never changes a bit.
 
     Raises
     ------
@@ -205,9 +211,10 @@ def learn(
     order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
     saved = keeper.resume() if keeper is not None else None
     state, place = saved or (prepared.descent.begin(prepared.start), (0, 0))
-    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place)
     held_out = _held_out(source, order, prepared, options)
-    return walk(prepared, stream, state, options.max_iter, held_out, keeper, watch)
+    n_steps = options.max_iter
+    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
+    return walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
 
 
 def walk(
@@ -218,15 +225,17 @@ def walk(
     held_out: HeldOut | None = None,
     keeper: Keeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
+    crew: Crew | None = None,
 ) -> Learned:
     """Steps on the blocks of a stream, up to the step `n_steps`."""
-    behind = _Behind(stream, keeper, watch)
-    steps = risk_blocks(stream, prepared.risk, prepared.scale)
+    steps = Steps(stream, prepared.risk, prepared.scale, crew)
+    behind = _Behind(steps, keeper, watch)
     began, first = perf_counter(), state.step
     try:
         outcome = descend(prepared.descent, steps, state, n_steps, held_out, behind)
-        behind.place = stream.place
+        behind.place = steps.place
     finally:
+        stream.close()
         if keeper is not None:
             keeper.end(state, behind.place)
     if not outcome.status.good:
@@ -239,13 +248,13 @@ class _Behind:
     """What happens after each step; knows where the next one begins, also if that one fails half way."""
 
     def __init__(
-        self, stream: StepStream, keeper: Keeper | None, watch: Callable[[DescentState], None] | None
+        self, steps: Steps, keeper: Keeper | None, watch: Callable[[DescentState], None] | None
     ) -> None:
-        self.stream, self.keeper, self.watch = stream, keeper, watch
-        self.place = stream.place
+        self.steps, self.keeper, self.watch = steps, keeper, watch
+        self.place = steps.place
 
     def __call__(self, state: DescentState) -> None:
-        self.place = self.stream.place
+        self.place = self.steps.place
         interrupts.check()
         if self.keeper is not None:
             self.keeper.after(state, self.place)
@@ -269,7 +278,7 @@ def _seeing_start(problem: Problem, sample: Sample) -> Floats:
     places = np.flatnonzero(step.usable)
     if not places.size:
         return problem.start
-    gradients = np.stack([step.gradient(problem.start, int(k)) for k in places])
+    gradients = step.gradients(problem.start, places.tolist())
     moved = problem.start - problem.step * lower_median(gradients, axis=0)
     return moved if np.isfinite(moved).all() else problem.start
 

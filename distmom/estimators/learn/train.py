@@ -48,6 +48,7 @@ def train(
     nan: str = "omit",
     on_bad_file: str = "error",
     mode: str = "auto",
+    compute: str = "auto",
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 30.0,
@@ -82,8 +83,10 @@ def train(
     state : str or path, optional
         File of checkpoints, written every `checkpoint_seconds` and at the end: a run that was interrupted
         goes on from it with the same bits.
-    where, missing, nan, on_bad_file, mode, client, workers, scheduler, threads, memory_limit, progress
+    where, missing, nan, on_bad_file, mode, compute
         As for ``fit`` of the learners.
+    client, workers, scheduler, threads, memory_limit, progress
+        As for `distmom.mean`.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def explain_train(data: Any, learner: str, **arguments: Any) -> dict[str, Any]:
         check_model_folder(folder)
     machine = make_learner(learner, options, rng)
     read = data_options_of({k: v for k, v in arguments.items() if v is not None})
-    with open_rows(_as_lake(data), target, machine._needs_target, read, plan_only=True) as (_, facts):
+    with open_rows(_as_lake(data), target, machine._needs_target, read, plan_only=True) as (_, facts, _):
         shape = machine._options().shape(facts.n_rows, machine._least_size(len(facts.names)))
     return {
         "learner": type(machine).__name__,

@@ -1,8 +1,10 @@
 """Learning from lakes: the same bits in every mode, for any fetching, any executor, after interruptions."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -80,11 +82,89 @@ def test_modes_and_fetching_change_no_bit(learner, lake, monkeypatch):
     assert streaming.mode_ == "streaming" and model(streaming) == right
 
 
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda x: type(x).__name__)
+def test_threads_that_compute_blocks_change_no_bit(learner, lake, monkeypatch):
+    alone = fitted(learner, lake, compute="here")
+    assert "computed here" in alone.mode_reason_
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    together = fitted(learner, lake, compute="workers", threads=3, mode="streaming")
+    assert "blocks are computed by 3 threads" in together.mode_reason_
+    assert model(together) == model(alone)
+    assert together.history_["objective"].tobytes() == alone.history_["objective"].tobytes()
+
+
 @pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
 def test_workers_change_no_bit(lake):
     right = model(fitted(LEARNERS[0], lake))
+    assert model(fitted(LEARNERS[0], lake, workers=2, mode="streaming", compute="workers")) == right
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[3]], ids=["metric", "linear"])
+def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers):
+    right = model(fitted(learner, lake))
     for mode in ("resident", "streaming"):
-        assert model(fitted(LEARNERS[0], lake, workers=2, mode=mode)) == right
+        for compute in ("here", "workers"):
+            assert model(fitted(learner, lake, workers=workers, mode=mode, compute=compute)) == right
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.parametrize("aggregator", ["median_block", "geometric_median"])
+def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
+    from distributed import Client, LocalCluster
+
+    learner = dm.MahalanobisMetric(random_state=0, max_iter=60, aggregator=aggregator)
+    right = model(fitted(learner, lake))
+    original, killed = _Behind.__call__, []
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            silence_logs=60,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+
+        def kill(self, descent_state):
+            original(self, descent_state)
+            if descent_state.step in (10, 30):
+                victim = min(client.run(os.getpid).values())
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        monkeypatch.setattr(_Behind, "__call__", kill)
+        monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+        monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 8)
+        found = fitted(learner, lake, client=client, mode="streaming", compute="workers")
+    assert len(killed) == 2 and model(found) == right
+
+
+def test_rows_are_fetched_while_steps_run(lake, monkeypatch):
+    """And nothing is fetched for steps that will not come."""
+    asked = []
+    original = learn_rows.LakeRows.fetch
+
+    def fetch(self, rows, stop=None):
+        asked.append((rows.size, threading.current_thread() is threading.main_thread()))
+        return original(self, rows, stop)
+
+    monkeypatch.setattr(learn_rows.LakeRows, "fetch", fetch)
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 4)
+    learner = dm.RobustLinearRegression(random_state=0, max_iter=12, early_stopping=False)
+    found = fitted(learner, lake, mode="streaming")
+    assert found.n_iter_ == 12
+    assert [here for _, here in asked[:2]] == [True, True]  # the sample, the first steps
+    assert len(asked) in (5, 6) and not any(here for _, here in asked[2:])  # a few rows do not count
 
 
 def test_rows_with_missing_values_and_filters_leave_blocks_full():

@@ -23,7 +23,11 @@ def name(learner):
     return type(learner).__name__
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=name)
+@pytest.mark.parametrize(
+    "learner",
+    [pytest.param(x, marks=[] if "Linear" in name(x) else pytest.mark.slow) for x in LEARNERS],
+    ids=name,
+)
 def test_scikit_learn_finds_no_fault(learner):
     from sklearn.utils.estimator_checks import check_estimator
 
