@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-STEPS = 3_000
-
 SHARE = 0.05
 """Rows that are displaced by a normal vector of 20 times the standard deviation of each feature."""
 
@@ -93,7 +91,7 @@ def metrics(seed: int) -> dict[str, Callable[[Data], Callable[..., Any]]]:
         "metric-learn NCA": theirs(ml.NCA(max_iter=100, random_state=seed)),
         "metric-learn LMNN": theirs(ml.LMNN(max_iter=100, random_state=seed)),
         "metric-learn ITML": theirs(ml.ITML_Supervised(random_state=seed, max_iter=100)),
-        "metric-learn RCA": theirs(ml.RCA_Supervised(random_state=seed)),
+        "metric-learn RCA": theirs(ml.RCA_Supervised(n_chunks=40, random_state=seed)),
     }
 
 
@@ -226,43 +224,58 @@ def write_lake(folder: Path, rows: int, files: int = 16) -> None:
 RUN = """
 import re, sys, time
 import distmom as dm
-mode, folder, steps, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-began = time.perf_counter()
-model = dm.MahalanobisMetric(random_state=0, block_size=size, max_iter=steps, early_stopping=False)
-model.fit(folder, "label", mode=mode, memory_limit=sys.argv[5])
-peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1e3
-print(time.perf_counter() - began, 1e3 * model.step_seconds_, peak, model.components_.tobytes().hex()[:16])
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1e3
+
+def run(client):
+    mode, folder, steps, size, limit = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
+    began = time.perf_counter()
+    model = dm.MahalanobisMetric(random_state=0, block_size=size, max_iter=steps, early_stopping=False)
+    place = {"client": client} if client else {"memory_limit": limit}
+    model.fit(folder, "label", mode=mode, **place)
+    peaks = list(client.run(peak).values()) if client else [peak()]
+    whole = time.perf_counter() - began
+    bits = model.components_.tobytes().hex()[:16]
+    print(whole, 1e3 * model.step_seconds_, max(peaks), peak(), bits, model.mode_reason_, sep="|")
+
+if __name__ == "__main__":
+    if int(sys.argv[6]):
+        from distributed import Client
+        with Client(n_workers=int(sys.argv[6]), threads_per_worker=1, memory_limit="1GB") as client:
+            run(client)
+    else:
+        run(None)
 """
 
 
-def steps(folder: Path, rows: int, size: int) -> None:
-    """Time of a step in both modes, beside a loop of NumPy; peak memory."""
+def steps(folder: Path, rows: int, size: int, n_steps: int) -> None:
+    """Time of a step in both modes, on threads and on workers of 1 GB, beside a loop of NumPy; memory."""
     if not folder.exists():
         write_lake(folder, rows)
-    print(f"{rows:,} rows of 16 float32 features, blocks of {size} rows, 11 a step")
-    for mode, limit in (("resident", "20GB"), ("streaming", "2GB")):
-        whole, a_step, peak, model = measured(mode, folder, STEPS, size, limit)
+    print(f"{rows:,} rows of 16 float32 features, {n_steps} steps of 11 blocks of {size} rows")
+    for mode, limit, workers in (("resident", 20e9, 0), ("streaming", 2e9, 0), ("streaming", 0, 2)):
+        words = [RUN, mode, str(folder), str(n_steps), str(size), str(int(limit)), str(workers)]
+        out = subprocess.run(
+            [sys.executable, "-c", *words], capture_output=True, text=True, check=True
+        ).stdout.split("|")
+        where = f"{workers} workers, at most {float(out[2]):.0f} MB each" if workers else "threads"
         print(
-            f"{mode}: {a_step:.2f} ms a step, {whole:.1f} s in all, peak {peak:.0f} MB, model {model}",
+            f"{mode}, {where}: {float(out[1]):.1f} ms a step, {float(out[0]):.1f} s in all, this process "
+            f"{float(out[3]):.0f} MB, model {out[4]}; {out[5].strip()}",
             flush=True,
         )
-    print(f"NumPy loop on the same data in memory: {1e3 * numpy_loop(folder, size):.2f} ms a step")
+    seconds = numpy_loop(folder, size, min(n_steps, 200))
+    print(f"NumPy loop on the same data in memory: {1e3 * seconds:.1f} ms a step")
 
 
-def measured(mode: str, folder: Path, n_steps: int, size: int, limit: str) -> tuple[float, float, float, str]:
-    """Seconds, milliseconds a step, peak megabytes and the model's first bytes of a run on its own."""
-    words = [sys.executable, "-c", RUN, mode, str(folder), str(n_steps), str(size), limit]
-    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-    return float(out[0]), float(out[1]), float(out[2]), out[3]
-
-
-def numpy_loop(folder: Path, size: int, n_steps: int = 300) -> float:
+def numpy_loop(folder: Path, size: int, n_steps: int) -> float:
     """What one would write: random rows, pairwise losses of blocks, the gradient of the median block."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(next(iter(sorted(folder.iterdir()))))
-    X = np.stack([table[f"f{j}"].to_numpy() for j in range(16)], axis=1)
-    y = table["label"].to_numpy()
+    files = [pq.read_table(file) for file in sorted(folder.iterdir())]
+    X = np.concatenate([np.stack([t[f"f{j}"].to_numpy() for j in range(16)], axis=1) for t in files])
+    y = np.concatenate([t["label"].to_numpy() for t in files])
     g, M = np.random.default_rng(0), np.eye(16) / 32
     began = time.perf_counter()
     for t in range(n_steps):
@@ -292,13 +305,14 @@ def main() -> None:
     two = commands.add_parser("steps")
     two.add_argument("folder", type=Path)
     two.add_argument("--rows", type=int, default=20_000_000)
-    two.add_argument("--block-size", type=int, default=64)
+    two.add_argument("--block-size", type=int, default=768, help="768: 1 MB a step")
+    two.add_argument("--steps", type=int, default=300)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.command == "accuracy":
         accuracy(given.seeds)
     else:
-        steps(given.folder, given.rows, given.block_size)
+        steps(given.folder, given.rows, given.block_size, given.steps)
 
 
 if __name__ == "__main__":
