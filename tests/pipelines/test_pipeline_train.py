@@ -5,6 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +24,7 @@ import pytest
 import distmom as dm
 import pipelines
 from distmom.cli.program import program
+from distmom.estimators.learn.checkpoint import Checkpoint
 from pipelines.job import RUN
 from pipelines.train import OPTIONS, TRAIN
 
@@ -98,6 +103,43 @@ def test_the_command_takes_a_state(place: Path, capsys: pytest.CaptureFixture[st
     assert program.run(["train", str(place / "job.toml"), "--dry-run"]) == 0
     err = capsys.readouterr().err
     assert "n_rows 1500" in err and "n_blocks 11" in err and "mode resident" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=lambda s: s.name)
+@pytest.mark.parametrize("mode", ["resident", "streaming"])
+def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
+    place: Path, how: signal.Signals, mode: str
+) -> None:
+    state = place / "s.state"
+    endless = TRAINING.replace("steps = 60", "steps = 1000000").replace(
+        "[options]", f'mode = "{mode}"\ncheckpoint_seconds = 0.1\n[options]'
+    )
+    (place / "job.toml").write_text(endless)
+    words = [
+        sys.executable,
+        "-m",
+        "distmom",
+        "train",
+        str(place / "job.toml"),
+        "--state",
+        str(state),
+        "--quiet",
+    ]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not state.exists() and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if how is signal.SIGINT else -9) and "Traceback" not in err
+    steps = Checkpoint(state).n_steps_before + 40
+    assert steps > 40 and not (place / "model").exists()
+    (place / "job.toml").write_text(endless.replace("1000000", str(steps)))
+    subprocess.run(words, check=True)
+    model = dm.load_model(place / "model")
+    assert isinstance(model, dm.MahalanobisMetric)
+    whole = dm.MahalanobisMetric(random_state=0, max_iter=steps).fit(place / "lake", "kind")
+    assert model.components_.tobytes() == whole.components_.tobytes()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin, TransformerMixin
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.data import is_lake
-from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
@@ -24,7 +24,7 @@ ROUNDS = 5
 """Rounds of Lloyd's algorithm that refine a start on its few rows."""
 
 
-class RobustKMeans(TransformerMixin, ClusterMixin, Learner):  # type: ignore[misc]
+class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignore[misc]
     """Centres of clusters that wild rows cannot draw to themselves.
 
     Parameters
@@ -110,12 +110,22 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):  # type: ignore[mis
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
         """As for `MahalanobisMetric`; y is not looked at."""
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init)
+        self._check_counts()
         super().fit(X, None, **lake)
         if not is_lake(X, None):
             self.labels_ = self.predict(X)
         return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> RobustKMeans:
+        """As for `RobustLinearRegression`; y is not looked at."""
+        self._check_counts()
+        super().partial_fit(X)
+        self.labels_ = self.predict(X)
+        return self
+
+    def _check_counts(self) -> None:
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
 
     def _settle(self, found: Learned) -> None:
         self._scale = found.scale

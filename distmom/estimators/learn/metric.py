@@ -10,7 +10,8 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
+from distmom.estimators.learn.batches import BatchLearner
+from distmom.estimators.learn.learner import check_sample_of_labels, labels_of
 from distmom.estimators.learn.rows import ArrayRows, Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
@@ -24,7 +25,7 @@ THRESHOLD = 2.0
 """Squared distance between near and far, as in the paper; only a unit, since the metric may be scaled."""
 
 
-class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
+class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
     Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the
@@ -172,6 +173,7 @@ class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
         self.n_features_in_ = int(away.shape[1])
         options = self._options()
         self._pairs_given = True
+        self._begun = None
         try:
             self._settle(self._run(ArrayRows(away[said], labels), options, self._seed()[0]))
         finally:

@@ -7,6 +7,9 @@ import pytest
 
 import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.rows import ArrayRows
+from distmom.estimators.learn.steps import StepStream
+from distmom.numerics.virtual_order import VirtualOrder
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -257,6 +260,42 @@ def test_batches_of_rows_one_after_the_other(kind):
         model.partial_fit(X[:, :2], y)
     whole = model.fit(X, y)
     assert whole.n_iter_ > 100
+
+
+def test_batches_for_a_metric_and_for_centres():
+    g = np.random.default_rng(11)
+    y = g.integers(0, 3, 6000)
+    X = g.normal(size=(6000, 2)) * [1.0, 5.0]
+    X[:, 0] += 6.0 * y
+    X[::100] = 1e5
+    clean = np.arange(6000) % 100 > 0
+    metric, centres = dm.MahalanobisMetric(random_state=0), dm.RobustKMeans(3, random_state=0)
+    for start in range(0, 6000, 1000):
+        metric.partial_fit(X[start : start + 1000], y[start : start + 1000])
+        centres.partial_fit(X[start : start + 1000])
+    assert metric.n_iter_ == centres.n_iter_ == 6 * (1000 // 176) and centres.labels_.shape == (1000,)
+    assert metric.score(X[clean], y[clean]) > 0.97
+    assert np.isfinite(centres.cluster_centers_).all() and np.abs(centres.cluster_centers_).max() < 30.0
+
+
+def test_steps_go_by_blocks_with_both_kinds_of_pairs_and_count_the_others():
+    g = np.random.default_rng(12)
+    X, y = (
+        g.normal(size=(2000, 2)),
+        (np.arange(2000) % 20 == 0).astype(int),
+    )  # 5 %: 54 % of blocks of 12 have none
+    found = dm.MahalanobisMetric(random_state=0, block_size=12, max_iter=50, early_stopping=False).fit(X, y)
+    assert found.n_skipped_blocks_ == found.history_["skipped"].sum()
+    # 550 blocks, sd 12; six of them
+    assert abs(found.n_skipped_blocks_ - 550 * 0.95**12) < 72
+    stream = StepStream(VirtualOrder(found._seed()[0], 2000), ArrayRows(X, y.astype(float)), 11, 12)
+    skipped = 0
+    for block in found.history_["block"]:
+        labels = stream.take()[1]
+        kinds = [len(set(b.tolist())) == 2 for b in labels]
+        skipped += kinds.count(False)
+        assert kinds[block]
+    assert skipped == found.n_skipped_blocks_
 
 
 def test_classes_may_be_named_before_they_come():
