@@ -54,6 +54,7 @@ def final(*case):
     return experiment(*case)[:, 0].mean()
 
 
+@pytest.mark.slow
 def test_clean_rows_are_learned_from_as_by_the_plain_mini_batch():
     assert final(11, 10, 0) == pytest.approx(final(1, 10, 0), abs=0.02)
     assert final(11, 10, 0) < 0.30

@@ -93,13 +93,6 @@ def test_threads_that_compute_blocks_change_no_bit(learner, lake, monkeypatch):
     assert together.history_["objective"].tobytes() == alone.history_["objective"].tobytes()
 
 
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_workers_change_no_bit(lake):
-    right = model(fitted(LEARNERS[0], lake))
-    assert model(fitted(LEARNERS[0], lake, workers=2, mode="streaming", compute="workers")) == right
-
-
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.xdist_group("cluster")

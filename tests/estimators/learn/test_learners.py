@@ -26,11 +26,8 @@ def name(learner):
     return type(learner).__name__
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [pytest.param(x, marks=[] if "Linear" in name(x) else pytest.mark.slow) for x in LEARNERS],
-    ids=name,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS, ids=name)
 def test_scikit_learn_finds_no_fault(learner):
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -63,7 +60,7 @@ def test_features_and_targets_of_any_size(scale):
     assert found.coef_ / scale == pytest.approx([1.0, 2.0, 3.0], rel=1e-3)
 
 
-@pytest.mark.parametrize("value", [1e300, -1.7e308])
+@pytest.mark.parametrize("value", [1e300, pytest.param(-1.7e308, marks=pytest.mark.slow)])
 def test_a_few_huge_values_give_finite_models(value):
     g = np.random.default_rng(2)
     X = g.normal(size=(600, 3))
@@ -238,7 +235,7 @@ def test_lake_options_with_arrays_are_refused():
         dm.RobustKMeans(2).fit(np.zeros((9, 2)), where="x > 1")
 
 
-@pytest.mark.parametrize("kind", ["linear", "ranker", "logistic"])
+@pytest.mark.parametrize("kind", ["linear", pytest.param("ranker", marks=pytest.mark.slow), "logistic"])
 def test_batches_of_rows_one_after_the_other(kind):
     g = np.random.default_rng(9)
     X = g.normal(size=(6000, 3))
