@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span
+from distmom.report.words import TWO_STORIES, accused, number, span, weightless
 
 Vector = NDArray[np.float64]
 
@@ -64,6 +64,12 @@ class VectorResult(Result):
         Units whose rows stay together, and whether they were counted rather than estimated.
     n_set_aside : int
         Fine blocks whose means lay far outside in some coordinate and were left out.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int or None
+        Rows left out because their weight is null or NaN, and because it is zero; None without weights.
+    n_effective : float or None
+        Effective rows, (sum w)^2 / sum w^2 over the used rows; None without weights.
     block_estimates : ndarray of float64, shape (n_blocks, d)
         The block mean vectors, ruined ones included.
     accused_files : tuple of str
@@ -103,6 +109,10 @@ class VectorResult(Result):
     n_set_aside: int = 0
     n_units: int | None = None
     n_units_exact: bool | None = None
+    weights: str | None = None
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
+    n_effective: float | None = None
     block_estimates: Vector = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     accused_files: tuple[str, ...] = ()
     other_estimate: Vector | None = None
@@ -138,6 +148,10 @@ class VectorResult(Result):
         "n_set_aside",
         "n_units",
         "n_units_exact",
+        "weights",
+        "n_unweighted",
+        "n_zero_weight",
+        "n_effective",
         "other_estimate",
         "accused_files",
         "notes",
@@ -174,6 +188,10 @@ class VectorResult(Result):
             "n_set_aside": self.n_set_aside,
             "n_units": self.n_units,
             "n_units_exact": self.n_units_exact,
+            "weights": self.weights,
+            "n_unweighted": self.n_unweighted,
+            "n_zero_weight": self.n_zero_weight,
+            "n_effective": self.n_effective,
             "method": self.method,
             "scheme": self.scheme,
         }
@@ -203,6 +221,9 @@ class VectorResult(Result):
         if not few:
             lines.append((f"… {len(self.columns) - MOST_LINES + 1} more", ("",) * 5))
         return lines
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        return {**super().left_out(), **weightless(self.n_unweighted, self.n_zero_weight)}
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

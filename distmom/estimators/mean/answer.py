@@ -112,7 +112,7 @@ def why_no_answer(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
         what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
-        if isinstance(result, MeanResult) and result.weights is not None:
+        if result.weights is not None:
             what = "a value and a positive weight"
             missing += f", {result.n_unweighted} without weight, {result.n_zero_weight} of weight zero"
         return f"{name}: none of the {result.n_rows} rows has {what} ({missing})"

@@ -113,7 +113,9 @@ class MeanPlan:
 
 
 def check_weights(options: MeanOptions, read: ReadOptions) -> None:
-    """DataError if the weights are points in time."""
+    """DataError if the weights are points in time, or lists."""
+    if options.weights in dict(read.vectors or ()):
+        raise DataError(f"weights: column {options.weights!r} holds lists; name a column of numbers")
     scale = None if options.weights is None else read.scales.get(options.weights)
     if scale is not None and scale.kind != "duration":
         raise DataError(

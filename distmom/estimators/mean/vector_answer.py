@@ -33,13 +33,13 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.mean.vector_radius import ball_of, vector_median
 from distmom.estimators.mean.vector_samples import sampled_vectors
+from distmom.estimators.mean.weight_notes import weight_notes
 from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule.answer import RuleAnswer
 from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.ladder import Merger
 from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
 from distmom.report.words import listed
@@ -55,11 +55,12 @@ def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> lis
     NoAnswerError
         If there are no rows, or not one of the results has a finite answer.
     """
-    options = plan.reader.options
+    names = plan.reader.options.columns
+    asked = names if plan.options.weights is None else names[:-1]
     shared = [
         {
-            **shared_fields(plan, state, 0, ", ".join(options.columns), g, group),
-            "columns": options.value_names,
+            **shared_fields(plan, state, 0, ", ".join(asked), g, group),
+            "columns": plan.reduction.columns,
             "method": plan.options.joint,
         }
         for g, group in enumerate(groups_of(plan, state, by))
@@ -99,14 +100,15 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
     plain = _plain_means(rows)
     results = []
     for g, fields in enumerate(shared):
-        results.append(_result(plan, answer, g, fields, suspects, plain[:, g], delta))
+        notes = weight_notes(plan, rows.at(0), g, fields)
+        results.append(_result(plan, answer, g, fields, suspects, plain[:, g], delta, notes))
     return results
 
 
-def _vectors(columns: BlockState) -> Moments:
+def _vectors(columns: BlockState) -> BlockState:
     """Blocks (columns, groups, n) as (groups x columns, n); ruined in one column, a block is so in all."""
     ruined = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
-    whole = Moments(columns.count, np.where(ruined, np.nan, columns.mean), columns.m2)
+    whole = columns.with_means(np.where(ruined, np.nan, columns.mean))
     return whole.each(lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).reshape(-1, a.shape[2]))
 
 
@@ -124,6 +126,7 @@ def _result(
     suspects: dict[int, list[str]],
     plain: Floats,
     delta: float,
+    more_notes: tuple[str, ...],
 ) -> VectorResult:
     """The result of one group."""
     mine = slice(g * plain.size, (g + 1) * plain.size)
@@ -151,7 +154,7 @@ def _result(
         block_estimates=points.copy(),
         accused_files=accused,
         other_estimate=other,
-        notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"])),
+        notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"]), *more_notes),
         **errors,
         **shared,
     )

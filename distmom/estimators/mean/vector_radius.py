@@ -37,8 +37,8 @@ class Ball:
     ----------
     points : ndarray, shape (K, d)
         Block mean vectors at the level where the radius is least.
-    rows : ndarray of int64, shape (K,)
-        Their used rows.
+    rows : ndarray, shape (K,)
+        Their used rows; with weights the effective ones.
     spread : ndarray, shape (d,)
         Standard deviation of a mean of a block of average size.
     n_arbitrary : int
@@ -48,14 +48,14 @@ class Ball:
     """
 
     points: Floats
-    rows: NDArray[np.int64]
+    rows: Floats
     spread: Floats
     n_arbitrary: int
     code: NoInterval
 
     @property
     def trace(self) -> float:
-        """Trace of the covariance matrix of a row."""
+        """Trace of the covariance matrix of a row; with weights, of an effective one."""
         if self.code not in (NoInterval.GIVEN, NoInterval.CONSTANT_BLOCKS, NoInterval.NO_ANSWER):
             return math.nan
         with np.errstate(over="ignore", invalid="ignore"):
@@ -72,7 +72,7 @@ class Ball:
         if self.code != NoInterval.GIVEN:
             return None, REASON_WORDS[self.code]
         k = self.rows.size
-        size = np.sort(self.rows).astype(np.float64)
+        size = np.sort(self.rows)
         equal = bool(size[-1] <= NEARLY_EQUAL * size[0])
         # of unequal blocks the arbitrary ones are taken to be the largest
         smaller = size[:1] if equal else size[: max(k - self.n_arbitrary, 1)]
