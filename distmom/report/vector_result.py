@@ -70,8 +70,10 @@ class VectorResult(Result):
         Rows left out because their weight is null or NaN, and because it is zero; None without weights.
     n_effective : float or None
         Effective rows, (sum w)^2 / sum w^2 over the used rows; None without weights.
-    block_estimates : ndarray of float64, shape (n_blocks, d)
-        The block mean vectors, ruined ones included.
+    repeats : int
+        Random partitions, of `n_blocks` blocks each.
+    block_estimates : ndarray of float64, shape (repeats n_blocks, d)
+        The block mean vectors, ruined ones included; one partition after the other.
     accused_files : tuple of str
         Files in whose cells the difference between rows and files lies.
     other_estimate : ndarray of float64, shape (d,), or None
@@ -115,6 +117,7 @@ class VectorResult(Result):
     n_effective: float | None = None
     block_estimates: Vector = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     accused_files: tuple[str, ...] = ()
+    repeats: int = 1
     other_estimate: Vector | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -148,6 +151,7 @@ class VectorResult(Result):
         "n_set_aside",
         "n_units",
         "n_units_exact",
+        "repeats",
         "weights",
         "n_unweighted",
         "n_zero_weight",
@@ -188,6 +192,7 @@ class VectorResult(Result):
             "n_set_aside": self.n_set_aside,
             "n_units": self.n_units,
             "n_units_exact": self.n_units_exact,
+            "repeats": self.repeats,
             "weights": self.weights,
             "n_unweighted": self.n_unweighted,
             "n_zero_weight": self.n_zero_weight,

@@ -38,6 +38,7 @@ from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule.answer import RuleAnswer
 from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.ladder import Merger
+from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.numerics.block_state import BlockState
 from distmom.reductions.state import MeanState
@@ -83,19 +84,24 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
     samples = np.stack([sample.values for sample in state.samples], axis=1)
     n_sample = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in state.samples], axis=1)
     counts = units_of_groups(state)
-    answer = answer_rule(
-        _vectors(rows),
-        samples.reshape(-1, samples.shape[2]),
-        n_sample.reshape(-1),
-        1.0 - delta,
-        files=None if cells is None else _vectors(cells),
-        n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        block_source=source,
-        outlying=plan.blocks.outlying,
-        intervals=("ball",) if geometric else ("order", "exact", "ball"),
-        n_columns=n_columns,
-        n_units=None if counts is None else np.repeat(counts, n_columns),
-    )
+    sampled = samples.reshape(-1, samples.shape[2]), n_sample.reshape(-1), 1.0 - delta
+    shared_options: Any = {
+        "files": None if cells is None else _vectors(cells),
+        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+        "outlying": plan.blocks.outlying,
+        "intervals": ("ball",) if geometric else ("exact", "ball"),
+        "n_columns": n_columns,
+    }
+    layout = plan.blocks.layout
+    if layout.repeats > 1:
+        every = _vectors(state.moments.at((..., slice(layout.n_blocks))))
+        every = every.each(lambda a: a.reshape(a.shape[0], layout.repeats, -1))
+        answer = answer_repeated(every, *sampled, **shared_options)
+    else:
+        if not geometric:
+            shared_options["intervals"] = ("order", "exact", "ball")
+        units = None if counts is None else np.repeat(counts, n_columns)
+        answer = answer_rule(_vectors(rows), *sampled, block_source=source, n_units=units, **shared_options)
     suspects = files_of_cells(plan, answer)
     plain = _plain_means(rows)
     results = []
@@ -132,8 +138,8 @@ def _result(
     mine = slice(g * plain.size, (g + 1) * plain.size)
     first = mine.start
     status = Status(int(np.bitwise_or.reduce(answer.status[mine])))
-    n_blocks = int((answer.block_rows[first] > 0).sum())
-    points = answer.block_estimates[mine, :n_blocks].T
+    n_blocks = int(answer.n_blocks[first])
+    points = answer.block_estimates[mine, : np.count_nonzero(answer.block_rows[first])].T
     finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
     estimate, gap = vector_median(points, shared["method"] == "geometric", finite)
     errors = _errors(plan, answer, mine, n_blocks, estimate, delta)
@@ -153,6 +159,7 @@ def _result(
         plain_estimate=plain,
         block_estimates=points.copy(),
         accused_files=accused,
+        repeats=plan.blocks.layout.repeats,
         other_estimate=other,
         notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"]), *more_notes),
         **errors,
@@ -165,7 +172,9 @@ def _errors(
 ) -> dict[str, Any]:
     """Radius or intervals, the reason where there are none, and the trace."""
     fixed = plan.blocks.n_blocks is not None
-    ball = ball_of(answer, mine, max(int(answer.n_ruined[mine.start]), plan.blocks.outlying) if fixed else 0)
+    arbitrary = max(int(answer.n_ruined[mine.start]), plan.blocks.outlying) if fixed else 0
+    repeats = 1 if answer.files_first[mine.start] else plan.blocks.layout.repeats
+    ball = ball_of(answer, mine, arbitrary, repeats)
     fields: dict[str, Any] = {"trace": ball.trace, "radius": None, "intervals": None}
     if plan.options.interval == "none":
         return fields | {"interval_kind": "none", "interval_reason": REASON_WORDS[NoInterval.NOT_WANTED]}
