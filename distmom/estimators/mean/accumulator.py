@@ -168,7 +168,7 @@ class MeanAccumulator:
         self._made, self._others = made, others
         where = None if made.where is None else parse_filter(made.where)
         self._read = replace(made.read, where=where)
-        plan = plan_without_data(made, [FileRef(name, 0, 0)])
+        plan = plan_without_data(made, [(0, FileRef(name, 0, 0))])
         self._sums = plan.sums
         self._stream = LeafStream(plan.reduction, name, plan.leaf_rows, saved)
         self._leaf_rows = plan.leaf_rows
@@ -314,7 +314,7 @@ class MeanAccumulator:
         self._others.base_files += [(0, file) for file in other._files()]
 
     def _plan(self) -> MeanPlan:
-        return plan_without_data(self._made, self._files())
+        return plan_without_data(self._made, [(0, file) for file in self._files()])
 
     def _total(self, plan: MeanPlan) -> Any:
         return joined(self._stream.total(self._keys()), self._others.base, plan)

@@ -20,6 +20,7 @@ from distmom.estimators.mean.state import SavedMean, from_container, to_containe
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
 from distmom.lake.source import FileRef
 from distmom.lake.statefile import check_state_path, read_state, write_state
+from distmom.reductions.roots import turned
 from distmom.reductions.stream import LeafStream
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -70,6 +71,11 @@ def merge_states(
     states give the same bits. Merging some of them first changes sums by rounding alone, and no count. Two
     files are the same if their full paths are. Times that count from different days are brought to one.
 
+    Lakes in different folders may have files of the same names: the folder is then part of what decides
+    where rows and files go, so that a bad file is found among a hundred ``part-0.parquet``. Blocks are
+    therefore others than those of one run over a folder above them; only units named by `block_by` columns
+    stay together across folders.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -103,7 +109,7 @@ def merge_states(
     )
     merged = Ledger(counted=first.saved.ledger.counted)
     merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.files]
-    plan = plan_without_data(made, [file for _, file in merged.base_files], merged.counted)
+    plan = plan_without_data(made, merged.base_files, merged.counted)
     for part in parts:
         part.check(plan)
         merged.base = joined(merged.base, part.total(plan), plan)
@@ -151,7 +157,11 @@ class _Part:
         else:
             own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
             total = joined(own.total(stream.keys), ledger.base, plan)
-        return recounted(total, plan.reduction.columns, self.saved.made.read, plan.reader.options)
+        total = recounted(total, plan.reduction.columns, self.saved.made.read, plan.reader.options)
+        roots = self.saved.made.roots
+        if total is None or len(roots) > 1 or not plan.roots:
+            return total
+        return turned(total, plan.reduction, roots[0])
 
 
 def _check_pair(first: _Part, other: _Part) -> None:
