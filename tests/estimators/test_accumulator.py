@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -364,7 +365,50 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     assert max(sizes) <= 9 * sizes[0]
 
 
-def test_lists_are_refused_as_vectors() -> None:
-    lists = pa.table({"v": pa.array([[1.0, 2.0], [3.0, 4.0]])})
-    with pytest.raises(dm.ConfigError, match="'v' holds lists; give their coordinates as columns of numbers"):
-        dm.MeanAccumulator("v", joint=True).update(lists)
+LISTS = {
+    "lists": pa.list_(pa.float64()),
+    "large lists": pa.large_list(pa.float32()),
+    "fixed size": pa.list_(pa.float64(), 3),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"by": "k"}, {"weights": "w"}, {"nan": "raise"}], ids=str)
+@pytest.mark.parametrize("type_", LISTS.values(), ids=LISTS)
+def test_lists_are_vectors(type_: pa.DataType, options: dict[str, Any]) -> None:
+    g = np.random.default_rng(0)
+    v = pa.array([None if i % 11 == 0 else g.normal(size=3).tolist() for i in range(2_000)], type_)
+    table = pa.table({"v": v, "k": g.integers(0, 3, 2_000), "w": g.random(2_000)})
+    options = {"joint": True, "rng": 0, **options}
+    mine, early = dm.MeanAccumulator("v", **options), dm.MeanAccumulator("v", name="early", **options)
+    for start in range(0, 2_000, 300):
+        mine.update(table.slice(start, 300))
+    found, whole = mine.result(), dm.mean(table, "v", **options)
+    assert same(found, whole) and same(dm.MeanAccumulator.from_bytes(mine.to_bytes()).result(), whole)
+    early.merge(mine)  # has not seen a list yet
+    early.update(table)
+    first, *_ = dm.Results.of(early.result())
+    assert first.columns == ("v[0]", "v[1]", "v[2]") and early.n_rows == 2_000
+    assert sum(r.n_rows for r in dm.Results.of(early.result())) == 4_000
+
+
+def test_lists_that_do_not_fit_add_no_row() -> None:
+    def lists(*values: Any) -> pa.Table:
+        return pa.table({"v": pa.array(values, pa.list_(pa.float64()))})
+
+    mine = dm.MeanAccumulator("v", joint=True, nan="raise", rng=0)
+    with pytest.raises(dm.DataError, match="NaN in row 1"):
+        mine.update(lists([1.0, 2.0, 3.0], [1.0, math.nan, 3.0]))
+    assert mine.n_rows == 0
+    mine.update(lists([1.0, 2.0], [3.0, 4.0]))  # the length is settled by rows that were added
+    for wrong, words in ((lists([1.0]), "'v'"), (pa.table({"v": [1.0, 2.0]}), "'v'")):
+        with pytest.raises(dm.DataError, match=words):
+            mine.update(wrong)
+    assert mine.n_rows == 2 and mine.result().plain_estimate.tolist() == [2.0, 3.0]
+    numbers = dm.MeanAccumulator("v", joint=True, rng=0)
+    numbers.update({"v": np.arange(9.0)})
+    with pytest.raises(dm.DataError, match="'v' holds lists in this batch and none before"):
+        numbers.update(lists([1.0, 2.0]))
+    with pytest.raises(dm.ConfigError, match="vectors"):
+        numbers.merge(dm.MeanAccumulator.from_bytes(mine.to_bytes()))
+    with pytest.raises(dm.DataError, match="list"):
+        dm.MeanAccumulator("v", rng=0).update(lists([1.0, 2.0]))

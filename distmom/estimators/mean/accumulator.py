@@ -59,7 +59,7 @@ class MeanAccumulator:
     n_blocks, block_by, chunk_rows, repeats, contamination, weights, fine, nan, interval, confidence_level
         As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
     joint : bool or {"geometric", "coordinatewise"}
-        As for `distmom.mean`; the coordinates are columns of numbers, not lists.
+        As for `distmom.mean`. The first batch says how long the lists of a list column are.
     rng : int, SeedSequence, Generator or None
         Decides every draw. Accumulators that are to be merged need the same one.
     name : str
@@ -221,16 +221,18 @@ class MeanAccumulator:
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
         data = open_memory(batch)
         reader = data.reader(self._read)
-        read = self._with_times(data, reader)
-        if reader.options.vectors:
-            name = reader.options.vectors[0][0]
-            raise ConfigError(f"columns: {name!r} holds lists; give their coordinates as columns of numbers")
+        read = self._read_as(data, reader)
         file = data.files[0]
-        options = self._made.options
-        if options.nan == "raise" or self._read.where is not None or options.weights is not None:
-            for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
-                self._check(found)
-        self._made, self._read = replace(self._made, read=replace(read, where=None)), read
+        before = self._made
+        self._know(read)
+        options = before.options
+        if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:
+            try:
+                for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
+                    self._check(found)
+            except Exception:
+                self._know(replace(before.read, where=read.where))
+                raise
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
             self._stream.reduction = replace(self._stream.reduction, compiled=True)
         for found in self._cut(reader, file, data.n_rows):
@@ -239,8 +241,20 @@ class MeanAccumulator:
             if self._stream.add(rows_of(found, codes, units), self._keys()):
                 self._encoder = self._new_encoder()
 
-    def _with_times(self, data: MemoryLake, reader: BatchReader) -> ReadOptions:
-        """What is read, with the scales of columns of times that have their first values in this batch."""
+    def _know(self, read: ReadOptions) -> None:
+        """Go on with options that know more of the columns: with the first lists the sums begin."""
+        made = replace(self._made, read=replace(read, where=None))
+        if read.vectors != self._read.vectors:
+            self._begin(made, self.name, self._others, None)
+        self._made, self._read = made, read
+
+    def _read_as(self, data: MemoryLake, reader: BatchReader) -> ReadOptions:
+        """What is read, with the lengths of lists and the scales of times whose first values are here."""
+        vectors = reader.options.vectors
+        if vectors and vectors != self._read.vectors and (self.n_rows or self._others.base_files):
+            raise DataError(
+                f"column {vectors[0][0]!r} holds lists in this batch and none before; give one kind"
+            )
         known = dict(self._read.times)
         for name, scale in reader.options.times:
             then, now = kind_of_times(known.get(name, scale)), kind_of_times(scale)
@@ -253,7 +267,7 @@ class MeanAccumulator:
             if name not in known and values.null_count < len(values):
                 known[name] = scale
         times = tuple((name, known[name]) for name in self._read.columns if name in known)
-        read = replace(self._read, times=times)
+        read = replace(self._read, times=times, vectors=vectors)
         check_weights(self._made.options, read)
         return read
 
@@ -292,6 +306,8 @@ class MeanAccumulator:
         """
         if not isinstance(other, MeanAccumulator):
             raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
+        if not self.n_rows and not self._others.base_files:  # nothing is known yet of lists
+            self._know(replace(self._read, vectors=other._read.vectors))
         differences = hard_differences(self._made, other._made)
         if self._sums != other._sums:
             differences += soft_differences(self._made.options, other._made.options)
@@ -307,7 +323,7 @@ class MeanAccumulator:
                 "be the same; give each stream a name of its own"
             )
         read = with_times_of(self._read, other._read)
-        self._made, self._read = replace(self._made, read=replace(read, where=None)), read
+        self._know(read)
         plan = self._plan()
         total = recounted(other._total(plan), plan.reduction.columns, other._read, read)
         self._others.base = joined(self._others.base, total, plan)
