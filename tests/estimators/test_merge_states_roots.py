@@ -94,3 +94,16 @@ def test_files_are_units_of_their_own_and_named_units_stay_together(tmp_path: Pa
     whole = dm.mean(f"{tmp_path}/units/day-*", "x", rng=7, block_by="u", n_blocks=9, interval="exact")
     assert merged.n_units == whole.n_units == 90
     np.testing.assert_allclose(merged.block_estimates, whole.block_estimates, rtol=1e-13)
+
+
+def test_skipped_files_of_one_name_are_all_told(tmp_path: Path) -> None:
+    states = []
+    for day in ("mon", "tue"):
+        write(tmp_path / day / "good.parquet", {"x": np.arange(100.0)})
+        (tmp_path / day / "bad.parquet").write_bytes(b"no Parquet")
+        states.append(tmp_path / f"{day}.state")
+        dm.mean(tmp_path / day, "x", rng=7, on_bad_file="skip", state=states[-1])
+    found = dm.merge_states(*states, output=tmp_path / "both")
+    names = [str(tmp_path / day / "bad.parquet") for day in ("mon", "tue")]
+    assert [skipped["file"] for skipped in found.data["skipped"]] == names
+    assert dm.merge_states(tmp_path / "both").data["skipped"] == found.data["skipped"]

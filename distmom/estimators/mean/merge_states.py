@@ -13,7 +13,7 @@ from distmom.cluster.machine import memory_bytes
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.counted_times import recounted, with_times_of
-from distmom.estimators.mean.ledger import Ledger
+from distmom.estimators.mean.ledger import Ledger, Left
 from distmom.estimators.mean.made import hard_differences, listed, soft_differences
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
@@ -113,7 +113,7 @@ def merge_states(
     for part in parts:
         part.check(plan)
         merged.base = joined(merged.base, part.total(plan), plan)
-        merged.left.update(part.saved.ledger.left)
+        merged.left.update(part.left_out(named=len(plan.roots) > 0))
     if target is not None:
         kept = replace(made, options=first.saved.made.options)
         write_state(target, to_container(SavedMean(kept, first.saved.sums, merged)))
@@ -148,6 +148,17 @@ class _Part:
                 "blocks; make it anew, or leave confidence_level as it is"
             )
         self.saved.check(plan, self.name)
+
+    def left_out(self, *, named: bool) -> dict[str, Left]:
+        """Files that were left out, `named` with their folder where others may have such files too."""
+        left, roots = self.saved.ledger.left, self.saved.made.roots
+        if not named or len(roots) > 1:
+            return left
+        found = {}
+        for path, one in left.items():
+            full = f"{roots[0].rstrip('/')}/{path}"
+            found[full] = Left(replace(one.file, path=full), one.reason)
+        return found
 
     def total(self, plan: MeanPlan) -> Any:
         """The state of all its rows."""
