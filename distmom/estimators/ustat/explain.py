@@ -21,6 +21,7 @@ from distmom.estimators.ustat.comoments import is_mergeable
 from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.estimators.ustat.run import check_columns, first_plan
+from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.two import two_samples
 from distmom.estimators.ustat.ustatistic import ustatistic
 from distmom.estimators.ustat.work import planned_ranges
@@ -28,7 +29,7 @@ from distmom.numerics.random import resolve_seed
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
-    from distmom.lake import Source
+    from distmom.lake import ReadOptions, Source
 
 OPTIONS = ("kernel", "statistic", "pairs", "n_pairs", "pair_budget", "project")
 
@@ -50,7 +51,8 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         The first entries are those of `distmom.explain_mean`; ``kernel``, ``statistic``, ``pairs``;
         ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form is evaluated on, else 0),
         ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (ranges of blocks, each of
-        which reads the lake); ``projected_memory_per_process``, ``seed``, ``skipped``.
+        which reads the lake, or in which rows of samples are gathered); ``n_pairs`` of each sample of pairs;
+        ``projected_memory_per_process``, ``seed``, ``skipped``.
 
     Raises
     ------
@@ -93,7 +95,11 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]
-        told = {**_first([plan for _, plan in samples], executor), **_second(samples, chosen, executor)}
+        told = _first([plan for _, plan in samples], executor)
+        if chosen.sampled:
+            told |= _sampled(opened[0], samples[0][1], chosen, executor)
+        else:
+            told |= _second(samples, chosen, executor)
     return {**told, "seed": shown, "skipped": [s._asdict() for _, plan in samples for s in plan.skipped]}
 
 
@@ -139,4 +145,21 @@ def _second(
         "pair_budget": options.pair_budget,
         "passes": len(edges),
         "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
+    }
+
+
+def _sampled(
+    opened: tuple[Source, ReadOptions], plan: MeanPlan, options: UStatOptions, executor: Executor
+) -> dict[str, Any]:
+    """The samples, their tuples and the passes that gather their rows."""
+    told = planned_samples(*opened, plan, options, executor)
+    needed, n_tuples = told.pop("memory"), told["tuples_one_by_one"]
+    return {
+        **told,
+        "kernel": options.kernel.name,
+        "statistic": options.statistic,
+        "pairs": options.pairs,
+        "seconds_one_by_one": in_words(seconds_for(options.kernel, n_tuples, executor.threads)),
+        "pair_budget": options.pair_budget,
+        "projected_memory_per_process": bytes_in_words(needed),
     }

@@ -103,9 +103,14 @@ def first_plan(
     executor: Executor,
     progress: Progress | None,
 ) -> MeanPlan:
-    """The plan of the pass that counts the rows of fine blocks: that of the mean of the same rows."""
+    """The plan of the pass that counts the rows of fine blocks: that of the mean of the same rows.
+
+    Of sampling schemes it is that of a partition, which tells what the columns hold.
+    """
     together = options.kernel.columns != 1
     counted = replace(options.rows, joint="coordinatewise" if together else False, interval="none")
+    if options.sampled:
+        counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
     share = column_share(source, read)
     plan = plan_mean(source, read, counted, seed, executor, progress, share)
     return replace(plan, options=options.rows)

@@ -14,6 +14,7 @@ from distmom.estimators.options import check_count
 from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
+from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.two import run_two_samples, two_samples
 from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS
@@ -85,18 +86,20 @@ def ustatistic(
         As for `distmom.mean`.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
-    pairs : {"complete"}
-        All pairs of a block.
+    pairs : {"complete", "incomplete"}
+        All pairs of a block, or samples of pairs drawn from those of all rows: without repeats in a sample
+        (``scheme="swor"``), or with (``"monte_carlo"``).
     n_pairs : int, optional
-        Number of pairs, where they are drawn; not with all pairs.
+        Pairs of each sample; by default ten times the rows, as far as ten million rows drawn allow.
     pair_budget : int
         Most tuples of rows that a kernel without a fast form may be evaluated on; above, the run is refused
         before it begins them, with what it would cost.
     n_blocks : int or {"auto", "paper"}
         Number of blocks. ``"auto"`` takes the statistics of fine blocks and lets the rule of the mean decide;
-        ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)).
+        ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
+        `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; of the schemes only ``"partition"``, and neither repeats nor weights.
+        As for `distmom.mean`; neither repeats nor weights. Sampling schemes go with ``pairs="incomplete"``.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -145,6 +148,11 @@ def ustatistic(
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
     takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
     blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `block_by`.
+
+    Samples of pairs share rows, so order statistics of their values cover only the median given the data:
+    their interval is ``exact``, by a bound for such medians that holds for every law of the pairs with finite
+    variance if the variance is known; it is estimated by medians over samples and groups of rows. A sample of
+    M pairs touches most wild rows of the lake unless M is small: to bear more of them draw fewer pairs.
 
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
     memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
@@ -216,7 +224,8 @@ def ustatistic(
             if two:
                 found.append(run_two_samples(mine, options, seed, executor, progress))
             else:
-                found.append(run_ustatistic(*mine[0], options, seed, executor, progress))
+                run = run_sampled if options.sampled else run_ustatistic
+                found.append(run(*mine[0], options, seed, executor, progress))
         n_threads = executor.threads
     run_facts = {
         "seconds": time.perf_counter() - started,
