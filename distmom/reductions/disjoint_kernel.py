@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.labels import COMPILE
 from distmom.numerics.random import permutation, stream_key
-
-
-class KeptRows(Protocol):
-    """Rows of some blocks."""
-
-    @property
-    def n_cells(self) -> int:
-        """Number of blocks."""
-        ...
-
-    def rows(self, cell: int) -> NDArray[np.float64]:
-        """Rows of a block, in the order of files and rows."""
-        ...
+from distmom.reductions.block_kernel import KeptRows
 
 
 @dataclass(frozen=True)

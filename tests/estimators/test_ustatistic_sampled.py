@@ -19,9 +19,12 @@ from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import resolve_seed, stream_key
+from distmom.numerics.row_samples import RowSamples
+from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]
 PAIRS: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 400}
+BLOCKS: dict[str, Any] = {"scheme": "swor", "n_blocks": 9, "block_size": 60}
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +115,78 @@ def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
     assert found.n_rows == 9_500 and len(found.data["skipped"]) == 1
 
 
+@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("where", [None, "u > 0.3"])
+@pytest.mark.parametrize("form", ["u", "v"])
+def test_samples_of_rows_are_those_of_the_mean(lake: Path, scheme: str, where: str | None, form: str) -> None:
+    found = run(lake, **{**BLOCKS, "scheme": scheme}, where=where, statistic=form)
+    mean = dm.mean(lake, "y", **{**BLOCKS, "scheme": scheme}, where=where, rng=7)
+    assert (found.block_size, found.n_used) == (mean.block_size, mean.n_used)
+    columns = all_rows(lake, ["y", "u"])[0]
+    n, n_passing = len(columns), mean.n_rows
+    numbers = RowSamples(SEED, file_rows(lake), round(60 * n / n_passing), scheme != "swor").numbers(0, 9)
+    expected, n_pairs = [], 0
+    for block in numbers:
+        rows = columns[block][columns[block][:, 1] > 0.3] if where else columns[block]
+        m = len(rows)
+        expected.append(np.abs(np.subtract.outer(rows[:, 0], rows[:, 0])).sum() / (m * (m - (form == "u"))))
+        n_pairs += m * (m - 1) // 2
+    assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10)
+    assert found.estimate == pytest.approx(lower(expected), rel=1e-10)
+    assert found.n_pairs == n_pairs
+
+
+def file_rows(lake: Path) -> np.ndarray:
+    with row_source(lake, "y") as source:
+        return source.rows
+
+
+@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+def test_the_interval_of_samples_of_rows(lake: Path, scheme: str) -> None:
+    """Of variances (x - y)^2/2 at normal rows: (mu_4 - (B - 3)/(B - 1))/B = 2/(B - 1)."""
+    x = np.random.default_rng(1).normal(size=20_000)
+    found = run(x, None, kernel="variance", scheme=scheme, n_blocks=501, block_size=400)
+    n = x.size
+    a = row_inverse_inclusion(n, 400, replacement=scheme != "swor")
+    variance = 2 / 399 + (2 / n if scheme != "swor" else 0.0)
+    right = resampled_halfwidth(variance, 501, a, 0.01)
+    half = found.interval[1] - found.estimate
+    assert half == pytest.approx(right, rel=0.1)  # the median of 501 estimates, biased low by a few per cent
+    assert found.sigma1_squared == pytest.approx(0.5, rel=0.1) and found.interval_kind == "exact"
+
+
+def test_numbers_and_interval_of_the_proposition() -> None:
+    x = np.random.default_rng(2).normal(size=3_000)
+    options: dict[str, Any] = {"scheme": "swor", "tau": 0.3, "interval": "paper", "confidence_level": 0.9}
+    found = run(x, None, **options)
+    k, size = morm_blocks(0.9, 0.3, 3_000, 2)
+    assert (found.n_blocks, found.block_size) == (k, (size, size))
+    again = run(x, None, **options, n_blocks="paper")
+    assert again.interval == found.interval and found.interval[1] > found.interval[0]
+    other = run(x, None, **{**options, "tau": None}, n_blocks=5, block_size=100)
+    assert other.interval is None and "the proposition holds for" in other.interval_reason
+
+
+def test_samples_of_few_rows() -> None:
+    x = np.arange(12.0)
+    x[3:] = np.nan
+    found = run(x, None, scheme="swor", n_blocks=40, block_size=5)
+    assert 0 < found.n_blocks < 40 and "hold no tuple" in found.notes[0]
+    with pytest.raises(dm.NoAnswerError, match="use at most 12"):
+        run(x, None, scheme="swor", n_blocks=40, block_size=13)
+    wild = np.random.default_rng(3).normal(size=2_000)
+    wild[:9] = np.inf
+    found = run(wild, None, scheme="swor", n_blocks=101, block_size=20)
+    assert found.n_ruined_blocks > 0 and abs(found.estimate - 1.128) < 0.2 and found.interval is None
+
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "pairs": PAIRS,
     "pairs, filtered": {**PAIRS, "where": "u > 0.3", "scheme": "monte_carlo"},
     "triples": {**PAIRS, "kernel": "third-moment", "n_pairs": 50},
+    "rows": BLOCKS,
+    "rows, filtered": {**BLOCKS, "where": "u > 0.3", "scheme": "monte_carlo", "column": "x"},
+    "rows of columns": {**BLOCKS, "kernel": "distance", "column": ["y", "u"]},
     "pairs of columns": {**PAIRS, "kernel": "kendall-b", "column": ["y", "u"]},
 }
 
@@ -156,6 +227,9 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
         "incomplete",
         1,
     )
+    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS)
+    assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
+    assert plan["rows_drawn"] == 540 and explain_ustatistic(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -171,6 +245,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
     "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
     "no number": ({**PAIRS, "n_pairs": 0}, "n_pairs: must be a whole number"),
+    "one row": ({**BLOCKS, "block_size": 1}, "use at least 2"),
+    "order of blocks": ({**BLOCKS, "interval": "order"}, "only the median given the data"),
+    "dear blocks": (
+        {**BLOCKS, "kernel": "distance", "pair_budget": 9, "column": ["y", "u"]},
+        "smaller block_size",
+    ),
     "stored": ({**PAIRS, "order": "stored"}, "drop order"),
     "complete": ({"n_pairs": 5}, "use pairs='incomplete'"),
     "repeats": ({"repeats": 3}, "not there yet"),

@@ -183,7 +183,7 @@ class Answerer:
             block_estimates=answer.block_estimates[g][:n_blocks].copy(),
             path=tuple(path),
             notes=self._notes(answer, g, shared),
-            **self._sigmas(mine),
+            **sigmas_of(self.options.kernel, self.blocks, mine),
             **shared,
         )
 
@@ -209,14 +209,6 @@ class Answerer:
             return None, REASON_WORDS[NoInterval.NO_ANSWER]
         half = paper_halfwidth_mou(variance)
         return (estimate - half, estimate + half), None
-
-    def _sigmas(self, mine: slice) -> dict[str, Any]:
-        """Lower medians over the blocks of the variances of a kernel of pairs."""
-        if self.options.kernel.degrees != (2,):
-            return {}
-        found = lower_median(self.blocks.components[mine, :2], axis=0).tolist()
-        names = ("sigma1_squared", "sigma2_squared")
-        return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
 
     def _plain(self, mine: slice) -> Any:
         """The statistic of all tuples together: blocks weigh by their tuples."""
@@ -272,6 +264,15 @@ def why_none(result: UStatisticResult, degree: int) -> str:
         f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
         "filter such values out, or use more blocks"
     )
+
+
+def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)) -> dict[str, Any]:
+    """Lower medians over some blocks of the variances of a kernel of pairs."""
+    if kernel.degrees != (2,):
+        return {}
+    found = lower_median(blocks.components[mine, :2], axis=0).tolist()
+    names = ("sigma1_squared", "sigma2_squared")
+    return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
 
 
 def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[int]) -> Any:

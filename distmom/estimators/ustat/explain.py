@@ -97,7 +97,7 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         ]
         told = _first([plan for _, plan in samples], executor)
         if chosen.sampled:
-            told |= _sampled(opened[0], samples[0][1], chosen, executor)
+            told |= _sampled(opened[0], samples[0][1], chosen, seed, executor)
         else:
             told |= _second(samples, chosen, executor)
     return {**told, "seed": shown, "skipped": [s._asdict() for _, plan in samples for s in plan.skipped]}
@@ -149,17 +149,19 @@ def _second(
 
 
 def _sampled(
-    opened: tuple[Source, ReadOptions], plan: MeanPlan, options: UStatOptions, executor: Executor
+    opened: tuple[Source, ReadOptions], plan: MeanPlan, options: UStatOptions, seed: int, executor: Executor
 ) -> dict[str, Any]:
     """The samples, their tuples and the passes that gather their rows."""
-    told = planned_samples(*opened, plan, options, executor)
+    told = planned_samples(*opened, plan, options, seed, executor)
     needed, n_tuples = told.pop("memory"), told["tuples_one_by_one"]
     return {
         **told,
         "kernel": options.kernel.name,
         "statistic": options.statistic,
         "pairs": options.pairs,
-        "seconds_one_by_one": in_words(seconds_for(options.kernel, n_tuples, executor.threads)),
+        "seconds_one_by_one": in_words(seconds_for(options.kernel, n_tuples, executor.threads))
+        if n_tuples
+        else None,
         "pair_budget": options.pair_budget,
         "projected_memory_per_process": bytes_in_words(needed),
     }

@@ -53,6 +53,9 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
 DEGENERATE_BLOCKS = 9
 """Blocks of kernels that are degenerate where both samples have one law."""
 
+TAU = 0.45
+"""Of samples unless it is given, as for sampled means."""
+
 PAIR_BUDGET = 5 * 10**12
 """Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
 

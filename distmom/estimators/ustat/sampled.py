@@ -10,15 +10,18 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.blocks import PLENTY
+from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan, column_share
 from distmom.estimators.rows import count_rows
+from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.gather import COPIES, RowSource
-from distmom.estimators.ustat.options import UStatOptions
+from distmom.estimators.ustat.options import TAU, UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
-from distmom.estimators.ustat.sampled_answer import PairAnswerer
+from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
+from distmom.estimators.ustat.sampled_blocks import sampled_blocks
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, sampled_tuples
+from distmom.reductions.block_kernel import BlockKernel
 from distmom.theory import default_tuples, morm_blocks
 from distmom.theory.tuple_designs import TUPLE_BUDGET
 
@@ -28,9 +31,7 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
     from distmom.lake import ReadOptions, Source
-
-TAU = 0.45
-"""Unless it is given, as for sampled means."""
+    from distmom.reductions.state import MeanState
 
 
 def run_sampled(
@@ -52,6 +53,20 @@ def run_sampled(
     groups_of(plan, state, ())  # there are rows
     rows = row_source(source, read, plan, skipped, executor)
     column = ", ".join(read.columns)
+    draw = _pairs if options.pairs == "incomplete" else _blocks
+    answerer = draw(options, plan, state, rows, seed, progress)
+    return Found([answerer.result(column)], [plan], skipped)
+
+
+def _pairs(
+    options: UStatOptions,
+    plan: MeanPlan,
+    state: MeanState,
+    rows: RowSource,
+    seed: int,
+    progress: Progress | None,
+) -> SampleAnswerer:
+    """Samples of pairs."""
     numbers = pair_numbers(options, rows.n_rows, int(state.n_rows.sum()))
     found = sampled_tuples(
         options.kernel,
@@ -63,7 +78,34 @@ def run_sampled(
         compiled=plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
         progress=progress,
     )
-    return Found([PairAnswerer(options, plan, state, found).result(column)], [plan], skipped)
+    return PairAnswerer(options, plan, state, found)
+
+
+def _blocks(
+    options: UStatOptions,
+    plan: MeanPlan,
+    state: MeanState,
+    rows: RowSource,
+    seed: int,
+    progress: Progress | None,
+) -> SampleAnswerer:
+    """Samples of rows, all pairs of each."""
+    n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
+    n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
+    check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
+    kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
+    found = sampled_blocks(
+        kernel,
+        kernel.merge,
+        rows,
+        seed,
+        n_blocks,
+        drawn,
+        replace=options.rows.scheme == "monte_carlo",
+        compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
+        progress=progress,
+    )
+    return BlockAnswerer(options, plan, state, found.state)
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
@@ -150,28 +192,53 @@ def pair_numbers(options: UStatOptions, n_rows: int, n_passing: int) -> PairNumb
     return PairNumbers(k, m, drawn if repeats else min(drawn, max(everything, 1)))
 
 
+def block_numbers(options: UStatOptions, seed: int, n_rows: int, n_passing: int) -> tuple[int, int]:
+    """Samples K, and rows B of each as drawn: those of sampled means, with a tuple in every sample.
+
+    Raises
+    ------
+    ConfigError
+        If a sample has fewer rows than a tuple.
+    """
+    rows, degree = options.rows, options.degree
+    tau = TAU if rows.tau is None else rows.tau
+    if rows.block_size is None:
+        morm_blocks(rows.confidence_level, tau, n_passing, degree)
+    elif rows.block_size < degree:
+        raise ConfigError(
+            f"block_size: a tuple of kernel {options.kernel.name!r} has {degree} rows, and a sample "
+            f"{rows.block_size}; use at least {degree}"
+        )
+    blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows, n_valid=n_passing)
+    assert blocks.n_blocks is not None and blocks.block_size is not None
+    return blocks.n_blocks, blocks.block_size
+
+
 def planned_samples(
-    source: Source, read: ReadOptions, plan: MeanPlan, options: UStatOptions, executor: Executor
+    source: Source,
+    read: ReadOptions,
+    plan: MeanPlan,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
 ) -> dict[str, Any]:
     """What the samples will be if all rows are complete, in the words of `explain_ustatistic`."""
     check_data(source, read, options)
     n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    numbers = pair_numbers(options, n, n)
-    drawn = numbers.n_blocks * numbers.drawn * options.degree
-    row_bytes = COPIES * (8 * len(plan.reduction.columns) + 9)
-    return {
-        "n_rows": n,
-        "n_blocks": numbers.n_blocks,
-        "fine_blocks": None,
-        "n_pairs": numbers.n_pairs,
-        "rows_drawn": drawn,
-        "rows_drawn_per_row": round(drawn / n, 3) if n else None,
-        "tuples_one_by_one": numbers.n_blocks * numbers.drawn,
-        "passes": pass_count(numbers.n_blocks, numbers.drawn * options.degree),
-        "memory": max(row_bytes * min(n, drawn, MOST_ROWS), plan.unit_memory * executor.threads_per_process),
+    n_columns = len(plan.reduction.columns)
+    told: dict[str, Any] = {"n_rows": n, "fine_blocks": None}
+    if options.pairs == "incomplete":
+        k, pairs, drawn = pair_numbers(options, n, n)
+        size = drawn * options.degree
+        told |= {"n_blocks": k, "n_pairs": pairs, "tuples_one_by_one": k * drawn}
+    else:
+        k, size = block_numbers(options, seed, n, n)
+        n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
+        told |= {"n_blocks": k, "block_size": size, "tuples_one_by_one": n_tuples}
+    gathered = COPIES * (8 * n_columns + 9) * min(n, k * size, max(MOST_ROWS, size))
+    return told | {
+        "rows_drawn": k * size,
+        "rows_drawn_per_row": round(k * size / n, 3) if n else None,
+        "passes": -(-k // max(1, MOST_ROWS // size)),
+        "memory": max(gathered, plan.unit_memory * executor.threads_per_process),
     }
-
-
-def pass_count(n_blocks: int, rows_of_block: int) -> int:
-    """Times that rows are gathered."""
-    return -(-n_blocks // max(1, MOST_ROWS // rows_of_block))

@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import NoAnswerError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import shared_fields
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rule.status import Status, status_list
-from distmom.estimators.ustat.answer import SAME, pooled, why_none
+from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, why_none
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
-from distmom.estimators.ustat.options import UStatOptions
+from distmom.estimators.ustat.options import TAU, UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
+from distmom.reductions.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
+from distmom.theory import morm_blocks, paper_halfwidth_morm, resampled_halfwidth, row_inverse_inclusion
 
 Floats = NDArray[np.float64]
 
@@ -187,3 +189,66 @@ class PairAnswerer(SampleAnswerer):
         if not dropped:
             return []
         return [f"{dropped:,} of {drawn:,} pairs drawn have a row that does not count and are left out"]
+
+
+@dataclass(frozen=True)
+class BlockAnswerer(SampleAnswerer):
+    """Of samples of rows.
+
+    Attributes
+    ----------
+    blocks : BlockStatistics
+    """
+
+    blocks: BlockStatistics
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:  # noqa: D102
+        return self.blocks.sizes[:, 0]
+
+    @property
+    def n_tuples(self) -> tuple[int, ...]:  # noqa: D102
+        return self.blocks.n_tuples
+
+    @property
+    def means(self) -> Floats:  # noqa: D102
+        return self.blocks.means
+
+    @property
+    def spread(self) -> Floats:  # noqa: D102
+        return self.blocks.variance
+
+    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:
+        """By the bound for samples, or that of the proposition.
+
+        A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
+        that the largest one uses a given row. With replacement a block is a sample of the data's own
+        distribution, whose statistic has about the variance of the complete one, which is added.
+        """
+        sizes, per_row = self.sizes[self.filled], self.spread * self.sizes
+        typical = float(lower_median(per_row[self.filled]))
+        smallest, largest = int(sizes.min()), int(sizes.max())
+        if kind == "paper":
+            return self._paper_halfwidth(typical / smallest, sizes.size, largest, n_used)
+        replacement = self.plan.options.scheme == "monte_carlo"
+        variance = typical / smallest + (typical / n_used if replacement else 0.0)
+        a = row_inverse_inclusion(n_used, largest, replacement=replacement)
+        return resampled_halfwidth(variance, sizes.size, a, self.plan.options.delta), None
+
+    def _paper_halfwidth(
+        self, variance: float, n_blocks: int, largest: int, n_used: int
+    ) -> tuple[float, str | None]:
+        tau = TAU if self.plan.options.tau is None else self.plan.options.tau
+        try:
+            k, size = morm_blocks(self.plan.options.confidence_level, tau, n_used, self.options.degree)
+        except ConfigError:
+            return np.nan, f"the proposition does not reach this confidence level with {n_used} rows"
+        if n_blocks < k or largest > size:
+            return np.nan, (
+                f"the proposition holds for {k} or more blocks of at most {size} rows at tau={tau:g}, not "
+                f"{n_blocks} of {largest}"
+            )
+        return paper_halfwidth_morm(variance, tau), None
+
+    def sigmas(self) -> dict[str, Any]:  # noqa: D102
+        return sigmas_of(self.options.kernel, self.blocks)

@@ -99,7 +99,8 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; neither repeats nor weights. Sampling schemes go with ``pairs="incomplete"``.
+        As for `distmom.mean`; neither repeats nor weights. Sampling schemes take neither `by` nor two samples
+        nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -149,10 +150,11 @@ def ustatistic(
     takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
     blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `block_by`.
 
-    Samples of pairs share rows, so order statistics of their values cover only the median given the data:
-    their interval is ``exact``, by a bound for such medians that holds for every law of the pairs with finite
-    variance if the variance is known; it is estimated by medians over samples and groups of rows. A sample of
-    M pairs touches most wild rows of the lake unless M is small: to bear more of them draw fewer pairs.
+    Samples of rows (``scheme="swor"`` or ``"monte_carlo"``, all pairs of each) and of pairs share rows, so
+    order statistics of their values cover only the median given the data: their interval is ``exact``, by a
+    bound for such medians that would hold for every law with finite variance if that were known. A sample of
+    M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. In samples of rows with
+    replacement a row may be paired with itself, which moves the statistic by (h(x, x) - theta)/n on average.
 
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
     memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
