@@ -30,6 +30,11 @@ class KeptRows(Protocol):
         """Number of blocks."""
         ...
 
+    @property
+    def first_cell(self) -> int:
+        """Number of the first of these blocks among all."""
+        ...
+
     def rows(self, cell: int) -> NDArray[np.float64]:
         """Rows of a block, in the order of files and rows."""
         ...

@@ -20,7 +20,7 @@ from distmom.estimators.ustat.blocks import CellMap, map_blocks
 from distmom.estimators.ustat.comoments import is_mergeable
 from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
-from distmom.estimators.ustat.run import check_columns, first_plan
+from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.two import two_samples
 from distmom.estimators.ustat.ustatistic import ustatistic
@@ -49,7 +49,8 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     -------
     dict
         The first entries are those of `distmom.explain_mean`; ``kernel``, ``statistic``, ``pairs``;
-        ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form is evaluated on, else 0),
+        ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form, or any kernel of drawn or
+        disjoint pairs, is evaluated on, else 0),
         ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (ranges of blocks, each of
         which reads the lake, or in which rows of samples are gathered); ``n_pairs`` of each sample of pairs;
         ``projected_memory_per_process``, ``seed``, ``skipped``.
@@ -88,6 +89,7 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         if not joint:
             read = replace(read, columns=read.columns[:1])
         check_columns(source.reader(read), chosen)
+        check_groups(read, chosen)
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
@@ -130,8 +132,13 @@ def _second(
     plan = samples[0][1]
     n_columns = len(plan.reduction.columns)
     blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
-    n_tuples = tuples_to_take(kernel, n_columns, blocks)
-    one_pass = is_mergeable(kernel, n_columns)
+    complete = options.pairs == "complete"
+    n_tuples = (
+        tuples_to_take(kernel, n_columns, blocks)
+        if complete
+        else sum(size // options.degree for (size,) in blocks)
+    )
+    one_pass = complete and is_mergeable(kernel, n_columns)
     both = [(plan, one) for (_, plan), one in zip(samples, cells, strict=True)]
     edges, needed = ([0], plan.unit_memory) if one_pass else planned_ranges(both, executor)
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,7 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan, column_share
+from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.gather import COPIES, RowSource
@@ -21,15 +20,13 @@ from distmom.estimators.ustat.run import Found, check_columns, first_plan
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, sampled_tuples
+from distmom.estimators.ustat.sources import row_source
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.theory import default_tuples, morm_blocks
 from distmom.theory.tuple_designs import TUPLE_BUDGET
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from distmom.cluster import Executor, Progress
-    from distmom.cluster.work import SkippedFile
     from distmom.lake import ReadOptions, Source
     from distmom.reductions.state import MeanState
 
@@ -127,23 +124,6 @@ def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None
             f"scheme={scheme!r} reads its rows several times, and a stream can be read only once; give a "
             "table, or write the stream to Parquet files"
         )
-
-
-def row_source(
-    source: Source, read: ReadOptions, plan: MeanPlan, skipped: Sequence[SkippedFile], executor: Executor
-) -> RowSource:
-    """The files of the first pass as a source of rows by their numbers."""
-    bad = {record.file for record in skipped}
-    files = tuple(file for file in plan.files if file.path not in bad)
-    counted: Any = replace(source, files=files)  # type: ignore[type-var]
-    return RowSource(
-        plan.reader,
-        files,
-        count_rows(counted, executor, "error").rows,
-        executor,
-        plan.options.nan,
-        column_share=column_share(source, read),
-    )
 
 
 class PairNumbers(NamedTuple):
