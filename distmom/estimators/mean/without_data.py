@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
+from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.ledger import Ledger
 from distmom.estimators.mean.made import Counted, Made
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.results import answer_of, together
-from distmom.estimators.versions import versions
 from distmom.lake.source import Batch, FileRef, ReadOptions
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -83,7 +83,7 @@ def answer(
         "n_bytes": sum(file.size for file in plan.files),
         "skipped": list(skipped),
     }
-    run = {"seconds": seconds, "seed": made.shown_seed, "workers": 1, "versions": versions()}
+    run = run_facts(seconds, made.shown_seed, workers=1)
     return together(answer_of(plan, state, made.read.by), plan, data, run)
 
 
