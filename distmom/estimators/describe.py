@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
@@ -43,6 +44,7 @@ def describe(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> DescribeResult:
     """Robust profile of every column of a lake, and which files break it.
@@ -75,7 +77,7 @@ def describe(
         Of the intervals, in (0, 1).
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone.
-    client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    client, workers, scheduler, threads, memory_limit, batch_rows, storage_options, progress
         As for `distmom.mean`.
 
     Returns
@@ -137,7 +139,7 @@ def describe(
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
-    source, read, kinds = open_columns(data, columns, by, where, missing, batch_rows)
+    source, read, kinds = open_columns(data, columns, by, where, missing, batch_rows, storage_options)
     if source.in_memory:
         client = workers = scheduler = None
         threads = usable_threads() if threads is None else threads
@@ -198,7 +200,7 @@ def explain_describe(data: Any, columns: Names = None, **options: Any) -> dict[s
     check_count("batch_rows", wanted["batch_rows"])
     seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
     source, read, kinds = open_columns(
-        data, columns, *(wanted[k] for k in ("by", "where", "missing", "batch_rows"))
+        data, columns, *(wanted[k] for k in ("by", "where", "missing", "batch_rows", "storage_options"))
     )
     where = {k: None if source.in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
     with imagined_place(**where, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:

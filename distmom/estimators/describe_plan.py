@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -78,10 +78,16 @@ class DescribePlan:
 
 
 def open_columns(
-    data: Any, columns: Names, by: Names, where: Any, missing: str, batch_rows: int
+    data: Any,
+    columns: Names,
+    by: Names,
+    where: Any,
+    missing: str,
+    batch_rows: int,
+    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[Source, ReadOptions, Columns]:
     """The source, what to read of it, and what can be said of each column."""
-    source = open_frame(data) or open_lake(data)
+    source = open_frame(data) or open_lake(data, storage_options=storage_options)
     schema = source.schema()
     keys = names_of("by", by)
     asked = names_of("columns", columns)

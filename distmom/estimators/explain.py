@@ -80,6 +80,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         chosen.block_by,
         joint=bool(chosen.joint),
         weights=chosen.weights,
+        storage_options=wanted["storage_options"],
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
     keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])

@@ -104,9 +104,10 @@ class Keeper:
                 "state: data in memory, streams and frames have no files by which old rows could be told "
                 "from new ones; use MeanAccumulator, or drop state"
             )
-        made = self._made = Made.of(options, source.reader(read), (source.root,), seed, shown_seed)
+        made = self._made = Made.of(options, source.reader(read), (source.address,), seed, shown_seed)
         place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
-        if would_list(data, self.path) or any(file.path == place for file in source.files):
+        among = not source.prefix and any(file.path == place for file in source.files)
+        if would_list(data, self.path) or among:
             raise ConfigError(
                 f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
                 "begin its name with '_' or '.'"

@@ -30,9 +30,10 @@ def open_data(
     *,
     joint: bool = False,
     weights: str | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
-    source = open_frame(data) or open_lake(data)
+    source = open_frame(data) or open_lake(data, storage_options=storage_options)
     columns = names_of("column", column) or _only_columns(source, weights)
     keys = names_of("by", by)
     both = [name for name in columns if name in keys]
