@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from distmom.estimators.describe import describe
     from distmom.estimators.difference import difference
     from distmom.estimators.explain import explain_mean
+    from distmom.estimators.explain_ustat import explain_ustatistic
     from distmom.estimators.mean import mean
     from distmom.estimators.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.ustatistic import ustatistic
     from distmom.report import (
         ColumnProfile,
         DescribeResult,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         PlanResult,
         Results,
         ShuffleResult,
+        UStatisticResult,
         VectorResult,
         check_output,
         write_results,
@@ -52,6 +55,7 @@ __all__ = [
     "ResourceError",
     "Results",
     "ShuffleResult",
+    "UStatisticResult",
     "VectorResult",
     "__version__",
     "check_output",
@@ -59,12 +63,14 @@ __all__ = [
     "difference",
     "explain_mean",
     "explain_shuffle",
+    "explain_ustatistic",
     "kernels",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
     "shuffle",
+    "ustatistic",
     "write_results",
 ]
 
@@ -77,6 +83,7 @@ _HOMES = {
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
     "ShuffleResult": "distmom.report",
+    "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
@@ -84,12 +91,14 @@ _HOMES = {
     "difference": "distmom.estimators.difference",
     "explain_mean": "distmom.estimators.explain",
     "explain_shuffle": "distmom.estimators.shuffle",
+    "explain_ustatistic": "distmom.estimators.explain_ustat",
     "kernels": "distmom.kernels",
     "mean": "distmom.estimators.mean",
     "merge_states": "distmom.estimators.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "shuffle": "distmom.estimators.shuffle",
+    "ustatistic": "distmom.estimators.ustatistic",
     "write_results": "distmom.report",
 }
 

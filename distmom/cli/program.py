@@ -18,6 +18,7 @@ from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
 from distmom.cli.shuffle import shuffle_command
+from distmom.cli.ustat import ustat_command
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
@@ -114,3 +115,4 @@ program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)
 program.add_command(shuffle_command)
+program.add_command(ustat_command)

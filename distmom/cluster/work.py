@@ -17,7 +17,7 @@ from distmom.reductions.leaves import Rows
 if TYPE_CHECKING:
     from distmom.lake import Batch, BatchReader, FileRef
     from distmom.lake.unit_hashes import UnitHashes
-    from distmom.reductions import Accumulator, Reduction
+    from distmom.reductions import Accumulator, Key, Reduction
 
 BadFilePolicy = Literal["error", "skip"]
 
@@ -46,6 +46,8 @@ class ReadAndReduce:
         Use compiled kernels for those, and to number the groups.
     some_rows : bool
         The reduction's accumulators tell which rows they want: read only what holds some of them.
+    known : tuple of Key
+        Keys of groups that have the first numbers, whatever the unit.
     """
 
     reader: BatchReader
@@ -55,6 +57,7 @@ class ReadAndReduce:
     unit_seed: int | None = None
     compiled: bool = False
     some_rows: bool = False
+    known: tuple[Key, ...] = ()
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
@@ -71,7 +74,7 @@ class ReadAndReduce:
 
     def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder(self.n_keys, compiled=self.compiled) if self.n_keys else None
+        encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
         hashes = self._unit_hashes()
         n_rows = n_bytes = 0
         for place.file, file in enumerate(unit.files):

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     pass
 
 FEW_UNITS = 10
+
+ALIKE = (
+    "rows of a file resemble each other more than those of different files, so the interval, which takes "
+    "rows as independent, is too short for anything beyond these files; use block_by='file'"
+)
 """Whole files or units as blocks want at least this many of them a block."""
 
 
@@ -337,6 +342,9 @@ def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any])
         notes.append(
             f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
         )
+    by_rows = plan.options.order == "random" and plan.options.chunk_rows == 1 and not answer.files_first[g]
+    if by_rows and math.isfinite(answer.file_effect[g]):
+        notes.append(ALIKE)
     if "n_units" in shared:
         notes += _few_units(plan, int(answer.n_blocks[g]), shared)
     return tuple(notes)

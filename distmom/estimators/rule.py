@@ -11,7 +11,7 @@ hide: files that are bad as a whole.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from distmom.estimators.rule_status import NoInterval, Status
 from distmom.numerics.block_state import BlockState
 from distmom.theory import ladder_levels
 
-BlockSource = Literal["rows", "units", "stored"]
+BlockSource = Literal["rows", "units", "stored", "statistics"]
 CELLS_AT_ONCE = 1 << 20
 """Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
 
@@ -64,11 +64,11 @@ def answer_rule(
     n_blocks : int or "auto"
         A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
         Where a group has fewer rows, its number is lowered to them.
-    block_source : {"rows", "units", "stored"}
+    block_source : {"rows", "units", "stored", "statistics"}
         What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
-        or chunks of them. For the last two a level needs at least as many non-empty fine blocks as blocks,
-        and the exact interval takes the spread between block means where that is larger, and their sizes as
-        they are.
+        or chunks of them; a statistic of random rows other than their mean. But for the first a level needs
+        at least as many non-empty fine blocks as blocks. For units and contiguous rows the exact interval
+        takes the spread between block means where that is larger, and their sizes as they are.
     intervals : collection of {"order", "exact", "ball"}
         Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
     outlying : int
@@ -153,8 +153,8 @@ def _answer_groups(
     given = () if n_blocks == "auto" else (n_blocks,)
     levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
     usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
-    between = block_source != "rows"
-    if between:  # with fewer fine blocks than blocks a level only repeats the next coarser one
+    between = block_source in ("units", "stored")
+    if block_source != "rows":  # with fewer fine blocks than blocks a level only repeats the next coarser one
         usable &= levels[None, :] <= fine.n_filled[:, None]
     take = given_rows if given else automatic_rows
     own = take(fine, levels, usable, n_columns)
@@ -219,6 +219,7 @@ def _from_rows(
         file_halfwidth=np.full(n_groups, np.nan),
         file_estimate=np.full(n_groups, np.nan),
         files_first=np.zeros(n_groups, np.bool_),
+        file_effect=np.full(n_groups, np.nan),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
         intervals=_row_intervals(own, set_aside, reason, delta, wanted, between, outlying),
         **ball._asdict(),
@@ -290,7 +291,7 @@ def _check(
         raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
     if n_blocks != "auto" and rows.count.shape[1] % n_blocks:
         raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[1]} fine blocks")
-    if block_source not in ("rows", "units", "stored") or not set(intervals) <= {"order", "exact", "ball"}:
+    if block_source not in get_args(BlockSource) or not set(intervals) <= {"order", "exact", "ball"}:
         raise ValueError(f"unknown block_source={block_source!r} or intervals={intervals!r}")
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"confidence_level must lie strictly between 0 and 1, got {confidence_level!r}")

@@ -109,6 +109,9 @@ class RuleAnswer:
         Answer of the cells of files; NaN where there are too few.
     files_first : ndarray of bool, shape (n_groups,)
         `estimate`, its blocks and intervals are those of the cells of files.
+    file_effect : ndarray of float64, shape (n_groups,)
+        Variance between cells of files over that within them, where rows of a file resemble each other, so
+        that intervals for independent rows are too short; else NaN.
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
         Cells, as they were given, whose files hold wild values.
     intervals : Intervals
@@ -143,6 +146,7 @@ class RuleAnswer:
     file_halfwidth: Floats
     file_estimate: Floats
     files_first: Flags
+    file_effect: Floats
     suspect_cells: Flags
     intervals: Intervals
     ball_rows: Counts

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from distmom.estimators.rule_answer import Intervals, RuleAnswer, block_sizes, compact, padded
 from distmom.estimators.rule_ball import file_ball
-from distmom.estimators.rule_files import FileSet, common_level, halfwidth_at, largest_level
+from distmom.estimators.rule_files import FileSet, common_level, halfwidth_at, largest_level, resembling
 from distmom.estimators.rule_intervals import exact_interval, order_interval
 from distmom.estimators.rule_rows import RowSet
 from distmom.estimators.rule_set import Answer, over_columns
@@ -48,6 +48,8 @@ def hear_files(
     result.file_estimate[groups] = np.where(active, found.answer.estimate, np.nan)
     result.row_halfwidth[groups] = np.where(active & finite, row_width, np.nan)
     result.file_halfwidth[groups] = np.where(active, file_width, np.nan)
+    alike = found.active & resembling(found.effect, found.finest.blocks.n_filled)
+    result.file_effect[groups] = np.where(alike, found.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), n_columns)
     result.suspect_cells[groups] = found.wild_cells & accused[:, None]
     result.status[groups] |= np.where(disagree, int(Status.FILES_DISAGREE), 0)

@@ -41,6 +41,9 @@ from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.theory import ladder_levels
 
+EFFECT = 2.0
+"""Variance between cells over that within, above which an interval for independent rows is misleading."""
+
 LEAST_CELLS = 10
 """Fewer cells than this cannot outvote a bad file."""
 
@@ -51,7 +54,8 @@ class FileSet:
 
     ``groups`` are the numbers of those groups; all other arrays have one row for each of them. ``active``
     marks those whose cells gave a scale and a finite answer. ``wild_cells`` are the cells, as they came,
-    that lie in a wild cell after the merging of small ones.
+    that lie in a wild cell after the merging of small ones. ``effect`` is the variance between cells over
+    that within them, both robust and of one row: 1 for independent rows.
     """
 
     groups: NDArray[np.int64]
@@ -63,6 +67,7 @@ class FileSet:
     beyond: Flags
     answer: Answer
     wild_cells: Flags
+    effect: Floats
 
 
 def file_set(
@@ -96,7 +101,7 @@ def file_set(
             cell_of[enough],
         )
         n_sample, n_most = n_sample[enough], n_most[enough]
-    finest = _finest_cells(merged)
+    finest, effect = _finest_cells(merged)
     levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
     usable = row_bound(levels, rows_at(merged, levels), n_sample, n_most)
     usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
@@ -115,6 +120,7 @@ def file_set(
         beyond=over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns),
         answer=given,
         wild_cells=np.take_along_axis(seen.far, cell_of, 1) & cells.filled,
+        effect=effect,
     )
 
 
@@ -138,20 +144,22 @@ def _merge_small_cells(cells: Merger, n_sample: Counts, n_most: Counts) -> tuple
     return Merger(moments), cell_of
 
 
-def _finest_cells(cells: Merger) -> Finest:
+def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
     """Spread of cells of very different sizes: deviations are compared after multiplication by sqrt(rows).
 
-    The rows are the effective ones where they have weights.
+    The rows are the effective ones where they have weights. Beside it, the `FileSet.effect`.
     """
     centre = lower_median(cells.mean)
     root = np.sqrt(np.maximum(cells.effective, 1.0))
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         within = lower_median(np.where(np.isfinite(cells.mean), cells.blocks.row_variance, np.nan))
         z = (cells.mean - centre[:, None]) * root
-        deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), scaled_mad(z))
+        between = scaled_mad(z)
+        deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), between)
+        effect = np.where(within > 0.0, between * between / within, np.nan)
     n_ruined = np.count_nonzero(cells.filled & ~np.isfinite(cells.mean), axis=1)
     n = np.maximum(cells.effective.sum(axis=1), 1.0)
-    return Finest(
+    finest = Finest(
         blocks=cells,
         centre=centre,
         se=deviation / np.sqrt(n),
@@ -161,6 +169,17 @@ def _finest_cells(cells: Merger) -> Finest:
         n_ruined=n_ruined,
         answerable=n_ruined < median_ranks(cells.n_filled),
     )
+    return finest, np.asarray(effect)
+
+
+def resembling(effect: Floats, n_cells: Counts) -> Flags:
+    """Whether rows of a file resemble each other, for sure: the variance between cells is twice that within.
+
+    The robust variance of C cells is off by a relative 2.3/sqrt(C), more for skew laws, whence the margin:
+    of 2,700 simulated lakes of nine clean laws (10 to 945 cells) none was above it.
+    """
+    margin = 1.0 + 2.0 / np.sqrt(np.maximum(n_cells, 1))
+    return np.asarray(effect > EFFECT * margin * margin)
 
 
 def common_level(rows: Ladder, files: FileSet) -> Counts:

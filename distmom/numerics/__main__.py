@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
+from distmom.numerics.comoments import leaf_comoments
 from distmom.numerics.distinct import DistinctUnits
 from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.kernels.catalogue import distance, gini
@@ -21,6 +22,7 @@ from distmom.numerics.leaf_stack import LeafStack
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import stream_key
+from distmom.numerics.regroup import CellRows
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
@@ -78,6 +80,7 @@ def compile_kernels() -> None:
     rows = sample.result()
     rows.merge(rows, compiled=True)
     compile_units(codes, gone)
+    compile_regrouping(codes, gone)
     with_total(stored, compiled=True)
     with_total(weighted.merge(weighted, compiled=True), compiled=True)
 
@@ -95,6 +98,17 @@ def compile_units(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
     units = DistinctUnits(64, compiled=True)
     units.offer(hashes, codes, gone)
     units.result()
+
+
+def compile_regrouping(codes: NDArray[np.int64], gone: NDArray[np.bool_]) -> None:
+    """Call the kernels that keep the rows of blocks, or add up their products."""
+    for writeable in (True, False):
+        x = np.arange(float(codes.size))
+        x.flags.writeable = writeable
+        rows = CellRows(np.full(3, 2 * codes.size), 1, compiled=True)
+        for mask in (None, gone):
+            rows.add([x], mask, codes)
+    leaf_comoments([x], gone, codes, 3, compiled=True)
 
 
 def compile_pairs() -> None:

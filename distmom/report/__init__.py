@@ -8,6 +8,7 @@ from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.shuffle_result import ShuffleResult
+from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
@@ -24,6 +25,7 @@ __all__ = [
     "Result",
     "Results",
     "ShuffleResult",
+    "UStatisticResult",
     "VectorResult",
     "check_output",
     "write_results",

@@ -13,6 +13,7 @@ from distmom.report.words import number
 if TYPE_CHECKING:
     from distmom.report.difference_result import DifferenceResult
     from distmom.report.mean_result import MeanResult
+    from distmom.report.result import Result
 
 BLOCKS, ESTIMATE, PLAIN, FAINT = "#0072B2", "#111111", "#D55E00", "#9ecae9"
 """Told apart also by those who see few colours (Okabe and Ito)."""
@@ -82,7 +83,7 @@ def _blocks(result: MeanResult | DifferenceResult, ax: Any) -> None:
         yticks=[],
         xlabel=f"{result.drawn[0]} of {result.n_blocks} blocks{where}",
     )
-    ax.set_title(_title(result), fontsize=10, loc="left")
+    ax.set_title(title(result), fontsize=10, loc="left")
     ax.legend(fontsize=8, frameon=False, loc="upper left", ncols=2)
     ax.spines[["left", "right", "top"]].set_visible(False)
 
@@ -127,7 +128,8 @@ def _path(result: MeanResult | DifferenceResult, ax: Any) -> None:
     ax.spines[["right", "top"]].set_visible(False)
 
 
-def _title(result: MeanResult | DifferenceResult) -> str:
+def title(result: Result) -> str:
+    """Name, group and status of a result."""
     name = result.name
     if result.group:
         name += " | " + ", ".join(f"{key}={value}" for key, value in result.group.items())

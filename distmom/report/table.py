@@ -16,6 +16,7 @@ _COMPARED = ("difference", "lift")
 _SIDES = ("control", "variant")
 _FLOATS = (
     *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap", "other_estimate"),
+    *("n_pairs", "sigma1_squared", "sigma2_squared"),
     *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
     *(f"{prefix}{what}" for what in _COMPARED for prefix in ("", "plain_")),
     *(name for side in _SIDES for name in (f"{side}_mean", f"plain_{side}")),

@@ -54,7 +54,8 @@ def one_sample_variances(sums: PairSums) -> OneSample:
     if n < 4 or sums.second is None:
         return OneSample(np.nan, np.nan)
     spread = _variance(sums.row_means[0])
-    total = sums.second - sums.mean * sums.mean
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = sums.second - sums.mean * sums.mean
     equations = np.array(
         [
             [((n - 2) / (n - 1)) ** 2, (n - 2) / (n - 1) ** 2],
@@ -76,7 +77,8 @@ def two_sample_variances(sums: PairSums) -> TwoSamples:
     if min(n1, n2) < 2 or sums.second is None:
         return TwoSamples(np.nan, np.nan, np.nan)
     first, other = (_variance(rows) for rows in sums.row_means)
-    total = sums.second - sums.mean * sums.mean
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = sums.second - sums.mean * sums.mean
     equations = np.array(
         [
             [1.0, 0.0, 1.0 / n2],

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from distmom.errors import ConfigError
-from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.kernel import Kernel, Part, Weights
 from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up, count_tuples
 from distmom.numerics.tiles import tiled_sums
 from distmom.numerics.triples import triple_sums
@@ -57,6 +57,17 @@ def block_sums(
 def statistic(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     """What the kernel makes of the means of its parts."""
     return kernel.combine(*(part.mean for part in sums))
+
+
+def one_by_one(kernel: Kernel, columns: int) -> tuple[Part, ...]:
+    """Parts of a kernel without a fast form for rows of so many columns: all their tuples are taken."""
+    slow = []
+    for part in kernel.parts:
+        few = np.arange(4.0 * columns).reshape(4, columns)
+        samples = [part.kernel.as_sample(few) for _ in part.samples]
+        if part.kernel.complete(*samples, rows=False) is None:
+            slow.append(part)
+    return tuple(slow)
 
 
 def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, weights: Weights) -> PairSums:

@@ -66,6 +66,14 @@ class Kernel:
         (mean,) = means
         return mean
 
+    def linear(self, at: tuple[Value, ...], means: tuple[Value, ...]) -> Value:
+        """`combine` of the means, to first order about other means: averages of it are exact."""
+        return self.combine(*means)
+
+    def from_covariance(self, matrix: Floats) -> tuple[Value, ...] | None:
+        """Means of the parts from covariance matrices (..., c, c), if these say all; else None."""
+        return None
+
     def shape(self, columns: int) -> tuple[int, ...]:
         """Shape of a value for rows of so many columns: () unless the kernel is a vector or a matrix."""
         return ()
@@ -178,3 +186,13 @@ class Ratio(Kernel):
                 below = np.sqrt(denominators[0] * denominators[1])
             ratio = np.divide(numerator, np.where(below == 0.0, np.nan, below))
         return ratio[()] if isinstance(ratio, np.ndarray) else ratio
+
+    def linear(self, at: tuple[Value, ...], means: tuple[Value, ...]) -> Value:
+        """``R + (h_N - R h_D) / D``, R the ratio there; of two denominators half of each."""
+        ratio, power = self.combine(*at), 1.0 / (len(at) - 1)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            below = at[1] if len(at) == 2 else np.sqrt(at[1] * at[2])
+            moved = (means[0] - at[0]) / np.where(below == 0.0, np.nan, below)
+            for one, other in zip(at[1:], means[1:], strict=True):
+                moved = moved - power * ratio * (other - one) / np.where(one == 0.0, np.nan, one)
+            return ratio + moved

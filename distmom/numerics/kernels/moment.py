@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, add_up, count_tuples
+from distmom.numerics.kernels.sums import Floats, Mass, PairSums, Value, add_up, count_tuples
 
 
 def centred(x: Floats, mass: Mass) -> Floats:
@@ -27,6 +27,10 @@ class Variance(Kernel):
     """(x - y)^2 / 2, whose U-statistic is the sample variance; its V-form divides by n instead of n - 1."""
 
     name: ClassVar[str] = "variance"
+
+    def from_covariance(self, matrix: Floats) -> tuple[Value, ...]:
+        """The only entry."""
+        return (matrix[..., 0, 0],)
 
     def value(self, *rows: Floats) -> Floats:
         """Half the squared difference."""
@@ -51,6 +55,10 @@ class Covariance(Kernel):
 
     name: ClassVar[str] = "covariance"
     columns: ClassVar[int | None] = None
+
+    def from_covariance(self, matrix: Floats) -> tuple[Value, ...]:
+        """The matrix itself."""
+        return (matrix,)
 
     def shape(self, columns: int) -> tuple[int, ...]:
         """A c x c matrix."""
@@ -88,6 +96,11 @@ class SquaredDistance(Kernel):
 
     name: ClassVar[str] = "squared-distance"
     columns: ClassVar[int | None] = None
+
+    def from_covariance(self, matrix: Floats) -> tuple[Value, ...]:
+        """Twice the trace, added entry by entry."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return (2.0 * np.add.accumulate(np.diagonal(matrix, axis1=-2, axis2=-1), axis=-1)[..., -1],)
 
     def value(self, *rows: Floats) -> Floats:
         """Squares of the differences, added column by column."""
@@ -162,6 +175,10 @@ class Correlation(Ratio):
     def parts(self) -> tuple[Part, ...]:
         """The covariance and the two variances."""
         return tuple(Part(Product(a, b), (0,)) for a, b in ((0, 1), (0, 0), (1, 1)))
+
+    def from_covariance(self, matrix: Floats) -> tuple[Value, ...]:
+        """Three entries."""
+        return tuple(matrix[..., a, b] for a, b in ((0, 1), (0, 0), (1, 1)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,117 @@
+"""``distmom ustat``: the options of ``distmom mean`` that apply, and those of the kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from distmom.cli.answer import answer, given
+from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
+from distmom.errors import ConfigError
+
+KERNEL_OPTIONS = [
+    click.Option(
+        ["--kernel"],
+        metavar="NAME",
+        required=True,
+        help="Function of pairs of rows, such as gini, kendall (tau-a), kendall-b, variance, distance.",
+    ),
+    click.Option(
+        ["--parameter"],
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Of the kernel, such as bandwidth=1.5; repeatable.",
+    ),
+    click.Option(
+        ["--statistic"],
+        type=click.Choice(["u", "v"]),
+        default="u",
+        show_default=True,
+        help="Whether a row may be paired with itself (v).",
+    ),
+    click.Option(
+        ["--pairs"],
+        type=click.Choice(["complete", "incomplete", "disjoint"]),
+        default="complete",
+        show_default=True,
+        help="All pairs of a block, or some.",
+    ),
+    click.Option(
+        ["--pair-count", "--n-pairs", "n_pairs"], type=int, metavar="M", help="Pairs that are drawn."
+    ),
+    click.Option(["--pair-budget"], type=float, metavar="PAIRS", help="Most pairs to evaluate one by one."),
+]
+
+MATRIX_OPTIONS = [
+    click.Option(
+        ["--joint"],
+        type=click.Choice(["coordinatewise", "geometric"]),
+        default="coordinatewise",
+        show_default=True,
+        help="Of a covariance matrix: the median of each entry, or of all together.",
+    ),
+    click.Option(
+        ["--project"],
+        type=click.Choice(["psd", "correlation"]),
+        help="Give the nearest positive semi-definite matrix, or the correlations.",
+    ),
+]
+
+APPLY = [option for option in BLOCK_OPTIONS if option.name != "joint"]
+
+
+@click.command(
+    "ustat",
+    short_help="Robust U-statistics: means over pairs of rows.",
+    params=[
+        click.Argument(["data"], nargs=-1, required=True),
+        *KERNEL_OPTIONS,
+        *DATA_OPTIONS,
+        *APPLY,
+        *MATRIX_OPTIONS,
+        *RUN_OPTIONS,
+        *OUTPUT_OPTIONS,
+    ],
+)
+def ustat_command(
+    data: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    output: Path | None,
+    quiet: bool,
+    parameter: tuple[str, ...],
+    kernel: str,
+    **options: Any,
+) -> int:
+    """Robust U-statistics, with intervals: the mean of a kernel over pairs of rows.
+
+    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
+    these a line; several are read together. A kernel of one column gives a result for each --column, another
+    one takes all of them, in its order.
+    """
+    from distmom.estimators.explain_ustat import explain_ustatistic
+    from distmom.estimators.ustatistic import ustatistic
+    from distmom.numerics.kernels.catalogue import named
+
+    arguments = given(options, "column", "by", "block_by")
+    arguments["kernel"] = named(kernel, **_parameters(parameter))
+    if arguments["block_by"] == ["file"]:
+        arguments["block_by"] = "file"
+    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
+    return answer(data, arguments, explain_ustatistic, ustatistic, **flags)
+
+
+def _parameters(given: tuple[str, ...]) -> dict[str, Any]:
+    """Parameters of the kernel: numbers where they look like numbers."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ConfigError(f"--parameter: must be NAME=VALUE such as bandwidth=1.5, not {text!r}")
+        try:
+            found[name.replace("-", "_")] = float(value)
+        except ValueError:
+            found[name.replace("-", "_")] = value
+    return found

@@ -1,0 +1,150 @@
+"""Block means together with co-moments of the same blocks: covariances in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.comoments import Comoments, leaf_comoments
+from distmom.numerics.labels import file_key
+from distmom.numerics.tree import DyadicTree, StreamingTree
+from distmom.reductions import Accumulator
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.keep_rows import missing_values
+from distmom.reductions.layouts import Place
+from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.row_labels import row_labels
+from distmom.reductions.state import Key, MeanState
+
+
+@dataclass(frozen=True)
+class ComomentState:
+    """What a pass leaves behind: the state of the means, and co-moments of shape (groups, blocks)."""
+
+    means: MeanState
+    comoments: Comoments
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.means.nbytes + self.comoments.nbytes
+
+
+@dataclass(frozen=True)
+class BlockComoments:
+    """The reduction that goes with `means`, whose rows, blocks and groups it has."""
+
+    means: BlockMeans
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of each group: those of rows, or where there are none the cells of files."""
+        return self.means.layout.n_blocks or self.means.n_cells
+
+    @property
+    def seed(self) -> int:
+        """As the means."""
+        return self.means.seed
+
+    @property
+    def compiled(self) -> bool:
+        """As the means."""
+        return self.means.compiled
+
+    @property
+    def grouped(self) -> bool:
+        """As the means."""
+        return self.means.grouped
+
+    def begin(self, n_files: int, window: Any = None) -> ComomentKeeper:
+        """An accumulator for a unit of `n_files` files."""
+        return ComomentKeeper(self, n_files, window)
+
+    def merge(self, left: ComomentState, right: ComomentState) -> ComomentState:
+        """The state of both; `left` holds the rows that come first in the lake."""
+        means = self.means.merge(left.means, right.means)
+        one, other = (_spread(state, means.keys) for state in (left, right))
+        return ComomentState(means, one.merge(other))
+
+    def state_bytes(self, n_groups: int = 1) -> int:
+        """Bytes of the state of `n_groups` groups."""
+        c = len(self.means.columns)
+        return self.means.state_bytes(n_groups) + 8 * n_groups * self.n_blocks * (1 + c + c * c)
+
+
+def _spread(state: ComomentState, keys: tuple[Key, ...]) -> Comoments:
+    if state.means.keys == keys:
+        return state.comoments
+    place = {key: i for i, key in enumerate(keys)}
+    return state.comoments.spread(len(keys), np.array([place[key] for key in state.means.keys], np.int64))
+
+
+class ComomentKeeper:
+    """The `Accumulator` of `BlockComoments`: hands rows on to that of the means, and takes whole leaves."""
+
+    def __init__(self, spec: BlockComoments, n_files: int, window: Any) -> None:
+        self._spec, self._window = spec, window
+        self._means: Accumulator = spec.means.begin(n_files, window)
+        self._files: DyadicTree[Comoments] = DyadicTree(n_files, _merged)
+        self._leaves: StreamingTree[Comoments] = StreamingTree(_merged)
+        self._cutter = LeafCutter()
+        self._number, self._key = 0, np.uint64(0)
+        self._n_groups = 1
+
+    def start_file(self, number: int, path: str) -> None:  # noqa: D102
+        self._means.start_file(number, path)
+        self._number, self._key = number, file_key(self._spec.means.seed, path)
+
+    def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        self._means.add(rows, n_groups)
+        self._n_groups = n_groups
+        for leaf in self._cutter.add(rows):
+            self._take(leaf.whole())
+
+    def _take(self, leaf: Rows) -> None:
+        means, n_blocks = self._spec.means, self._spec.n_blocks
+        place = Place(self._key, leaf.first_row, self._number, leaf.units)
+        cells = row_labels(
+            means.layout, means.n_cells, place, leaf.n_rows, self._window, compiled=means.compiled
+        )
+        if leaf.codes is not None:
+            cells = leaf.codes * n_blocks + cells
+        gone = missing_values(leaf, means.nan)
+        found = leaf_comoments(
+            list(leaf.values), gone, cells, self._n_groups * n_blocks, compiled=means.compiled
+        )
+        self._leaves.push(found.reshape(self._n_groups, n_blocks))
+
+    def end_file(self) -> None:  # noqa: D102
+        for leaf in self._cutter.flush():
+            self._take(leaf.whole())
+        self._means.end_file()
+        self._files.push(0, self._number, self._leaves.close())
+
+    def result(self, keys: list[Key]) -> ComomentState | None:  # noqa: D102
+        means = self._means.result(keys)
+        if means is None:
+            return None
+        c = len(self._spec.means.columns)
+        whole = self._files.root or _nothing(self._n_groups, self._spec.n_blocks, c)
+        order: NDArray[np.int64] = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+        return ComomentState(means, _widened(whole, len(keys)).at(order))
+
+
+def _nothing(n_groups: int, n_blocks: int, c: int) -> Comoments:
+    shape = (n_groups, n_blocks)
+    return Comoments(np.zeros(shape, np.int64), np.zeros((*shape, c)), np.zeros((*shape, c, c)))
+
+
+def _merged(left: Comoments, right: Comoments) -> Comoments:
+    """Groups are numbered as they are met: later leaves know more of them."""
+    n_groups = max(left.rows.shape[0], right.rows.shape[0])
+    return _widened(left, n_groups).merge(_widened(right, n_groups))
+
+
+def _widened(state: Comoments, n_groups: int) -> Comoments:
+    have = state.rows.shape[0]
+    return state if have == n_groups else state.spread(n_groups, np.arange(have))

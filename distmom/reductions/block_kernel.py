@@ -1,0 +1,149 @@
+"""U-statistics of blocks: what is left of the rows of each block, and what travels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.kernels.components import (
+    jackknife_variance,
+    one_sample_variances,
+    two_sample_variances,
+)
+from distmom.numerics.kernels.evaluate import Form, block_sums
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
+from distmom.numerics.regroup import CellRows
+
+COMPONENTS = 3
+"""Variances of a kernel's projections: sigma_1^2 and sigma_2^2, or zeta_10, zeta_01 and zeta_11."""
+
+
+@dataclass(frozen=True)
+class BlockStatistics:
+    """The statistic of each of B blocks, of P parts and values of some shape.
+
+    Attributes
+    ----------
+    sizes : ndarray of int64, shape (B, n_samples)
+        Rows.
+    n_tuples : tuple of int, length B
+        Tuples of rows that are averaged: those of several parts add up where they are others.
+    means : ndarray, shape (B, P, *shape)
+        The U-statistics that the statistic is made of; NaN in ruined blocks.
+    variance : ndarray, shape (B, *shape)
+        Estimated variance of the statistic of a block of this size; NaN where it was not asked for.
+    components : ndarray, shape (B, COMPONENTS)
+        Estimated variances of the projections of a plain kernel of pairs; NaN where there are none.
+    """
+
+    sizes: NDArray[np.int64]
+    n_tuples: tuple[int, ...]
+    means: Floats
+    variance: Floats
+    components: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        arrays = (self.sizes, self.means, self.variance, self.components)
+        return sum(a.nbytes for a in arrays) + 32 * len(self.n_tuples)
+
+    def followed_by(self, other: BlockStatistics) -> BlockStatistics:
+        """These blocks and then the other ones."""
+        both: dict[str, Any] = {"n_tuples": self.n_tuples + other.n_tuples}
+        for field in fields(self):
+            if field.name != "n_tuples":
+                both[field.name] = np.concatenate([getattr(self, field.name), getattr(other, field.name)])
+        return BlockStatistics(**both)
+
+
+@dataclass(frozen=True)
+class BlockKernel:
+    """Evaluates a kernel on every block of some kept rows.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    form : {"u", "v"}
+    variances : bool
+        Estimate the variance of the statistic in each block, which takes the mean at each row.
+    """
+
+    kernel: Kernel
+    form: Form = "u"
+    variances: bool = True
+
+    def __call__(self, *kept: CellRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
+        """Statistics of the blocks, which are paired by their numbers if there are several samples.
+
+        `between` is called before each block: it may raise to end the work.
+        """
+        blocks = []
+        for cell in range(kept[0].n_cells):
+            between()
+            blocks.append(self._one([self.kernel.as_sample(rows.rows(cell)) for rows in kept]))
+        sizes, n_tuples, means, variance, components = zip(*blocks, strict=True)
+        return BlockStatistics(
+            np.array(sizes, np.int64),
+            tuple(n_tuples),
+            np.array(means),
+            np.array(variance),
+            np.array(components),
+        )
+
+    def merge(self, left: BlockStatistics, right: BlockStatistics) -> BlockStatistics:
+        """Blocks of both; `left` holds the lower numbers."""
+        return left.followed_by(right)
+
+    def _one(self, samples: list[Floats]) -> tuple[Any, ...]:
+        """Sizes, tuples, means of the parts, variance and its components of one block."""
+        kernel = self.kernel
+        sizes = tuple(sample.shape[0] for sample in samples)
+        taken = {(part.kernel.degrees, part.samples) for part in kernel.parts}
+        n_tuples = sum(count_tuples(degrees, tuple(sizes[s] for s in those)) for degrees, those in taken)
+        shape = kernel.shape(1 if samples[0].ndim == 1 else samples[0].shape[1])
+        variance, components = np.full(shape, np.nan), [np.nan] * COMPONENTS
+        if any(np.isnan(sample).any() for sample in samples):
+            return sizes, n_tuples, np.full((len(kernel.parts), *shape), np.nan), variance, components
+        enough = self.variances and all(n > d for n, d in zip(sizes, kernel.degrees, strict=True))
+        sums = block_sums(kernel, *samples, rows=enough)
+        means = np.array([part.mean for part in self._in_form(sums, samples)], np.float64)
+        if enough:
+            variance, components = self._variance(sums, sizes)
+        return sizes, n_tuples, means, variance, components
+
+    def _in_form(self, sums: tuple[PairSums, ...], samples: list[Floats]) -> tuple[PairSums, ...]:
+        if self.form == "u" or min(sample.shape[0] for sample in samples) == 0:
+            return sums
+        return tuple(
+            part.kernel.v_form(found._replace(row_means=None), *(samples[i] for i in part.samples))
+            for part, found in zip(self.kernel.parts, sums, strict=True)
+        )
+
+    def _variance(self, sums: tuple[PairSums, ...], sizes: tuple[int, ...]) -> tuple[Any, list[float]]:
+        """Variance of the statistic of a block of this size, and the components it is made of.
+
+        Components that come out negative count as 0: then nothing is gained by noise.
+        """
+        components = [np.nan] * COMPONENTS
+        plain = len(self.kernel.parts) == 1 and np.ndim(sums[0].mean) == 0
+        if plain and self.kernel.degrees == (2,):
+            found = one_sample_variances(sums[0])
+            components[:2] = found
+            n = sizes[0]
+            if np.isfinite(found).all():
+                first, second = (max(v, 0.0) for v in found)
+                return 4.0 * first / n + 2.0 * second / (n * (n - 1.0)), components
+        if plain and self.kernel.degrees == (1, 1):
+            between = two_sample_variances(sums[0])
+            components[:] = between
+            n1, n2 = sizes
+            if np.isfinite(between).all():
+                a, b, whole = (max(v, 0.0) for v in between)
+                return ((n2 - 1) * a + (n1 - 1) * b + whole) / (float(n1) * n2), components
+        return np.asarray(jackknife_variance(self.kernel, sums), np.float64), components

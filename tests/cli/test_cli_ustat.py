@@ -1,0 +1,73 @@
+"""``distmom ustat``: the words of Python on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import distmom as dm
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pairs")
+    g = np.random.default_rng(0)
+    for i in range(3):
+        x = g.normal(size=400)
+        pq.write_table(pa.table({"x": x, "y": x + g.normal(size=400)}), folder / f"{i}.parquet")
+    return folder
+
+
+def test_json_is_the_result_of_python(distmom: Run, pairs: Path) -> None:
+    done = distmom(
+        "ustat", pairs, "-c", "x", "-c", "y", "--kernel", "kendall", "--blocks", 5, "--json", "--quiet"
+    )
+    document = json.loads(done.out)
+    found = dm.ustatistic(pairs, ["x", "y"], kernel="kendall", n_blocks=5, rng=0)
+    assert document["results"] == [found.to_dict()] and done.code == 0
+    assert document["results"][0]["n_pairs"] == found.n_pairs > 5 * 239 * 238 // 2
+
+
+def test_parameters_files_and_tables(distmom: Run, pairs: Path, tmp_path: Path) -> None:
+    target = tmp_path / "found.parquet"
+    words = ("-c", "x", "--kernel", "rbf", "--parameter", "bandwidth=1.5", "--statistic", "v", "--threads", 1)
+    done = distmom("ustat", pairs, *words, "--output", target)
+    kernel = dm.kernels.rbf(1.5)
+    found = dm.ustatistic(pairs, "x", kernel=kernel, statistic="v", rng=0)
+    assert pq.read_table(target).to_pylist()[0]["estimate"] == found.estimate
+    assert "rbf" in done.out
+
+
+def test_a_dry_run_tells_pairs_and_passes_without_reading(distmom: Run, pairs: Path) -> None:
+    done = distmom(
+        "ustat", pairs, "-c", "x", "-c", "y", "--kernel", "distance", "--blocks", 3, "--dry-run", "--json"
+    )
+    plan = json.loads(done.out)["plan"]
+    assert (plan["n_rows"], plan["tuples_one_by_one"], plan["passes"]) == (1_200, 3 * 400 * 399 // 2, 3)
+    fast = json.loads(distmom("ustat", pairs, "-c", "x", "--kernel", "gini", "--dry-run", "--json").out)[
+        "plan"
+    ]
+    assert (fast["tuples_one_by_one"], fast["n_blocks"]) == (0, "auto")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--kernel", "ginny"), "did you mean 'gini'"),
+        (("--kernel", "rbf", "--parameter", "bandwidth"), "NAME=VALUE"),
+        (("--kernel", "rbf", "--parameter", "width=2"), "bandwidth"),
+    ],
+)
+def test_wrong_words_are_one_line(distmom: Run, pairs: Path, words: tuple[str, ...], message: str) -> None:
+    ended = distmom("ustat", pairs, "-c", "x", *words)
+    assert ended.code == 2 and message in ended.err
+    assert ended.err.count("\n") == 1 and not ended.out
