@@ -97,15 +97,16 @@ def open_parquet(
 
 
 def _version(filesystem: pafs.FileSystem, path: str, stream: pa.NativeFile, file: FileRef) -> bytes | None:
-    """The ETag of an open object, once its size and time of change (to the second) are those listed."""
+    """The ETag or generation of an open object, once size and time of change (in seconds) are as listed."""
     metadata = stream.metadata() or {}
     try:
-        changed = int(datetime.fromisoformat(metadata["Last-Modified"].decode()).timestamp())
+        text = metadata.get("Last-Modified") or metadata["updated"]  # of GCS
+        changed = int(datetime.fromisoformat(text.decode()).timestamp()) * 1_000_000_000
     except (KeyError, ValueError):
-        changed = filesystem.get_file_info(path).mtime_ns // 1_000_000_000
-    _compare(file, stream.size(), changed * 1_000_000_000)
-    etag: bytes | None = metadata.get("ETag")
-    return etag
+        changed = whole_seconds(filesystem.get_file_info(path).mtime_ns)
+    _compare(file, stream.size(), changed)
+    version: bytes | None = metadata.get("ETag") or metadata.get("generation")
+    return version
 
 
 def _check_version(filesystem: pafs.FileSystem, path: str, version: bytes | None, file: FileRef) -> None:

@@ -261,9 +261,12 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
         if "/_" in relative or "/." in relative:
             parts = relative[1:].split("/")
             first = next(i for i, part in enumerate(parts) if part[:1] in ("_", "."))
-            ignored.add("/".join(parts[: first + 1]))
+            hidden = "/".join(parts[: first + 1])
             if first == len(parts) - 1:
                 seen.append(info)
+            elif hidden not in ignored:  # some stores list no folders
+                seen.append(pafs.FileInfo(f"{root.rstrip('/')}/{hidden}", type=pafs.FileType.Directory))
+            ignored.add(hidden)
         elif info.type == pafs.FileType.File:
             if relative.count("/") > MOST_LEVELS:
                 raise DataError(

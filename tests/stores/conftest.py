@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -42,28 +44,55 @@ def no_stray_environment() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def s3_port(no_stray_environment: None) -> Iterator[int]:
-    """The port of a moto server."""
+@contextmanager
+def serving(*words: str) -> Iterator[int]:
+    """A server in a process of its own; ``{port}`` in its command is the free port that is given back."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [word.format(port=port) for word in words]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
         while True:
-            assert server.poll() is None, "the S3 server ended"
+            assert server.poll() is None, f"{command[0]} ended"
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 break
             except OSError:
-                assert time.monotonic() < deadline, "no S3 server within a minute"
+                assert time.monotonic() < deadline, f"{command[0]} did not listen within a minute"
                 time.sleep(0.05)
         yield port
     finally:
         server.terminate()
         server.wait(10)
+
+
+@pytest.fixture(scope="session")
+def s3_port(no_stray_environment: None) -> Iterator[int]:
+    """The port of a moto server."""
+    with serving(sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}") as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def gs_port(no_stray_environment: None) -> Iterator[int]:
+    """The port of a Google Cloud Storage emulator with the bucket ``box``."""
+    program = Path(sys.executable).with_name("gcp-storage-emulator")
+    words = ["start", "-H", "127.0.0.1", "--port", "{port}", "-q", "-M", "--default-bucket", "box"]
+    with serving(str(program), *words) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def abfs_port(no_stray_environment: None) -> Iterator[int]:
+    """The port of Azurite, which the continuous-integration script installs."""
+    program = shutil.which("azurite-blob")
+    if program is None:
+        pytest.skip("azurite-blob is not installed: npm install --global azurite")
+    flags = ["--inMemoryPersistence", "--skipApiVersionCheck", "--silent", "--disableTelemetry"]
+    with serving(program, "--blobHost", "127.0.0.1", "--blobPort", "{port}", *flags) as port:
+        yield port
 
 
 @pytest.fixture

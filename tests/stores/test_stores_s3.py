@@ -268,7 +268,8 @@ def test_one_column_of_a_large_object_is_read_by_ranges(
 
 
 @pytest.mark.slow
-def test_twenty_thousand_objects(store: Store, options: dict[str, str], s3_port: int) -> None:
+@pytest.mark.timeout(300)
+def test_thousands_of_objects(store: Store, options: dict[str, str], s3_port: int) -> None:
     """Planning lists by pages, and few requests are under way at once."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -281,13 +282,13 @@ def test_twenty_thousand_objects(store: Store, options: dict[str, str], s3_port:
         with filesystem.open_output_stream(f"{bucket}/t/{number:05}.parquet") as stream:
             stream.write(data)
 
-    n = 20_000
+    n = 2_000
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(put, range(n)))
     with Proxy(s3_port) as proxy:
         through = {**options, "endpoint": proxy.endpoint}
         assert len(open_lake(f"s3://{bucket}/t", storage_options=through).files) == n
-        assert len(proxy.requests) < 40
+        assert len(proxy.requests) < 20
         found = dm.mean(f"s3://{bucket}/t", "x", threads=8, storage_options=through)
     assert found.n_rows == 2 * n and found.plain_estimate == 2.0
     assert proxy.most_in_flight <= 16 and len(proxy.requests) < 3.1 * n
