@@ -15,18 +15,20 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
-    from distmom.estimators.accumulator import MeanAccumulator
-    from distmom.estimators.describe import describe
-    from distmom.estimators.difference import difference
-    from distmom.estimators.explain import explain_mean
-    from distmom.estimators.explain_ustat import explain_ustatistic
-    from distmom.estimators.mean import mean
-    from distmom.estimators.merge_states import merge_states
+    from distmom.estimators.describe.describe import describe
+    from distmom.estimators.difference.difference import difference
+    from distmom.estimators.mean.accumulator import MeanAccumulator
+    from distmom.estimators.mean.explain import explain_mean
+    from distmom.estimators.mean.mean import mean
+    from distmom.estimators.mean.merge_states import merge_states
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
-    from distmom.estimators.shuffle import explain_shuffle, shuffle
-    from distmom.estimators.ustatistic import ustatistic
+    from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.tournament import explain_tournament, tournament
+    from distmom.estimators.ustat.explain import explain_ustatistic
+    from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
+        CandidateResult,
         ColumnProfile,
         DescribeResult,
         DifferenceResult,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         PlanResult,
         Results,
         ShuffleResult,
+        TournamentResult,
         UStatisticResult,
         VectorResult,
         check_output,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadFileError",
+    "CandidateResult",
     "ColumnProfile",
     "ConfigError",
     "DataError",
@@ -55,6 +59,7 @@ __all__ = [
     "ResourceError",
     "Results",
     "ShuffleResult",
+    "TournamentResult",
     "UStatisticResult",
     "VectorResult",
     "__version__",
@@ -63,6 +68,7 @@ __all__ = [
     "difference",
     "explain_mean",
     "explain_shuffle",
+    "explain_tournament",
     "explain_ustatistic",
     "kernels",
     "mean",
@@ -70,35 +76,40 @@ __all__ = [
     "plan",
     "robust_scorer",
     "shuffle",
+    "tournament",
     "ustatistic",
     "write_results",
 ]
 
 _HOMES = {
+    "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
-    "MeanAccumulator": "distmom.estimators.accumulator",
+    "MeanAccumulator": "distmom.estimators.mean.accumulator",
     "MeanResult": "distmom.report",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
     "ShuffleResult": "distmom.report",
+    "TournamentResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
-    "describe": "distmom.estimators.describe",
-    "difference": "distmom.estimators.difference",
-    "explain_mean": "distmom.estimators.explain",
-    "explain_shuffle": "distmom.estimators.shuffle",
-    "explain_ustatistic": "distmom.estimators.explain_ustat",
+    "describe": "distmom.estimators.describe.describe",
+    "difference": "distmom.estimators.difference.difference",
+    "explain_mean": "distmom.estimators.mean.explain",
+    "explain_shuffle": "distmom.estimators.shuffle.shuffle",
+    "explain_tournament": "distmom.estimators.tournament.tournament",
+    "explain_ustatistic": "distmom.estimators.ustat.explain",
     "kernels": "distmom.kernels",
-    "mean": "distmom.estimators.mean",
-    "merge_states": "distmom.estimators.merge_states",
+    "mean": "distmom.estimators.mean.mean",
+    "merge_states": "distmom.estimators.mean.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
-    "shuffle": "distmom.estimators.shuffle",
-    "ustatistic": "distmom.estimators.ustatistic",
+    "shuffle": "distmom.estimators.shuffle.shuffle",
+    "tournament": "distmom.estimators.tournament.tournament",
+    "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
 }
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 LEAF = 64
-USERS = ("distmom.estimators.mean", "distmom.reductions.leafwise", "distmom.reductions.rowwise")
+USERS = ("distmom.estimators.mean.mean", "distmom.reductions.leafwise", "distmom.reductions.rowwise")
 
 
 def patch_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def describe_command(
     that carry the difference; and files whose values are not those of the others. Contamination alone is no
     failure: the exit code is 0, 4 if files were skipped, 5 where the damage may be beyond capacity.
     """
-    from distmom.estimators.describe import describe, explain_describe
+    from distmom.estimators.describe.describe import describe, explain_describe
 
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, given(options, "columns", "by"), explain_describe, describe, **flags)

@@ -61,7 +61,7 @@ def difference_command(
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
     these a line; several are read together.
     """
-    from distmom.estimators.difference import difference, explain_difference
+    from distmom.estimators.difference.difference import difference, explain_difference
 
     arguments = given(options, "unit")
     if arguments["unit"] == ["file"]:

@@ -267,8 +267,8 @@ def mean_command(
     The table goes to standard output; progress and remarks (missing values, files that stand out or were
     skipped, why there is no interval) go to standard error.
     """
-    from distmom.estimators.explain import explain_mean
-    from distmom.estimators.mean import mean
+    from distmom.estimators.mean.explain import explain_mean
+    from distmom.estimators.mean.mean import mean
 
     arguments = given(options, "column", "by", "block_by")
     if arguments["block_by"] == ["file"]:

@@ -50,7 +50,7 @@ def merge_command(
     With one state its result is shown without the data. States must have been made with the same columns,
     options and seed; a file that two of them hold is an error.
     """
-    from distmom.estimators.merge_states import merge_states
+    from distmom.estimators.mean.merge_states import merge_states
     from distmom.report import Results, check_output, write_results
 
     if output is not None:

@@ -46,7 +46,7 @@ def shuffle_command(
     LAKE is a Parquet file, a folder, a pattern or @list.txt; several are read together. OUT appears once its
     rows have been counted and compared with those read, or not at all.
     """
-    from distmom.estimators.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
 
     quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
     arguments = {name: value for name, value in options.items() if value is not None}

@@ -91,8 +91,8 @@ def ustat_command(
     these a line; several are read together. A kernel of one column gives a result for each --column, another
     one takes all of them, in its order.
     """
-    from distmom.estimators.explain_ustat import explain_ustatistic
-    from distmom.estimators.ustatistic import ustatistic
+    from distmom.estimators.ustat.explain import explain_ustatistic
+    from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.numerics.kernels.catalogue import named
 
     arguments = given(options, "column", "by", "block_by")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from distmom.errors import ConfigError
-from distmom.estimators.contamination import outlying_number
+from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.options import SAMPLING, check_choice, check_count, check_fraction
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.theory import (

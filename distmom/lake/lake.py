@@ -148,14 +148,20 @@ class Lake:
             options=options,
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
-            scales={n: self._scale(r) for n, r in references.items() if n in options.columns and r.scale},
+            scales={
+                name: self._scale(reference, dict(options.scales).get(name))
+                for name, reference in references.items()
+                if name in options.columns and reference.scale
+            },
         )
         return measured(reader, self.files)
 
-    def _scale(self, reference: Reference) -> TimeScale:
-        """The scale of a column of times, counted from near its first values."""
+    def _scale(self, reference: Reference, known: TimeScale | None) -> TimeScale:
+        """The scale of a column of times, counted from the known day, or from near its first values."""
         scale = reference.scale
         assert scale is not None
+        if known is not None and (known.kind, known.zone) == (scale.kind, scale.zone):
+            return known
         paths = [file.path for file in self.files]
         first = paths.index(reference.file)
         for file in self.files[first : first + SEARCHED_FILES]:

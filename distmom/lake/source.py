@@ -75,6 +75,8 @@ class ReadOptions:
         Columns whose values make units.
     present : tuple of str
         Columns of which it is only asked where they are null, whatever they hold.
+    scales : tuple of (str, TimeScale)
+        Columns of times that are to be counted from a day that is known; others, from near their first rows.
     """
 
     columns: tuple[str, ...] = ()
@@ -85,6 +87,7 @@ class ReadOptions:
     vectors: tuple[tuple[str, int], ...] | None = None
     units: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
+    scales: tuple[tuple[str, TimeScale], ...] = ()
 
     @property
     def value_names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.cell_sums import add_distances, add_losses, add_measures, add_to_cells
 from distmom.numerics.cells import Cells, block_cells
 from distmom.numerics.chunks import chunk_moments
 from distmom.numerics.comoments import leaf_comoments
@@ -19,10 +20,12 @@ from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hash
 from distmom.numerics.labels import file_key, label_table, stored_edges
 from distmom.numerics.leaf import NO_REST, all_finite, leaf_moments, with_total
 from distmom.numerics.leaf_stack import LeafStack
+from distmom.numerics.losses import squared
 from distmom.numerics.moments import MANY_CELLS, Moments, merge
 from distmom.numerics.pairs import sample_pairs
 from distmom.numerics.random import stream_key
 from distmom.numerics.regroup import CellRows
+from distmom.numerics.row_samples import RowSamples
 from distmom.numerics.sample import LeafSampler
 from distmom.numerics.sample_tree import SampleTree
 from distmom.numerics.sampled_leaf import sampled_leaf_moments
@@ -70,9 +73,15 @@ def compile_kernels() -> None:
             window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
             window.counts(draws, 5, 100, replace=True, compiled=True)
+            RowSamples(0, np.array([n]), 100, compiled=True).numbers(0, 2)
             for groups in (None, codes):
                 size = 1 if groups is None else 3
                 sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
+        first = codes.astype(np.int32)
+        add_to_cells(x, first, np.zeros(3), compiled=True)
+        add_distances(x, w, first, np.zeros(3), compiled=True)
+        add_losses(w, x, first, np.zeros(3), squared, ("squared", 0.0))
+        add_measures(w, x, first, codes, np.zeros(3), squared, ("squared", 0.0))
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)

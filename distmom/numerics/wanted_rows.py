@@ -57,6 +57,14 @@ class WantedRows:
         return [part - start for part, start in zip(np.split(rows, ends), self.file_starts, strict=True)]
 
 
+def distinct(numbers: Ints) -> Ints:
+    """The numbers without repeats, ascending: by sorting, since `np.unique` hashes large arrays first."""
+    ordered = np.sort(numbers, axis=None)
+    new = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
 def wanted_in(
     rows: Ints, first_rows: Ints, first_file: int, n_files: int, part: tuple[int, int] | None
 ) -> WantedRows:

@@ -8,14 +8,17 @@ from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.shuffle_result import ShuffleResult
+from distmom.report.tournament_result import CandidateResult, Duels, TournamentResult
 from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
 
 __all__ = [
+    "CandidateResult",
     "ColumnProfile",
     "DescribeResult",
     "DifferenceResult",
+    "Duels",
     "GapSource",
     "MeanResult",
     "NamedUnit",
@@ -25,6 +28,7 @@ __all__ = [
     "Result",
     "Results",
     "ShuffleResult",
+    "TournamentResult",
     "UStatisticResult",
     "VectorResult",
     "check_output",

@@ -15,6 +15,7 @@ _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minim
 _COMPARED = ("difference", "lift")
 _SIDES = ("control", "variant")
 _FLOATS = (
+    *("threshold", "plain_interval_low", "plain_interval_high"),
     *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap", "other_estimate"),
     *("n_pairs", "sigma1_squared", "sigma2_squared"),
     *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
@@ -37,6 +38,11 @@ _WHOLE = (
     "n_units",
     "n_unweighted",
     "n_zero_weight",
+    "n_missing",
+    "n_allowed",
+    "n_won",
+    "n_lost",
+    "n_not_evaluated",
     *(f"{what}_{side}" for what in ("n_used", "n_units") for side in _SIDES),
 )
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}

@@ -37,6 +37,7 @@ from distmom.theory.paper import (
     printed_halfwidth_mou,
 )
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
+from distmom.theory.parts import joined_blocks, part_blocks, part_outlying
 from distmom.theory.planning import best_blocks, rows_for_halfwidth
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
 from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
@@ -73,6 +74,7 @@ __all__ = [
     "fine_blocks",
     "given_way",
     "incomplete_variance",
+    "joined_blocks",
     "ladder_levels",
     "least_order_blocks",
     "level_halfwidth_factors",
@@ -94,6 +96,8 @@ __all__ = [
     "paper_halfwidth_morm",
     "paper_halfwidth_mou",
     "paper_way",
+    "part_blocks",
+    "part_outlying",
     "partition_halfwidth",
     "poisson_binomial_tail",
     "printed_halfwidth_morm",

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
 
 from coverage_cells import LAWS, LEVEL, OUTLYING, RARE, SCHEMES, SERIES, N, cells
 
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import plan as mean_plan
 
 ERRORS = (2.0, 4.0, 6.0, 9.0)
 SHOWN = {**LAWS, **SERIES}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from distmom.estimators.suspects import UnitFacts, suspects
+from distmom.estimators.describe.suspects import UnitFacts, suspects
 from tests.benchmarks.mean import duckdb_query, table, timed
 
 Law = Callable[[np.random.Generator, int], np.ndarray]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
-import distmom.estimators.mean as room
+import distmom.estimators.mean.mean as room
 from distmom.report import MeanResult
 
 Run = Callable[..., Any]

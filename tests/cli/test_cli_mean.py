@@ -265,7 +265,7 @@ def test_output_files_hold_the_results(distmom: Run, lake: Path, tmp_path: Path,
 def test_output_is_checked_before_the_work(
     distmom: Run, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import distmom.estimators.mean as room
+    import distmom.estimators.mean.mean as room
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the work began")

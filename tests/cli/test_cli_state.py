@@ -97,7 +97,7 @@ import os, signal, sys
 from functools import partial
 import distmom.cluster
 from distmom.cli import main
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import plan as mean_plan
 
 class Third:
     "Sends Ctrl-C when the third unit is done."

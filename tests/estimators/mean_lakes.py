@@ -18,7 +18,7 @@ from distributed import Client, WorkerPlugin
 import distmom as dm
 from distmom.cluster import Unit, UnitOutcome, plan_units
 from distmom.cluster.work import ReadAndReduce
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import plan as mean_plan
 
 
 def write(path: Path, columns: pa.Table | dict[str, Any], **options: Any) -> Path:

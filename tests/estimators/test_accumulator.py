@@ -17,7 +17,7 @@ from small_leaves import LEAF, patch_leaves
 from test_mean_state import close, refused
 
 import distmom as dm
-from distmom.estimators import accumulator as room
+from distmom.estimators.mean import accumulator as room
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -35,6 +35,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "units": {"block_by": "u"},
     "units of two columns, groups": {"block_by": ["name", "u"], "by": "key", "where": "u > 0.1"},
     "contaminated units": {"block_by": "u", "contamination": 2},
+    "vectors": {"columns": ["x", "y"], "joint": True},
+    "vectors by coordinates, groups": {"columns": ["x", "y"], "joint": "coordinatewise", "by": "key"},
 }
 EACH = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
@@ -360,3 +362,9 @@ def test_memory_does_not_grow_with_the_stream() -> None:
         mine.update(x)
         sizes.append(len(mine.to_bytes()))
     assert max(sizes) <= 9 * sizes[0]
+
+
+def test_lists_are_refused_as_vectors() -> None:
+    lists = pa.table({"v": pa.array([[1.0, 2.0], [3.0, 4.0]])})
+    with pytest.raises(dm.ConfigError, match="'v' holds lists; give their coordinates as columns of numbers"):
+        dm.MeanAccumulator("v", joint=True).update(lists)

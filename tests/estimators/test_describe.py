@@ -17,7 +17,8 @@ from small_leaves import patch_leaves
 
 import distmom as dm
 from distmom.cluster import plan_units
-from distmom.estimators import describe_plan, mean_plan
+from distmom.estimators.describe import plan as describe_plan
+from distmom.estimators.mean import plan as mean_plan
 from distmom.lake.source import FileRef
 from distmom.numerics.median import lower_median
 
@@ -80,7 +81,7 @@ def test_standard_deviations_and_gini() -> None:
 
 
 def test_gini_is_the_median_of_block_means_over_pairs() -> None:
-    from distmom.estimators.robust_spread import gini
+    from distmom.estimators.describe.robust_spread import gini
 
     sample = np.random.default_rng(1).normal(size=1_000)
     blocks = sample[: 63 * 15].reshape(63, 15)
@@ -106,8 +107,8 @@ def test_contributions_add_up_to_the_gap(tmp_path: Path) -> None:
     assert [s.name for s in profile.sources[:2]] == ["day=3/07.parquet", "day=3/03.parquet"]
     assert {s.name for s in profile.sources if s.kind == "unit"} == {"shop=0", "shop=1", "shop=2"}
 
-    from distmom.estimators.blame import contributions
-    from distmom.estimators.suspects import UnitFacts
+    from distmom.estimators.describe.blame import contributions
+    from distmom.estimators.describe.suspects import UnitFacts
 
     n, mean = g.integers(1, 100, 50), g.normal(size=50)
     added = contributions(UnitFacts(n, n, mean, mean**2), 0.125)

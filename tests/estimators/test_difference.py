@@ -15,8 +15,8 @@ from mean_lakes import SomeWorkers, cut_work, same, write
 from small_leaves import patch_leaves
 
 import distmom as dm
-from distmom.estimators import mean_plan
-from distmom.estimators.linearised import LEAST_UNITS, ROUNDS
+from distmom.estimators.difference.linearised import LEAST_UNITS, ROUNDS
+from distmom.estimators.mean import plan as mean_plan
 from distmom.lake.unit_hashes import UnitHashes
 from distmom.numerics.random import resolve_seed
 

@@ -13,9 +13,9 @@ from mean_lakes import dirty_lake
 
 from distmom import kernels
 from distmom.errors import NoAnswerError
-from distmom.estimators import stored_tuples as module
-from distmom.estimators.sampled_blocks import BlockRows
-from distmom.estimators.stored_tuples import stored_tuples
+from distmom.estimators.ustat import stored_tuples as module
+from distmom.estimators.ustat.sampled_blocks import BlockRows
+from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.labels import file_key, label_table, labels
 from distmom.reductions.disjoint_kernel import DisjointKernel

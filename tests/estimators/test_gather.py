@@ -17,10 +17,10 @@ from small_leaves import patch_leaves
 
 from distmom.cluster import plan_units
 from distmom.errors import BadFileError, DataError, ResourceError
-from distmom.estimators import gather
-from distmom.estimators.gather import gather_rows
+from distmom.estimators.ustat import gather
+from distmom.estimators.ustat.gather import gather_rows
 from distmom.lake import reader as lake_reader
-from distmom.numerics.wanted_rows import WantedRows
+from distmom.numerics.wanted_rows import WantedRows, distinct
 from distmom.reductions.gather import ABSENT, NAN, NULL, USED
 
 WHERE = "u > 0.2 and key >= 1"
@@ -175,3 +175,8 @@ def test_a_window_of_many_rows_takes_a_bit_for_each() -> None:
     assert WantedRows.of(some[::100], np.array([0])).packed.nbytes == 4 * some[::100].size
     far = np.array([0, 1 << 40])
     assert WantedRows.of(far, np.array([0])).rows().tolist() == far.tolist()
+
+
+@given(st.lists(st.integers(0, 50)))
+def test_distinct_numbers(numbers: list[int]) -> None:
+    assert distinct(np.array(numbers, np.int64)).tolist() == sorted(set(numbers))

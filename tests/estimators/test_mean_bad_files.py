@@ -12,7 +12,7 @@ import pytest
 from mean_lakes import cut_work, results, same, write
 
 import distmom as dm
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import plan as mean_plan
 
 WAYS: dict[str, dict[str, Any]] = {
     "random": {},

@@ -11,7 +11,7 @@ from mean_lakes import cut_work, dirty_lake, same, write
 from small_leaves import patch_leaves
 
 import distmom as dm
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import plan as mean_plan
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "random": {},

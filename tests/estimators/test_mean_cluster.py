@@ -17,8 +17,8 @@ import distmom as dm
 from distmom.cluster import Finished
 from distmom.cluster.client import ClientExecutor, ClientTasks
 from distmom.cluster.merge import Merged
-from distmom.estimators import mean as mean_module
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import mean as mean_module
+from distmom.estimators.mean import plan as mean_plan
 from distmom.reductions.block_means import load_kernels
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]

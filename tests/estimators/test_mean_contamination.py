@@ -12,11 +12,11 @@ import pytest
 from mean_lakes import same, write
 
 import distmom as dm
-from distmom.estimators import rule_intervals
-from distmom.estimators.contamination import outlying_number
-from distmom.estimators.explain import explain_mean
-from distmom.estimators.rule import answer_rule
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval
+from distmom.estimators.mean.contamination import outlying_number
+from distmom.estimators.mean.explain import explain_mean
+from distmom.estimators.rule import intervals as rule_intervals
+from distmom.estimators.rule.apply import answer_rule
+from distmom.estimators.rule.status import REASON_WORDS, NoInterval
 from distmom.numerics.moments import Moments
 from distmom.theory import (
     best_blocks,

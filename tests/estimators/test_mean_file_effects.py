@@ -10,8 +10,8 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
-from distmom.estimators.mean_answer import ALIKE
-from distmom.estimators.rule_files import EFFECT, resembling
+from distmom.estimators.mean.answer import ALIKE
+from distmom.estimators.rule.files import EFFECT, resembling
 
 
 def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> Path:

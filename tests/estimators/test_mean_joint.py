@@ -18,7 +18,7 @@ from mean_lakes import cut_work, dirty_lake, same, write
 from pyarrow import csv
 
 import distmom as dm
-from distmom.estimators.explain import explain_mean
+from distmom.estimators.mean.explain import explain_mean
 from distmom.numerics.geometric_median import geometric_median
 from distmom.report import write_results
 from distmom.theory import (

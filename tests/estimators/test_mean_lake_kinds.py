@@ -14,7 +14,7 @@ import pytest
 from mean_lakes import cut_work, same, write
 
 import distmom as dm
-from distmom.estimators import mean as mean_module
+from distmom.estimators.mean import mean as mean_module
 
 
 def groups(found: Any) -> list[tuple[Any, ...]]:

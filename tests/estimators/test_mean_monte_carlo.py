@@ -13,7 +13,7 @@ from mean_lakes import cut_work, dirty_lake, same, write
 from scipy import stats
 
 import distmom as dm
-from distmom.estimators.explain import explain_mean
+from distmom.estimators.mean.explain import explain_mean
 from distmom.numerics.random import resolve_seed, stream_key
 from distmom.numerics.sampled_leaf import leaf_sample
 from distmom.theory import resampled_p

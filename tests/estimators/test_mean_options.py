@@ -13,7 +13,7 @@ import pytest
 from mean_lakes import same, write
 
 import distmom as dm
-from distmom.estimators import mean as mean_module
+from distmom.estimators.mean import mean as mean_module
 from distmom.estimators.options import CHOICES, REFUSED, MeanOptions
 
 X = np.random.default_rng(0).normal(size=2_000)

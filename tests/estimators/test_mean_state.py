@@ -18,8 +18,9 @@ from state_lakes import Opened, flat_lake, interrupted, some_files, touch
 from test_mean_bits import VARIANTS
 
 import distmom as dm
-from distmom.estimators import keeper, mean_plan
-from distmom.estimators.blocks import fixed_by
+from distmom.estimators.mean import keeper
+from distmom.estimators.mean import plan as mean_plan
+from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.options import MeanOptions
 
 FLAT = VARIANTS | {"units of three columns": {"block_by": ["name", "u", "key"], "column": "y"}}  # no folders

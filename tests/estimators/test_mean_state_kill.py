@@ -18,7 +18,8 @@ N = 11
 SCRIPT = """
 import os, signal, sys
 from functools import partial
-from distmom.estimators import keeper, mean_plan
+from distmom.estimators.mean import keeper
+from distmom.estimators.mean import plan as mean_plan
 from distmom.lake import statefile
 import distmom as dm
 

@@ -229,12 +229,36 @@ def test_python_lists_and_numpy_arrays_of_times() -> None:
     assert dm.mean(np.array([1, 2], "m8[h]"), rng=0).plain_estimate == timedelta(hours=1.5)
 
 
-def test_no_state_is_kept_of_times(tmp_path: Path) -> None:
-    """They are counted from a day that another run might choose differently."""
-    (tmp_path / "lake").mkdir()
-    table = pa.table({"t": np.arange(100).astype("datetime64[s]")})
-    pq.write_table(table, tmp_path / "lake" / "a.parquet")
+def test_a_state_keeps_the_day_from_which_it_counts(tmp_path: Path) -> None:
+    """A later run goes on with it, whatever file comes first then, and another type is refused."""
+    lake, state = tmp_path / "lake", tmp_path / "t.state"
+    lake.mkdir()
+
+    def day(number: int) -> None:
+        start = np.datetime64("2020-03-01", "us") + np.timedelta64(100 * number, "D")
+        times = start + np.random.default_rng(number).integers(0, 10**10, 500).astype("timedelta64[us]")
+        pq.write_table(pa.table({"t": times, "d": times - times[0]}), lake / f"{number}.parquet")
+
+    for number in (3, 4):
+        day(number)
+    dm.mean(lake, ["t", "d"], rng=0, state=state)
+    for number in (5, 6):
+        day(number)
+    grown, whole = dm.mean(lake, ["t", "d"], rng=0, state=state), dm.mean(lake, ["t", "d"], rng=0)
+    shown = dm.merge_states(state)
+    for one, other, third in zip(grown, whole, shown, strict=True):
+        assert one.same_bits(other) and one.same_bits(third)
+    assert grown.data["state"]["n_files_read"] == 2
+    day(1)  # sorts before the first file: counted from the state's day, not from its own
+    again = dm.mean(lake, ["t", "d"], rng=0, state=state)
+    fresh = dm.mean(lake, ["t", "d"], rng=0)
+    assert abs(again[0].plain_estimate - fresh[0].plain_estimate) <= timedelta(microseconds=1)
+    numbers = tmp_path / "numbers.state"
+    other = tmp_path / "other"
+    other.mkdir()
+    pq.write_table(pa.table({"t": np.arange(100.0), "d": np.arange(100.0)}), other / "a.parquet")
+    dm.mean(other, ["t", "d"], rng=0, state=numbers)
+    with pytest.raises(dm.ConfigError, match="column t as numbers, now column t as times counted from day"):
+        dm.mean(lake, ["t", "d"], rng=0, state=numbers)
     with pytest.raises(dm.ConfigError, match="'t' holds times"):
-        dm.mean(tmp_path / "lake", "t", state=tmp_path / "t.state", rng=0)
-    with pytest.raises(dm.ConfigError, match="'t' holds times"):
-        dm.MeanAccumulator("t", rng=0).update(table)
+        dm.MeanAccumulator("t").update(pa.table({"t": np.arange(9).astype("datetime64[s]")}))

@@ -23,7 +23,7 @@ from mean_lakes import results, same, write
 
 import distmom as dm
 from distmom.cli.program import program
-from distmom.estimators.ladder import Merger
+from distmom.estimators.rule.ladder import Merger
 from distmom.numerics.labels import file_cell, file_key, label_table, labels
 from distmom.numerics.random import resolve_seed
 from distmom.numerics.weighted import WeightedMoments

@@ -13,7 +13,7 @@ from state_lakes import flat_lake, interrupted, some_files
 from test_mean_state import close, refused
 
 import distmom as dm
-from distmom.estimators.mean_state import from_container, to_container
+from distmom.estimators.mean.state import from_container, to_container
 from distmom.lake.statefile import read_state, write_state
 
 OPTIONS: dict[str, dict[str, Any]] = {

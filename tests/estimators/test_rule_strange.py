@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distmom.estimators.rule import answer_rule
-from distmom.estimators.rule_status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.rule.apply import answer_rule
+from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.numerics.moments import Moments
 
 

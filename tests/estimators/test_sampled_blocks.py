@@ -14,9 +14,10 @@ from mean_lakes import dirty_lake
 
 import distmom as dm
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators import sampled_blocks as module
-from distmom.estimators.sampled_blocks import BlockRows, sampled_blocks
+from distmom.estimators.ustat import sampled_blocks as module
+from distmom.estimators.ustat.sampled_blocks import BlockRows, sampled_blocks
 from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.random import resolve_seed
 from distmom.numerics.row_samples import RowSamples
 
 
@@ -53,7 +54,7 @@ def test_blocks_are_those_of_the_sampled_mean(lake: Path, scheme: str, where: st
     n = len(all_rows(lake, ["y"])[0])
     with row_source(lake, "y", where=where) as source:
         mean = dm.mean(lake, "y", scheme=scheme, n_blocks=9, block_size=120, where=where, rng=3)
-        seed = dm.estimators.mean.resolve_seed(3)[0]
+        seed = resolve_seed(3)[0]
         share = 1.0 if where is None else (all_rows(lake, ["u"])[0] > 0.3).mean()
         drawn = round(120 / share)  # rows are drawn before they are filtered: in proportion more
         found = sampled_blocks(GINI, joined, source, seed, 9, drawn, replace=scheme == "monte_carlo")

@@ -19,10 +19,10 @@ from scipy import stats
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators import sampled_tuples as module
-from distmom.estimators.gather import RowSource
-from distmom.estimators.sampled_tuples import sampled_tuples
-from distmom.estimators.tuple_samples import SampledTuples
+from distmom.estimators.ustat import sampled_tuples as module
+from distmom.estimators.ustat.gather import RowSource
+from distmom.estimators.ustat.sampled_tuples import sampled_tuples
+from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.pairs import sample_pairs

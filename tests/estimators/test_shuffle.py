@@ -20,8 +20,8 @@ from mean_lakes import dirty_lake, write
 import distmom as dm
 from distmom.cluster import plan_units
 from distmom.errors import ConfigError, DataError, ResourceError
-from distmom.estimators import shuffle as module
-from distmom.estimators import shuffle_work
+from distmom.estimators.shuffle import shuffle as module
+from distmom.estimators.shuffle import work as shuffle_work
 from distmom.lake import spill
 from distmom.numerics.random import resolve_seed
 from distmom.numerics.shuffle import bucket_order, row_buckets
@@ -348,7 +348,7 @@ def test_an_empty_folder_is_filled_with_ordinary_permissions(tmp_path: Path) -> 
 MEASURE = """
 import resource, sys
 import distmom as dm
-from distmom.estimators import shuffle
+from distmom.estimators.shuffle.shuffle import shuffle
 from distmom.lake import spill
 shuffle.BUCKET_BYTES = spill.LEAST_RUN = 2_000_000
 shuffle.UNIT_BYTES = 1_000_000

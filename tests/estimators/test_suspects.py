@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from distmom.estimators.suspects import UnitFacts, spreads_away, suspects
+from distmom.estimators.describe.suspects import UnitFacts, spreads_away, suspects
 
 Law = Callable[[np.random.Generator, int], np.ndarray]
 

@@ -11,7 +11,8 @@ from mean_lakes import SomeWorkers, cut_work, dirty_lake, same
 from small_leaves import patch_leaves
 
 import distmom as dm
-from distmom.estimators import mean_plan, ustat_work
+from distmom.estimators.mean import plan as mean_plan
+from distmom.estimators.ustat import work as ustat_work
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "random": {},

@@ -301,7 +301,7 @@ class Finder:
     met = False
 
     def find_spec(self, name, *_):
-        if name == "distmom.estimators.mean" and not Finder.met:
+        if name == "distmom.estimators.mean.mean" and not Finder.met:
             Finder.met = True
             # from a string, as in the making of a dataclass
             exec("signal.raise_signal(signal.{signal})")

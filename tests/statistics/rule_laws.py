@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from distmom.estimators.rule import answer_rule
-from distmom.estimators.rule_answer import RuleAnswer
-from distmom.estimators.rule_status import Status
+from distmom.estimators.rule.answer import RuleAnswer
+from distmom.estimators.rule.apply import answer_rule
+from distmom.estimators.rule.status import Status
 from distmom.numerics.moments import Moments
 
 SAMPLE = 1024

@@ -14,7 +14,7 @@ import pytest
 from coverage_cells import LAWS, LEVEL, RARE, SCHEMES, SERIES, Cell, N, cells
 from scipy import stats
 
-from distmom.estimators import mean_plan
+from distmom.estimators.mean import plan as mean_plan
 
 REPLICATIONS, MANY = 200, 2_000
 FAILURE = 1e-7

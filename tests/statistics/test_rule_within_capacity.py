@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from rule_laws import DAMAGES, REGULAR, Damage, answer, most_events, most_nmse, portions, tally, to
 
-from distmom.estimators.rule import answer_rule
-from distmom.estimators.rule_status import Status, status_list
+from distmom.estimators.rule.apply import answer_rule
+from distmom.estimators.rule.status import Status, status_list
 from distmom.numerics.moments import Moments
 from distmom.theory import fine_blocks
 

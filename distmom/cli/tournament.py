@@ -1,0 +1,110 @@
+"""``distmom tournament``: choose among candidates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from distmom.cli.answer import answer, given
+from distmom.cli.mean import (
+    BLOCK_OPTIONS,
+    DATA_OPTIONS,
+    OUTPUT_OPTIONS,
+    RUN_OPTIONS,
+)
+
+LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
+OWN_OPTIONS = [
+    click.Option(
+        ["--candidate", "candidates"],
+        metavar="NAME",
+        multiple=True,
+        required=True,
+        help="Column of predictions, or a model's .skops file; repeat it for each candidate.",
+    ),
+    click.Option(["--target"], metavar="NAME", required=True, help="Column that the candidates predict."),
+    click.Option(
+        ["--loss"], type=click.Choice(LOSSES), default="squared", show_default=True, help="Loss of a row."
+    ),
+    click.Option(["--loss-parameter"], type=float, help="Threshold of huber (1), quantile of pinball (0.5)."),
+    click.Option(
+        ["--feature", "features"],
+        metavar="NAME",
+        multiple=True,
+        help="Column that a model takes which does not say what it was fitted on; repeatable.",
+    ),
+    click.Option(
+        ["--distance"],
+        type=click.Choice(("auto", "prediction", "loss")),
+        default="auto",
+        show_default=True,
+        help="What keeps candidates apart: predictions, or roots of losses.",
+    ),
+    click.Option(
+        ["--rule"],
+        type=click.Choice(("tournament", "champions_league")),
+        default="tournament",
+        show_default=True,
+        help="How finalists meet; champions_league needs --r1.",
+    ),
+    click.Option(["--r1"], type=float, help="Radius of the home matches of champions_league."),
+    click.Option(["--beta-r"], type=float, help="Candidates no farther apart do not meet.  [default: found]"),
+    click.Option(
+        ["--table"],
+        type=click.Choice(("lazy", "full")),
+        default="lazy",
+        show_default=True,
+        help="Evaluate only distances that matter, or all.",
+    ),
+    click.Option(
+        ["--state"],
+        type=click.Path(),
+        metavar="FILE",
+        help="Keep the rounds that are done there, and go on where a run was stopped.",
+    ),
+]
+SHARED_DATA = ("where", "missing", "on_bad_file")
+SHARED_BLOCKS = ("n_blocks", "block_by", "chunk_rows", "contamination", "confidence_level", "rng")
+
+
+def _named(options: list[click.Option], names: tuple[str, ...]) -> list[click.Option]:
+    return [option for option in options if option.name in names]
+
+
+@click.command(
+    "tournament",
+    short_help="Choose the best of several predictions or models.",
+    params=[
+        click.Argument(["data"], nargs=-1, required=True),
+        *OWN_OPTIONS,
+        *_named(DATA_OPTIONS, SHARED_DATA),
+        *_named(BLOCK_OPTIONS, SHARED_BLOCKS),
+        *RUN_OPTIONS,
+        *OUTPUT_OPTIONS,
+    ],
+)
+def tournament_command(
+    data: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    output: Path | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
+
+    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
+    these a line; several are read together.
+
+    The league table goes to standard output, the champion first; JSON has champions, finalists, the table
+    and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
+    """
+    from distmom.estimators.tournament.tournament import explain_tournament, tournament
+
+    arguments = given(options, "candidates", "features", "block_by")
+    if arguments["block_by"] == ["file"]:
+        arguments["block_by"] = "file"
+    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
+    return answer(data, arguments, explain_tournament, tournament, **flags)

@@ -1,0 +1,1 @@
+"""Profiles of columns, and who breaks them."""

@@ -1,0 +1,139 @@
+"""From the state of a profile to profiles of columns, with the numbers of `distmom.mean`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.estimators.describe.blame import gap_sources
+from distmom.estimators.describe.named import name_units
+from distmom.estimators.describe.robust_spread import gini, robust_std, skewness_gap
+from distmom.estimators.describe.second_look import look_again
+from distmom.estimators.describe.unit_tables import UnitTable, unit_tables
+from distmom.estimators.mean.answer import (
+    groups_of,
+    partition_answer,
+    partition_results,
+    row_and_cell_blocks,
+    shared_fields,
+)
+from distmom.numerics.moments import total
+from distmom.report import ColumnProfile, DescribeResult
+from distmom.report.times import profile_as_times
+
+if TYPE_CHECKING:
+    from distmom.estimators.describe.plan import DescribePlan
+    from distmom.lake import Source
+    from distmom.reductions.profile import ProfileState
+
+DIRTY = ("contaminated", "files disagree", "beyond capacity")
+COUNTED_ONLY, NO_VALUES = "counted only", "no values"
+
+
+def describe_result(
+    plan: DescribePlan, state: ProfileState, data: dict[str, Any], run: dict[str, Any], source: Source
+) -> DescribeResult:
+    """Profiles and named units from the state of a run.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are no rows.
+    """
+    tables = unit_tables(plan, state)
+    samples: dict[str, NDArray[np.float64]] = {}
+    profiles: dict[str, ColumnProfile] = {}
+    if state.blocks is not None:
+        groups_of(plan.mean, state.blocks, ())
+    for c, column in enumerate(plan.columns.measured):
+        profiles[column] = _measured(plan, state, c, column, tables)
+        samples[column] = _sample(state, c)
+    for p, column in enumerate(plan.columns.counted):
+        profiles[column] = _counted(plan, state, column, int(state.facts.absent[p].sum()))
+    for column in plan.columns.types:
+        if column not in profiles:
+            profiles[column] = _counted(plan, state, column, None)
+    named, why_not = name_units(plan, tables, samples)
+    if not plan.naming.folders:
+        files = {file.path: file for file in plan.mean.files}
+        centres = {c: float(profiles[c].numbers.estimate) for c in samples if profiles[c].n_used}
+        named = look_again(source, plan.mean.reader.options, files, named, centres)
+    facts = {
+        **data,
+        "n_rows": int(state.facts.n_rows.sum()),
+        "folders": plan.naming.folders,
+        "not_named": why_not,
+    }
+    told = [profiles[column].told(facts, run) for column in plan.columns.types]
+    return DescribeResult(told, named, facts, run)
+
+
+def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int | None) -> ColumnProfile:
+    n_rows = int(state.facts.n_rows.sum())
+    return ColumnProfile(
+        column=column,
+        type=plan.columns.types[column],
+        status=(COUNTED_ONLY,),
+        n_rows=n_rows,
+        n_used=None if n_null is None else n_rows - n_null,
+        n_null=n_null,
+        confidence_level=plan.mean.options.confidence_level,
+    )
+
+
+def _sample(state: ProfileState, c: int) -> NDArray[np.float64]:
+    """The sampled rows of a column, in random order."""
+    keys, values = state.samples[c]
+    return np.asarray(values[0][np.isfinite(keys[0])])
+
+
+def _measured(
+    plan: DescribePlan, state: ProfileState, c: int, column: str, tables: list[UnitTable]
+) -> ColumnProfile:
+    """Profile of a column of numbers or times."""
+    mean, blocks, facts = plan.mean, state.blocks, state.facts
+    assert blocks is not None
+    answer = partition_answer(mean, blocks, c)
+    rows, cells, _ = row_and_cell_blocks(mean, blocks.moments.at(c))
+    [result] = partition_results(mean, rows, answer, [shared_fields(mean, blocks, c, column, 0, None)])
+    all_rows = total(facts.moments.at(c))
+    n = int(all_rows.count)
+    std = robust_std(rows, cells, answer, result)
+    files_first = bool(answer.files_first[0])
+    gap = None if files_first else skewness_gap(result)
+    low, high = result.interval or (None, None)
+    outside = low is not None and high is not None and not low <= result.plain_estimate <= high
+    status = (NO_VALUES,) if n == 0 else result.status
+    profile = ColumnProfile(
+        column=column,
+        type=plan.columns.types[column],
+        status=status,
+        n_rows=result.n_rows,
+        n_used=result.n_used,
+        n_null=result.n_null,
+        n_nan=result.n_nan,
+        n_inf=result.n_inf,
+        estimate=result.estimate if n else None,
+        interval=result.interval,
+        interval_reason=result.interval_reason,
+        confidence_level=result.confidence_level,
+        plain_estimate=result.plain_estimate if n else None,
+        leaves_interval=outside,
+        robust_std=std if n else None,
+        plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
+        gini=gini(_sample(state, c), contaminated=any(s in DIRTY for s in status)) if n else None,
+        skewness_gap=gap,
+        skewness_noise=None if gap is None else std / math.sqrt(n),
+        minimum=float(facts.low[c].min()) if n else None,
+        maximum=float(facts.high[c].max()) if n else None,
+        n_blocks=result.n_blocks,
+        other_estimate=result.other_estimate,
+        gap=result.plain_estimate - result.estimate if outside else None,
+        sources=gap_sources(tables, c, result.estimate) if outside else (),
+        notes=result.notes,
+    )
+    scale = mean.reader.scales.get(column)
+    return profile if scale is None else profile_as_times(profile, scale)

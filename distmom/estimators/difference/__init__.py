@@ -1,0 +1,1 @@
+"""Differences between the variants of an experiment."""

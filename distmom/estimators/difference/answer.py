@@ -1,0 +1,226 @@
+"""From the state of a run to the differences between variants."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.difference.lift import Paired, Shown, interval_of
+from distmom.estimators.difference.linearised import Cells, Ratio, robust_ratio
+from distmom.estimators.mean.answer import (
+    FEW_UNITS,
+    groups_of,
+    plain_means,
+    row_and_cell_blocks,
+    shared_fields,
+)
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.unit_counts import UnitCount, unit_counts
+from distmom.estimators.rule.answer import RuleAnswer
+from distmom.estimators.rule.status import ALL_EQUAL, Status, status_list
+from distmom.numerics.moments import Moments
+from distmom.reductions.state import MeanState
+from distmom.report import DifferenceResult
+from distmom.report.words import cell, listed
+
+CARRIED = 10, 9
+"""More than nine of ten sampled rows on one side of the mean: few rows carry it."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant: its value of the `by` column, counts, robust and plain mean, sampled rows on one side."""
+
+    value: Any
+    counts: dict[str, Any]
+    units: UnitCount | None
+    ratio: Ratio
+    plain: float
+    carried: bool
+
+
+def differences(
+    plan: MeanPlan, state: MeanState, control: Any, denominator: str | None
+) -> list[DifferenceResult]:
+    """One result for each variant beside the control, in the order of their values.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such control.
+    DataError
+        If the mean of the denominator is not positive in some variant.
+    NoAnswerError
+        If there are no rows, one variant only, or not one finite answer.
+    """
+    (by,) = plan.reader.options.by
+    values = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]
+    known = [g for g, value in enumerate(values) if value is not None]
+    if len(known) < 2:
+        only = f"only one variant, {cell(values[known[0]])!r}" if known else "no variant"
+        raise NoAnswerError(f"by: column {by!r} has {only}; a difference takes two, so check by and where")
+    first = known[_place_of([values[g] for g in known], control, by)]
+    variants = {g: _variant(plan, state, g, values[g], denominator) for g in known}
+    if variants[first].counts["n_used"] == 0:
+        raise NoAnswerError(_unused(variants[first]))
+    without = sum(int(state.n_rows[g]) for g, value in enumerate(values) if value is None)
+    notes = (f"{without:,} rows without a variant are left out",) if without else ()
+    results = [_result(plan, variants[first], variants[g], denominator, notes) for g in known if g != first]
+    if not any(math.isfinite(r.estimate) for r in results):
+        worst = next((v for v in variants.values() if v.counts["n_used"] == 0), None)
+        raise NoAnswerError(_unused(worst) if worst else _ruined(results[0]))
+    return results
+
+
+def _place_of(values: list[Any], control: Any, by: str) -> int:
+    """Place of the control: its value, or the same text; the first one where none is named."""
+    if control is None:
+        return 0
+    texts = [cell(value) for value in values]
+    wanted = cell(control)
+    for same in (texts, [text.casefold() for text in texts]):
+        if wanted in same:
+            return same.index(wanted)
+        wanted = wanted.casefold()
+    near = difflib.get_close_matches(cell(control), texts, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ConfigError(f"control: no {cell(control)!r} in column {by!r}, which has {listed(texts)}{hint}")
+
+
+def _unused(variant: Variant) -> str:
+    n_rows, n_null, n_nan = (variant.counts[name] for name in ("n_rows", "n_null", "n_nan"))
+    return (
+        f"variant {cell(variant.value)!r}: none of the {n_rows:,} rows has a value "
+        f"({n_null:,} null, {n_nan:,} NaN); check where"
+    )
+
+
+def _ruined(result: DifferenceResult) -> str:
+    return (
+        f"{result.name}: no finite answer: half or more of the blocks are ruined by {result.n_inf:,} "
+        f"infinite and {result.n_nan:,} NaN values in {result.n_rows:,} rows; filter them out by where"
+    )
+
+
+def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: str | None) -> Variant:
+    counts = shared_fields(plan, state, 0, plan.reduction.columns[0], g, None)
+    units = unit_counts(state)
+    blocks, _, _ = row_and_cell_blocks(plan, state.moments)
+    top = Moments(*blocks.at((0, g)))
+    below = None if denominator is None else blocks.at((1, g)).mean
+    n_independent = counts["n_used"] if units is None else min(units[g].n_units, counts["n_used"])
+    ratio = robust_ratio(Cells(top, below, n_independent), plan.options.confidence_level)
+    if ratio.denominator <= 0.0 and counts["n_used"]:
+        raise DataError(
+            f"denominator: the mean of column {denominator!r} is not positive in variant {cell(value)!r}; "
+            "name a column that counts something, or filter by where"
+        )
+    plain = [
+        plain_means(b, b.total().mean)[0] for b in (blocks.at((c, [g])) for c in range(len(blocks.count)))
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        quotient = float(np.divide(plain[0], plain[1])) if len(plain) > 1 else plain[0]
+    return Variant(
+        value,
+        counts,
+        None if units is None else units[g],
+        ratio,
+        quotient if counts["n_used"] else math.nan,
+        _carried(state, g, ratio.value),
+    )
+
+
+def _carried(state: MeanState, g: int, ratio: float) -> bool:
+    """Whether more than 90 % of the sampled rows lie strictly on one side of the mean."""
+    x = state.samples[0].values[g]
+    d = state.samples[1].values[g] if len(state.samples) > 1 else 1.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        away = x - ratio * d
+    n_sample = np.count_nonzero(np.isfinite(state.samples[0].keys[g]))
+    most = max(np.count_nonzero(away < 0.0), np.count_nonzero(away > 0.0))
+    return bool(CARRIED[0] * most > CARRIED[1] * n_sample)
+
+
+def _result(
+    plan: MeanPlan, control: Variant, variant: Variant, denominator: str | None, notes: tuple[str, ...]
+) -> DifferenceResult:
+    paired = Paired(control.ratio, variant.ratio, plan.options.confidence_level)
+    answer = paired.difference()
+    status = int(answer.status[0])
+    finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+    if finite and (control.carried or variant.carried):
+        status |= int(Status.CARRIED_BY_FEW_ROWS)
+    kind, (interval, reason, level) = _shown(plan, answer)
+    lift = paired.lift(plan.options.interval)
+    good = np.flatnonzero(np.isfinite(answer.path_estimate[0]))
+    n_blocks = int(answer.n_blocks[0])
+    both = {
+        n: control.counts[n] + variant.counts[n] for n in ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
+    }
+    return DifferenceResult(
+        metric=plan.reduction.columns[0],
+        denominator=denominator,
+        by=plan.reader.options.by[0],
+        control=control.value,
+        variant=variant.value,
+        estimate=float(answer.estimate[0]),
+        interval=interval,
+        interval_kind=kind,
+        interval_reason=reason,
+        achieved_level=level,
+        confidence_level=plan.options.confidence_level,
+        lift=lift.value,
+        lift_interval=lift.interval,
+        lift_reason=lift.reason,
+        **_side("control", control, plan),
+        **_side("variant", variant, plan),
+        plain_estimate=variant.plain - control.plain,
+        plain_lift=variant.plain / control.plain - 1.0 if control.plain else math.nan,
+        status=tuple(status_list(status)),
+        **both,
+        unit=plan.options.block_by,
+        n_units_exact=None if control.units is None else control.units.n_units_exact,
+        n_blocks=n_blocks,
+        n_ruined_blocks=int(answer.n_ruined[0]),
+        n_set_aside=int(answer.n_set_aside[0]),
+        block_estimates=answer.block_estimates[0, :n_blocks].copy(),
+        path=tuple(
+            (int(answer.levels[i]), float(answer.path_estimate[0, i]), float(answer.path_halfwidth[0, i]))
+            for i in good
+        ),
+        notes=(*notes, *_notes(control, variant, n_blocks, constant=bool(answer.constant[0]))),
+    )
+
+
+def _shown(plan: MeanPlan, answer: RuleAnswer) -> tuple[str, Shown]:
+    return interval_of(answer, 0, plan.options.interval, plan.options.confidence_level)
+
+
+def _side(name: str, side: Variant, plan: MeanPlan) -> dict[str, Any]:
+    """The fields of a result about one of its two variants."""
+    return {
+        f"{name}_mean": side.ratio.value,
+        f"{name}_interval": _shown(plan, side.ratio.answer)[1][0],
+        f"plain_{name}": side.plain,
+        f"n_used_{name}": side.counts["n_used"],
+        f"n_units_{name}": None if side.units is None else side.units.n_units,
+    }
+
+
+def _notes(control: Variant, variant: Variant, n_blocks: int, *, constant: bool) -> list[str]:
+    notes = [_unused(v) for v in (variant,) if v.counts["n_used"] == 0]
+    if constant:
+        notes.append(ALL_EQUAL)
+    for side in (control, variant):
+        if side.units is not None and side.units.n_units < FEW_UNITS * n_blocks:
+            about = "" if side.units.n_units_exact else "about "
+            notes.append(
+                f"{about}{side.units.n_units:,} units of {cell(side.value)!r} make {n_blocks} blocks; fewer "
+                f"than {FEW_UNITS} units a block make the interval rough"
+            )
+    return notes

@@ -1,0 +1,153 @@
+"""Ratios of two sums over blocks, linearised: block values without the bias of a quotient.
+
+A mean over rows whose units (users, days) have many or few of them is a ratio N/D of two random sums, and so
+is any metric with a denominator. The quotient N_i/D_i of a small block is biased by a share of its variance.
+The value R + (N_i - R D_i)/d is not: where R is the ratio its mean is R whatever numerator and denominator
+have to do with each other, blocks may be empty, and values of blocks merge by plain averages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from distmom.estimators.rule.answer import RuleAnswer
+from distmom.estimators.rule.apply import answer_rule
+from distmom.estimators.rule.ladder import Flags, Floats
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+from distmom.theory import ladder_levels
+
+LEAST_UNITS = 8
+"""A block that tells how much blocks differ has at least so many independent units."""
+
+MOST_STILL = 0.02
+"""Share of blocks that may hold the most frequent value alone, as in `ladder.row_bound`."""
+
+ROUNDS = 4
+"""The ratio is found anew around the last one; each round divides the error by about sqrt(units)."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The fine blocks of one variant, filled by hash or at random, so that each has the same law.
+
+    Attributes
+    ----------
+    moments : Moments, shape (n_fine,)
+        Of the numerator.
+    denominator : ndarray of float64, shape (n_fine,), or None
+        Mean of the denominator in each block; None where every row counts one.
+    n_independent : int
+        Independent units: rows, or units whose rows stay together.
+    """
+
+    moments: Moments
+    denominator: Floats | None
+    n_independent: int
+
+    @cached_property
+    def still(self) -> Flags:
+        """Fine blocks that are empty or hold nothing but the most frequent value of the numerator."""
+        empty = self.moments.count == 0
+        same = ~empty & (self.moments.m2 == 0.0) & np.isfinite(self.moments.mean)
+        values, frequency = np.unique(self.moments.mean[same], return_counts=True)
+        if values.size == 0:
+            return np.asarray(empty)
+        return np.asarray(empty | (same & (self.moments.mean == values[np.argmax(frequency)])))
+
+    @cached_property
+    def finest(self) -> int | None:
+        """The most blocks whose spread tells something; None where not even the fewest do.
+
+        They need `LEAST_UNITS` units each, and where one value dominates, as zero does in sales, nearly all
+        of them must hold other values, too: else the typical block looks constant and every other one wild.
+        """
+        fit = None
+        for k in ladder_levels(self.still.size):
+            alone = self.still.reshape(k, -1).all(axis=1)
+            tells = self.still.all() or np.count_nonzero(alone) <= MOST_STILL * k
+            if self.n_independent >= LEAST_UNITS * k and tells:
+                fit = k
+        return fit
+
+    def denominators(self, n_blocks: int) -> Floats:
+        """Sum of the denominator over each of so many blocks."""
+        one = 1.0 if self.denominator is None else self.denominator
+        return _summed(np.where(self.moments.count > 0, self.moments.count * one, 0.0), n_blocks)
+
+    def rest(self, ratio: float | Floats, n_blocks: int) -> Floats:
+        """N - ratio D over each of so many blocks, formed from means: an offset costs no digits."""
+        part = ratio if self.denominator is None else ratio * self.denominator
+        with np.errstate(invalid="ignore", over="ignore"):
+            away = np.where(self.moments.count > 0, self.moments.count * (self.moments.mean - part), 0.0)
+            return _summed(away, n_blocks)
+
+
+def _summed(values: Floats, n_blocks: int) -> Floats:
+    return np.asarray(values.reshape(n_blocks, -1).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The robust ratio of one variant.
+
+    Attributes
+    ----------
+    cells : Cells
+    value : float
+        NaN where there is none.
+    denominator : float
+        Robust mean of the denominator of a fine block.
+    answer : RuleAnswer
+        What the rule says of the linearised blocks.
+    """
+
+    cells: Cells
+    value: float
+    denominator: float
+    answer: RuleAnswer
+
+    def blocks(self, n_blocks: int) -> Floats:
+        """Linearised values of so many blocks."""
+        size = self.cells.still.size // n_blocks
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            return self.value + self.cells.rest(self.value, n_blocks) / (self.denominator * size)
+
+
+def robust_ratio(cells: Cells, confidence_level: float) -> Ratio:
+    """The ratio around which the linearised blocks have it as their robust mean.
+
+    It begins at the lower median of the quotients of blocks; those without a positive denominator have none.
+    """
+    n, k = cells.n_independent, cells.finest
+    sums = cells.denominators(least_level(cells, k))
+    of_denominator = answer_equal(sums[None], k, n, confidence_level)
+    share = sums.size / cells.still.size
+    d = float(of_denominator.estimate[0]) * share
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        quotients = np.where(sums > 0.0, cells.rest(0.0, sums.size) / sums, np.nan)
+    found = Ratio(cells, float(lower_median(quotients)), d, of_denominator)
+    for _ in range(ROUNDS):
+        answer = answer_equal(found.blocks(sums.size)[None], k, n, confidence_level)
+        found = Ratio(cells, float(answer.estimate[0]), d, answer)
+    return found
+
+
+def least_level(cells: Cells, finest: int | None) -> int:
+    """Number of blocks to take: the finest, or the fewest where none tell anything."""
+    return finest or ladder_levels(cells.still.size)[0]
+
+
+def answer_equal(
+    values: Floats, finest: int | None, n_independent: int, confidence_level: float
+) -> RuleAnswer:
+    """The rule on blocks of one law, whose spread is that between them; one group for each line of values.
+
+    Without a finest level blocks get one unit each: so few that the rule takes the plain mean.
+    """
+    size = 1 if finest is None else n_independent // values.shape[1]
+    blocks = Moments(np.full(values.shape, size), values, np.zeros(values.shape))
+    return answer_rule(blocks, None, None, confidence_level, block_source="units")

@@ -1,0 +1,1 @@
+"""Means: their plan, run, answer and states."""

@@ -1,0 +1,351 @@
+"""A robust mean of rows that come as they come: the public accumulator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from distmom.cluster.work import rows_of
+from distmom.errors import ConfigError, DataError
+from distmom.estimators.mean.blocks import fixed_by
+from distmom.estimators.mean.ledger import Ledger, Numbered
+from distmom.estimators.mean.made import Made, hard_differences, listed, soft_differences
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.state import SavedMean, from_container, to_container
+from distmom.estimators.mean.without_data import answer, joined, plan_without_data
+from distmom.estimators.options import MeanOptions
+from distmom.estimators.sources import names_of, unit_columns
+from distmom.lake.container import read_container, write_container
+from distmom.lake.filters import parse_filter
+from distmom.lake.keys import KeyEncoder
+from distmom.lake.keyvalues import Key
+from distmom.lake.memory import open_memory
+from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
+from distmom.lake.unit_hashes import UnitHashes
+from distmom.numerics.random import resolve_seed
+from distmom.reductions.files import Census
+from distmom.reductions.leaves import missing_rows, strange_rows
+from distmom.reductions.stream import LeafStream, StreamState
+from distmom.report import MeanResult, Results, VectorResult
+
+COMPILED_ROWS = 1 << 20
+"""From so many rows on compiled kernels do the work: importing them takes half a second."""
+
+STREAMS = "streams"
+"""Stands for the folder of streams, which are no files."""
+
+
+class MeanAccumulator:
+    """The robust mean of a stream: rows are added as they come, and the result may be asked for at any time.
+
+    Estimates what `distmom.mean` does, under the same assumption of independent rows of finite variance.
+
+    Parameters
+    ----------
+    columns : str or sequence of str
+        Columns to average. A one-dimensional array is the column ``"x"``, those of a two-dimensional one are
+        ``"0"``, ``"1"``, …
+    by : str or sequence of str, optional
+        Columns whose values form groups.
+    where : str, optional
+        Condition; rows for which it is true count.
+    n_blocks, block_by, chunk_rows, repeats, contamination, weights, fine, nan, interval, confidence_level
+        As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
+    joint : bool or {"geometric", "coordinatewise"}
+        As for `distmom.mean`; the coordinates are columns of numbers, not lists.
+    rng : int, SeedSequence, Generator or None
+        Decides every draw. Accumulators that are to be merged need the same one.
+    name : str
+        Name of the stream: it stands for a file's path, keys the draws beside the seed, and must differ
+        between streams that are merged.
+
+    Raises
+    ------
+    ConfigError
+        If an option is wrong or depends on the number of rows.
+
+    Notes
+    -----
+    The result depends on the rows and their order alone, not on the batches they come in, and has the bits of
+    `distmom.mean` of a file of that name with these rows (an array in memory has the name "").
+
+    Holds at most one state (60 kB a column, or 9 kB a column and group) for each binary digit of the number
+    of leaves of 131,072 rows, and the rows of the leaf that has begun (of eight leaves with groups).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> x = np.random.default_rng(0).exponential(size=10_000)
+    >>> x[::1000] = 1e9
+    >>> stream = dm.MeanAccumulator("x", rng=0)
+    >>> for start in range(0, 10_000, 700):
+    ...     stream.update(x[start : start + 700])
+    >>> stream.result().same_bits(dm.mean(x, rng=0))
+    True
+    >>> again = dm.MeanAccumulator.from_bytes(stream.to_bytes())
+    >>> round(again.result().estimate, 2)
+    1.01
+    """
+
+    def __init__(
+        self,
+        columns: str | Sequence[str],
+        *,
+        by: str | Sequence[str] | None = None,
+        where: str | None = None,
+        n_blocks: int | str = "auto",
+        block_by: str | Sequence[str] | None = None,
+        chunk_rows: int = 1,
+        repeats: int = 1,
+        contamination: int | float | None = None,
+        weights: str | None = None,
+        joint: bool | str = False,
+        fine: str = "standard",
+        nan: str = "omit",
+        interval: str = "auto",
+        confidence_level: float = 0.99,
+        rng: Any = None,
+        name: str = "",
+    ) -> None:
+        options = MeanOptions(
+            n_blocks=n_blocks,
+            block_by=block_by,  # type: ignore[arg-type]
+            chunk_rows=chunk_rows,
+            repeats=repeats,
+            contamination=contamination,
+            weights=weights,
+            joint=joint,
+            nan=nan,
+            interval=interval,
+            confidence_level=confidence_level,
+            fine=fine,
+        )
+        fixed = fixed_by(options)
+        if fixed is not None:
+            raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
+        if not isinstance(name, str):
+            raise ConfigError(f"name: must be a text, not {name!r}")
+        values, keys = names_of("columns", columns), names_of("by", by)
+        if not values:
+            raise ConfigError("columns: name the columns to average")
+        both = [column for column in values if column in keys]
+        if both:
+            raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+        condition = None
+        if where is not None:
+            if not isinstance(where, str):
+                raise ConfigError(f"where: must be a text here, not {type(where).__name__}")
+            condition = parse_filter(where)
+        seed, shown = resolve_seed(rng)
+        made = Made(
+            options,
+            ReadOptions(
+                values if weights is None else (*values, weights),
+                keys,
+                vectors=() if options.joint else None,
+                units=unit_columns(options.block_by, values),
+            ),
+            where,
+            None if condition is None else condition.identity,
+            seed,
+            shown,
+            (STREAMS,),
+        )
+        self._begin(made, name, Ledger(), None)
+
+    def _begin(self, made: Made, name: str, others: Ledger, saved: StreamState | None) -> None:
+        """Start, or go on from what is saved; `others` are the streams merged so far, as a base."""
+        self.name = name
+        self._made, self._others = made, others
+        where = None if made.where is None else parse_filter(made.where)
+        self._read = replace(made.read, where=where)
+        plan = plan_without_data(made, [FileRef(name, 0, 0)])
+        self._sums = plan.sums
+        self._stream = LeafStream(plan.reduction, name, plan.leaf_rows, saved)
+        self._leaf_rows = plan.leaf_rows
+        self._encoder = self._new_encoder([] if saved is None else saved.keys)
+        n_units = len(made.read.units)
+        self._hashes = UnitHashes(n_units, made.seed) if n_units else None
+
+    def _new_encoder(self, known: Sequence[Key] = ()) -> KeyEncoder | None:
+        """Codes of groups; they begin anew with each leaf."""
+        return KeyEncoder(len(self._read.by), known) if self._read.by else None
+
+    def _keys(self) -> list[Key]:
+        """Groups of the leaf that has begun."""
+        return [()] if self._encoder is None else self._encoder.keys
+
+    def _files(self) -> list[FileRef]:
+        """Streams as files, for what is said of the data."""
+        return [FileRef(self.name, self.n_rows, 0), *(file for _, file in self._others.base_files)]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows added to this stream so far."""
+        return self._stream.n_rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the streams: this one's, and those merged into it."""
+        return tuple(file.path for file in self._files())
+
+    def __repr__(self) -> str:
+        return f"<MeanAccumulator {self.name!r}: {self.n_rows:,} rows>"
+
+    def update(self, batch: Any) -> None:
+        """Add the next rows.
+
+        Parameters
+        ----------
+        batch : Arrow table or batch, NumPy array, mapping of columns, or data frame
+            With the columns that were named. It is not kept, and may be changed afterwards.
+
+        Raises
+        ------
+        ConfigError
+            If it is of no kind that is read, or lacks a column.
+        DataError
+            If a column cannot be averaged, or holds a NaN under ``nan="raise"``, or a weight is negative or
+            infinite. Then none of the rows is added.
+        """
+        if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
+            raise ConfigError("batch: give rows, not a path; dm.mean reads files")
+        data = open_memory(batch)
+        reader = data.reader(self._read)
+        for name in reader.scales:
+            raise ConfigError(
+                f"columns: {name!r} holds times, which are not streamed; dm.mean takes their mean"
+            )
+        if reader.options.vectors:
+            name = reader.options.vectors[0][0]
+            raise ConfigError(f"columns: {name!r} holds lists; give their coordinates as columns of numbers")
+        file = data.files[0]
+        options = self._made.options
+        if options.nan == "raise" or self._read.where is not None or options.weights is not None:
+            for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
+                self._check(found)
+        if self.n_rows + data.n_rows >= COMPILED_ROWS:
+            self._stream.reduction = replace(self._stream.reduction, compiled=True)
+        for found in self._cut(reader, file, data.n_rows):
+            codes = None if self._encoder is None else self._encoder.encode(found.keys, found.keep)
+            units = None if self._hashes is None else self._hashes.of(found.units)
+            if self._stream.add(rows_of(found, codes, units), self._keys()):
+                self._encoder = self._new_encoder()
+
+    def _cut(self, reader: BatchReader, file: FileRef, n_rows: int) -> Iterator[Batch]:
+        """Batches that end where leaves do."""
+        start = 0
+        while start < n_rows:
+            stop = min(n_rows, start + self._stream.room)
+            yield from reader.batches(file, start, stop)
+            start = stop
+
+    def _check(self, batch: Batch) -> None:
+        rows, spec = rows_of(batch, None), self._stream.reduction
+        if spec.weights is not None:
+            rows = Census(replace(spec, grouped=False)).weighed(rows, "the batch")
+        if spec.nan != "raise":
+            return
+        for c, name in enumerate(spec.columns):
+            nan, _ = strange_rows(rows.values[c], missing_rows(rows.valid[c], rows.keep)[0])
+            if nan is not None:
+                row = batch.start + int(np.argmax(nan))
+                raise DataError(
+                    f'column {name!r} is NaN in row {row} of the batch and nan="raise" forbids it; none of '
+                    'its rows was added; use nan="omit" to leave NaN out (counted), or clean the data'
+                )
+
+    def merge(self, other: MeanAccumulator) -> None:
+        """Add the rows of another accumulator, with all that was merged into it; it is left as it is.
+
+        Which accumulator is merged into which, and when, changes sums by rounding alone, and no count.
+
+        Raises
+        ------
+        ConfigError
+            If it was made with other options or another seed, or a stream of it has the name of one here.
+        """
+        if not isinstance(other, MeanAccumulator):
+            raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
+        differences = hard_differences(self._made, other._made)
+        if self._sums != other._sums:
+            differences += soft_differences(self._made.options, other._made.options)
+        if differences:
+            raise ConfigError(
+                f"other: was made with different options ({listed(differences, 'there')}); use the same, and "
+                "the same rng"
+            )
+        both = sorted(set(self.names) & set(other.names))
+        if both:
+            raise ConfigError(
+                f"other: both hold a stream of the name {both[0]!r}, whose rows would be drawn alike and may "
+                "be the same; give each stream a name of its own"
+            )
+        plan = self._plan()
+        self._others.base = joined(self._others.base, other._total(plan), plan)
+        self._others.base_files += [(0, file) for file in other._files()]
+
+    def _plan(self) -> MeanPlan:
+        return plan_without_data(self._made, self._files())
+
+    def _total(self, plan: MeanPlan) -> Any:
+        return joined(self._stream.total(self._keys()), self._others.base, plan)
+
+    def result(self) -> MeanResult | VectorResult | Results:
+        """The robust mean of all rows so far; more may be added afterwards.
+
+        Returns
+        -------
+        MeanResult, VectorResult or Results
+            One result for one column (with `joint`, one vector) without groups, else a sequence with one for
+            each column and group.
+
+        Raises
+        ------
+        NoAnswerError
+            If there are no rows, or no finite answer.
+        """
+        started = time.perf_counter()
+        plan = self._plan()
+        return answer(plan, self._made, self._total(plan), time.perf_counter() - started)
+
+    def to_bytes(self) -> bytes:
+        """The accumulator as bytes, from which `from_bytes` goes on to the same bits.
+
+        `distmom.merge_states` reads them from a file.
+        """
+        main = Numbered({0: FileRef(self.name, self.n_rows, 0)}, 1)
+        ledger = Ledger(main=main, base=self._others.base, base_files=self._others.base_files)
+        saved = SavedMean(self._made, self._sums, ledger, self._stream.saved(self._keys()))
+        out = BytesIO()
+        write_container(to_container(saved), out)
+        return out.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> MeanAccumulator:
+        """The accumulator that `to_bytes` saved.
+
+        Raises
+        ------
+        DataError
+            If a byte is missing or altered, or it was made by another version or by a run over files.
+        """
+        what = "the state of the accumulator"
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ConfigError(f"data: must be bytes, not {type(data).__name__}")
+        saved = from_container(read_container(bytes(data), what), what)
+        if saved.stream is None:
+            raise DataError("data: is the state of a run over files, not of an accumulator; use merge_states")
+        found = cls.__new__(cls)
+        others = Ledger(base=saved.ledger.base, base_files=saved.ledger.base_files)
+        found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
+        if found._sums != saved.sums:
+            raise DataError("data: was made by another version of distmom, and cannot go on here")
+        saved.check(found._plan(), what)
+        return found

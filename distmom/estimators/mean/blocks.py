@@ -1,0 +1,203 @@
+"""What to keep: fine blocks that merge to any level of the ladder, cells of files, samples of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.mean.contamination import contaminated_blocks
+from distmom.estimators.options import SAMPLING, MeanOptions, check_most_blocks
+from distmom.reductions.layouts import (
+    Layout,
+    NoRowBlocks,
+    RandomBlocks,
+    SampledBlocks,
+    StoredBlocks,
+    UnitBlocks,
+)
+from distmom.reductions.repeated import RepeatedBlocks
+from distmom.theory import fine_blocks, mom_blocks, morm_blocks
+
+FINE = {"standard": 945, "many": 10_395}
+FINE_OF_GROUP = 105
+CAP = {"standard": 1_023, "many": 10_395}
+SAMPLE, SAMPLE_OF_GROUP = 1_024, 64
+LEAST_FILES = 10
+"""With fewer files, cells of whole files say nothing."""
+
+PLENTY = 10**15
+"""Stands for the number of rows where it is not known yet and does not matter."""
+
+MOST_DRAWS = (1 << 31) - 1
+"""Draws with replacement that one leaf can give to one block."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What the state holds.
+
+    Attributes
+    ----------
+    layout : Layout
+    n_cells : int
+        Cells of whole files.
+    sample_size : int
+        Rows of the sample, of each group and column.
+    n_blocks : int or None
+        Number of blocks of the answer where it is fixed; None for the automatic rule.
+    block_size : int or None
+        Rows of each sampled block, as drawn.
+    hears_files : bool
+        Whether the cells of whole files, where there are some beside row blocks, say anything yet.
+    outlying : int
+        Rows (or units) that may be arbitrary; the intervals allow for them.
+    """
+
+    layout: Layout
+    n_cells: int
+    sample_size: int
+    n_blocks: int | None = None
+    block_size: int | None = None
+    hears_files: bool = True
+    outlying: int = 0
+
+
+def choose_blocks(
+    options: MeanOptions,
+    *,
+    seed: int,
+    n_files: int,
+    grouped: bool,
+    n_rows: int | None,
+    n_valid: int | None = None,
+    n_units: int | None = None,
+) -> Blocks:
+    """The blocks to keep for these options.
+
+    `n_rows` is the number of rows of the lake where it has been counted, `n_valid` that of the rows which
+    pass the filter, `n_units` that of the units, such as files, which are put into blocks as a whole.
+    """
+    passing = n_rows if n_valid is None else n_valid
+    if options.scheme in SAMPLING:
+        if n_rows is None or passing is None:
+            raise AssertionError("sampling needs the number of rows")
+        return _sampled(options, seed, n_rows, passing)
+    n_blocks, outlying = _fixed_number(options, n_rows), 0
+    if options.contamination is not None:
+        of = passing if options.block_by is None else n_units
+        if of is None:
+            raise AssertionError("contamination needs the number of rows or units")
+        n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
+    sample = SAMPLE_OF_GROUP if grouped else SAMPLE
+    if options.block_by is not None:
+        n_cells = _unit_cells(n_blocks, grouped)
+        by_file = options.block_by == "file"
+        layout = NoRowBlocks() if by_file else UnitBlocks(n_cells)
+        return Blocks(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
+    n_fine, width = _fine(options.fine, n_blocks, grouped)
+    n_kept = n_fine // width
+    cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
+    if options.order == "stored":
+        if n_rows is None:
+            raise AssertionError("stored order needs the number of rows")
+        return Blocks(StoredBlocks(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
+    if options.repeats > 1:
+        check_most_blocks(f"repeats={options.repeats} with {n_kept} fine blocks", options.repeats * n_kept)
+        repeated = RepeatedBlocks(seed, n_fine, options.repeats, width)
+        return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
+    random = RandomBlocks(seed, n_fine, width, options.chunk_rows)
+    return Blocks(random, cells, sample, n_blocks, outlying=outlying)
+
+
+def fixed_by(options: MeanOptions) -> str | None:
+    """The option, in words, that makes the blocks depend on how many rows or units there are; None if none.
+
+    Such blocks cannot take rows that come later.
+    """
+    if options.scheme in SAMPLING:
+        return f"scheme={options.scheme!r}"
+    if options.order == "stored":
+        return "order='stored'"
+    if options.block_size is not None:
+        return f"block_size={options.block_size}"
+    if isinstance(options.contamination, float):
+        return f"contamination={options.contamination}, a share,"
+    counted = not isinstance(options.block_by, tuple)  # the best number for many units is taken anyway
+    if options.contamination is not None and not isinstance(options.n_blocks, int) and counted:
+        return f"contamination={options.contamination} without n_blocks"
+    return None
+
+
+def needs_row_counts(options: MeanOptions) -> bool:
+    """Whether the rows must be counted before the main pass."""
+    return needs_passing_rows(options) or options.order == "stored" or options.block_size is not None
+
+
+def needs_passing_rows(options: MeanOptions) -> bool:
+    """Whether it matters how many of the rows pass the filter."""
+    return options.scheme in SAMPLING or (options.contamination is not None and options.block_by is None)
+
+
+def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
+    if options.block_size is not None:
+        if n_rows is None:
+            raise AssertionError("a block size needs the number of rows")
+        if options.block_size > n_rows:
+            raise NoAnswerError(
+                f"block_size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
+            )
+        k = n_rows // options.block_size
+        check_most_blocks(f"block_size={options.block_size} of {n_rows} rows", k)
+        return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
+    if options.n_blocks == "paper":
+        return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]
+    return options.n_blocks if isinstance(options.n_blocks, int) else None
+
+
+def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
+    """Fine blocks, and how many of them are kept together where there are groups."""
+    n_fine = FINE[fine] if n_blocks is None else fine_blocks(n_blocks, CAP[fine])
+    if not grouped:
+        return n_fine, 1
+    if n_blocks is None:
+        return n_fine, n_fine // FINE_OF_GROUP
+    factor = n_fine // n_blocks
+    small = max(
+        d for d in range(1, factor + 1) if factor % d == 0 and (d == 1 or n_blocks * d <= FINE_OF_GROUP)
+    )
+    return n_fine, factor // small
+
+
+def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
+    """Cells that whole units are put into."""
+    if n_blocks is None:
+        return FINE_OF_GROUP if grouped else FINE["standard"]
+    return fine_blocks(n_blocks, FINE_OF_GROUP if grouped else CAP["standard"])
+
+
+def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:
+    """Numbers of the randomized median of means, given or from the proposition."""
+    replace = options.scheme == "monte_carlo"
+    given = options.n_blocks if isinstance(options.n_blocks, int) else None
+    k, size = given, options.block_size
+    if k is None or size is None:
+        tau = 0.45 if options.tau is None else options.tau
+        prescribed = morm_blocks(options.confidence_level, tau, n_valid)
+        k = prescribed[0] if k is None else k
+        size = prescribed[1] if size is None else size
+        check_most_blocks(f"tau={tau:g}", k)
+    elif options.tau is not None:
+        raise ConfigError("tau: n_blocks and block_size say all; drop tau")
+    if size > n_valid and not replace:
+        of = "rows" if n_valid == n_rows else "rows that pass the filter"
+        raise NoAnswerError(
+            f"block_size: {size} rows without replacement from {n_valid} {of} cannot be drawn; "
+            f"use at most {n_valid}"
+        )
+    # drawn among all rows, those that the filter drops afterwards included: so in proportion more
+    drawn = round(size * n_rows / n_valid) if n_valid else size
+    if not replace:
+        drawn = min(n_rows, drawn)
+    elif drawn > max(n_rows, MOST_DRAWS):
+        raise ConfigError(f"block_size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
+    return Blocks(SampledBlocks(seed, k, drawn, replace), 1, 0, k, drawn)

@@ -1,0 +1,368 @@
+"""Robust means of columns of a lake: the public function."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import connect, run_units
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import DataError, NoAnswerError
+from distmom.estimators.mean.keeper import Keeper, open_keeper
+from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
+from distmom.estimators.mean.results import answer_of, together
+from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.sources import Names, open_data
+from distmom.estimators.versions import versions
+from distmom.lake import BATCH_ROWS
+from distmom.numerics.random import resolve_seed
+from distmom.reductions.block_means import load_kernels
+from distmom.report import MeanResult, Results, VectorResult
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+
+def mean(
+    data: Any,
+    column: Names = None,
+    *,
+    by: Names = None,
+    where: Any = None,
+    scheme: str = "partition",
+    n_blocks: int | str = "auto",
+    block_size: int | None = None,
+    tau: float | None = None,
+    order: str = "random",
+    block_by: Names = None,
+    chunk_rows: int = 1,
+    repeats: int = 1,
+    contamination: int | float | None = None,
+    weights: str | None = None,
+    joint: bool | str = False,
+    fine: str = "standard",
+    nan: str = "omit",
+    missing: str = "error",
+    on_bad_file: str = "error",
+    interval: str = "auto",
+    confidence_level: float = 0.99,
+    rng: Any = None,
+    state: str | os.PathLike[str] | None = None,
+    on_change: str = "error",
+    client: Any = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> MeanResult | VectorResult | Results:
+    """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
+
+    The rows are cut into blocks at random, each block has its mean, and the answer is the lower median of the
+    block means. It estimates the expectation of a row under independent rows of finite variance; up to about
+    0.69 times the number of fine blocks of arbitrary rows, or a minority of bad files, do not move it far.
+
+    Parameters
+    ----------
+    data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
+        A folder stands for all Parquet files below it. Data in memory is one file named "". Also an Arrow
+        dataset (of local Parquet files: those files; otherwise a stream), a record batch reader or another
+        object with the Arrow PyCapsule interface, and a Dask DataFrame: each partition is a file, computed
+        where its rows are reduced (it must fit into a worker).
+    column : str or sequence of str, optional
+        Columns of numbers, dates, timestamps or durations. Optional for arrays, and for data with a single
+        column.
+    by : str or sequence of str, optional
+        Columns whose values form groups; a result for each.
+    where : str or pyarrow.compute.Expression, optional
+        Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
+    scheme : {"partition", "swor", "monte_carlo"}
+        Blocks that partition the rows, or independent samples without or with replacement.
+    n_blocks : int or {"auto", "paper"}
+        Number of blocks. ``"auto"`` tests a ladder of numbers against each other, sets wild blocks aside and
+        says what it found; ``"paper"`` takes that of the proposition: ceil(log(1/delta)) for a partition.
+    block_size : int, optional
+        Rows of a block, instead of their number; of samples beside it.
+    tau : float, optional
+        Of the sampling schemes, in (0, 1/2), default 0.45: number and size of blocks by the proposition,
+        which draw 4 tau^2 n / (9 (1/2 - tau)^2) rows in all: 36 n at 0.45.
+    order : {"random", "stored"}
+        Random blocks, or contiguous ones: cheaper, for rows that are exchangeable as they are stored.
+    block_by : {"file"}, or str or sequence of str, optional
+        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day),
+        in whatever files; null is a unit too. For dependence or damage that comes by file or unit. The
+        interval then rests on the spread between blocks, and the result tells the number of units. (A column
+        called file: ``["file"]``.)
+    chunk_rows : int
+        Rows that stay together: rows j c … (j + 1) c - 1 of a file go to one block. For bursts of bad rows
+        (L of them touch at most (L - 1)/c + 2 chunks) and for rows that resemble their neighbours (c several
+        times as long as the resemblance). The interval then rests on the spread between blocks.
+    repeats : int
+        Number of random partitions; the answer is the median of the block means of all of them: five have
+        nearly the variance of the plain mean. What the status says is found on the first one.
+    contamination : int or float, optional
+        Number of rows (units, with `block_by`) that may be arbitrary, or their share in (0, 1/2) of the rows
+        that pass the filter (of the files, with ``block_by="file"``; of units in columns only a number): the
+        intervals allow for them, all in one group if there are groups. Unless `n_blocks` is given it becomes
+        the odd number with the shortest ``exact`` interval (with units in columns, that for many units).
+    weights : str, optional
+        Column of weights, not negative: blocks have weighted means (see Notes). A row whose weight is null,
+        NaN or zero does not count; a negative or infinite weight is an error.
+    joint : bool or {"geometric", "coordinatewise"}
+        One mean vector over all columns instead of one mean for each: the geometric median of the block mean
+        vectors (True), or their median by coordinates. List columns of one length are vectors themselves.
+        A row enters with all its coordinates or, where one is missing, not at all.
+    fine : {"standard", "many"}
+        945 fine blocks, or 10,395 where scattered bad rows are expected.
+    nan : {"omit", "raise", "keep"}
+        NaN is left out and counted, is an error, or stays and ruins its block. Nulls are always left out,
+        infinities always stay.
+    missing : {"error", "null"}
+        What a file without the column is.
+    on_bad_file : {"error", "skip"}
+        Stop at a file that cannot be read, or go on and list it in the result.
+    interval : {"auto", "order", "exact", "paper", "none"}
+        Order statistics of the block means, or a bound with plug-in variance (see Notes). By default
+        ``order`` for one partition without `contamination`, else ``exact``.
+    confidence_level : float
+        In (0, 1).
+    rng : int, SeedSequence, Generator or None
+        Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
+        there already, it means the seed of that state.
+    state : str or path, optional
+        File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
+        in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
+    on_change : {"error", "restart"}
+        What to do when files that the state holds have changed or are gone.
+    client, workers, scheduler, threads
+        Where to run: a Dask client, that many worker processes, the scheduler at an address (or whose
+        scheduler file, ending in .json, this is), that many threads. Default: the active Dask client, else
+        threads. Data in memory is not sent to a cluster.
+    memory_limit : int or str, optional
+        Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
+    batch_rows : int
+        Rows decoded at a time, at most 65,536 with groups; the result does not depend on it.
+    storage_options : mapping, optional
+        Of the object store (``s3://``, ``gs://``, ``abfs://``), such as ``{"endpoint": …, "region": …}``;
+        credentials come from the environment, profile or role unless given here. Workers get them too.
+    progress : Progress, optional
+        Is told how far the run is.
+
+    Returns
+    -------
+    MeanResult, VectorResult or Results
+        One result for one column (with `joint`, one vector) without groups, else a sequence with one for each
+        column and group.
+
+    Raises
+    ------
+    ConfigError
+        An option, a name or the condition is wrong; `contamination` reaches half of the rows, units or
+        blocks, or asks for more than a million blocks.
+    DataError
+        A file is damaged, changed, or of a type that cannot be averaged; a vector has another length; the
+        state is damaged, or files that it holds have changed since or are gone.
+    NoAnswerError
+        There are no rows, or no finite answer because half or more of the blocks are ruined.
+    ResourceError
+        The memory does not suffice, or the cluster was lost.
+
+    Notes
+    -----
+    With K blocks of B rows and p* the Beta quantile at which P(Bin(K, p*) >= ceil(K/2)) = delta, the
+    ``exact`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean (Cantelli's
+    inequality for both sides): if that variance were known, the interval would hold with probability of at
+    least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The ``order`` interval
+    covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
+    Its level is that of independent blocks, so it is refused for samples and repeated partitions.
+
+    With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
+    counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
+    sum w^2 (x - m)^2 / (sum w)^2 times n/(n - 1), n = (sum w)^2 / sum w^2 being the effective rows of the
+    block (Kish 1965). They take the place of rows in every rule: a level needs enough of them a block, and
+    where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
+    ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
+    2^-200 they are zero. A block whose weights are all zero is left out. Few rows decide where weights are
+    very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a spread that grows with the
+    root of the weight, ``exact`` at 99 % covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5, and
+    ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
+    With one spread for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
+
+    With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
+    its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
+    by their rows; a level of the ladder needs as many filled cells as blocks and, beyond nine blocks, eight
+    units a block; empty blocks are left out.
+    The exact interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
+    than 10 %). Fewer than ten units a block draw a note.
+
+    Where all values are equal the interval is that value, and a note says so: with probability 1 - delta at
+    most a share log(1/delta)/n of the rows of the law differ, which none of the n rows showed.
+
+    Up to o blocks may be arbitrary (o rows by `contamination`, or the ruined ones if these are more): p* is
+    then that of P(Bin(K - o, p*) >= ceil(K/2) - o) = delta, and ``order`` takes its ranks from K - o fair
+    coins. K > 2 o only makes the answer finite: for o = 10 at 99 %, K = 21 gives 152 standard errors and
+    K = 59, the best, gives 13.
+
+    Samples without and with replacement have the bound E exp(-a kl+(T | p)) <= delta for a Beta variable T,
+    with p the variance of a block mean over the squared half-width: s^2/B, or s^2 (1/n + (1 - 1/n)/B), and
+    1/a the chance that a block uses a given row: B/n, or 1 - (1 - 1/n)^B. Repeated partitions have
+    exp(-K kl(1/2 | p)) <= delta for any number of them. Neither is vacuous, and neither knows of dependent
+    rows.
+
+    With `joint` the radius comes from Minsker's lemma: if the geometric median of K block mean vectors is
+    farther than C r from the mean vector, C = (1 - a)/sqrt(1 - 2 a), more than a K of them are farther than
+    r, each with probability of at most trace(Sigma)/(B r^2). The trace is the sum of robust variances of the
+    coordinates. Distances are Euclidean: bring coordinates of different units to one scale before. Under
+    ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is wild in one
+    is set aside for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so they hold
+    together. A null in a list makes its row null, a NaN counts by `nan`. Memory grows with d 2**17 rows.
+
+    One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
+    column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition; with weights 110 and
+    16. The same data and seed give the same bits on any number of threads or workers, and adding files moves
+    no old row of a random partition into another block, as long as the number of blocks stays.
+    Dates and timestamps are averaged in float64 nanoseconds from a day in the middle of the first rows:
+    exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
+    ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
+    timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
+    have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
+
+    A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
+    gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
+    after the old ones the bits are those of one run over everything; files in between give the same counts
+    and blocks, and sums that agree up to rounding. Blocks that depend on the number of rows
+    (samples, ``order="stored"``, `block_size`, a share as `contamination`) can be resumed but take no new
+    files. Options that only shape the answer
+    (`interval`, `confidence_level` unless it sets the blocks, `on_bad_file`, where and how to run) may change
+    from run to run. Files left out by ``on_bad_file="skip"`` are tried again in each run. The file holds at
+    most one state for each binary digit of the number of files; `distmom.merge_states` shows it without the
+    data.
+
+    References
+    ----------
+    Kish (1965), Survey Sampling: effective number of rows.
+    Laforgue, Clémençon & Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML: Proposition 1
+    (partition), Proposition 2 (samples without replacement). Finner (1992), A generalization of Hölder's
+    inequality (samples). Hoeffding (1963), section 5 (repeated partitions). Minsker (2015), Geometric median
+    and robust estimation in Banach spaces, Bernoulli 21: Lemma 2.1 (vectors).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> x = np.random.default_rng(0).exponential(size=10_000)
+    >>> x[::1000] = 1e9
+    >>> found = dm.mean(x, rng=0)
+    >>> round(found.estimate, 2), round(found.plain_estimate), found.status
+    (1.01, 1000001, ('contaminated',))
+    >>> both = dm.mean({"x": x, "y": 2.0 * x}, joint=True, rng=0)
+    >>> both.estimate.round(2).tolist(), both.radius > 0.0
+    ([1.01, 2.01], True)
+    """
+    started = time.perf_counter()
+    options = MeanOptions(
+        scheme=scheme,
+        n_blocks=n_blocks,
+        block_size=block_size,
+        tau=tau,
+        order=order,
+        block_by=block_by,  # type: ignore[arg-type]
+        chunk_rows=chunk_rows,
+        repeats=repeats,
+        contamination=contamination,
+        weights=weights,
+        joint=joint,
+        nan=nan,
+        missing=missing,
+        on_bad_file=on_bad_file,
+        interval=interval,
+        confidence_level=confidence_level,
+        fine=fine,
+    )
+    check_count("batch_rows", batch_rows)
+    keeper = open_keeper(state, on_change, memory_limit)
+    seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
+    source, read = open_data(
+        data,
+        column,
+        by,
+        where,
+        missing,
+        batch_rows,
+        options.block_by,
+        joint=bool(joint),
+        weights=weights,
+        storage_options=storage_options,
+    )
+    ledger = None
+    if keeper is not None:
+        ledger, read = keeper.begin(data, source, read, options, seed, shown)
+    if source.in_memory:
+        client = workers = scheduler = None
+        threads = usable_threads() if threads is None else threads
+    share = column_share(source, read)
+    load = load_kernels if worth_compiling(source.files, share) else None
+    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+        plan = plan_mean(source, read, options, seed, executor, progress, share, ledger)
+        found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
+        answers = answer_of(plan, found, read.by)
+        n_threads = executor.threads
+    data_facts = {
+        "n_files": len(plan.files),
+        "n_bytes": sum(f.size for f in plan.files),
+        "skipped": [s._asdict() for s in skipped],
+        **({} if keeper is None else {"state": keeper.facts()}),
+    }
+    run_facts = {
+        "seconds": time.perf_counter() - started,
+        "seed": shown,
+        "workers": n_threads,
+        "versions": versions(),
+    }
+    return together(answers, plan, data_facts, run_facts)
+
+
+def run_plan(
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    keeper: Keeper | None = None,
+) -> tuple[Any, list[SkippedFile]]:
+    """Run the units; the merged state, and the files that were left out."""
+    work = ReadAndReduce(
+        plan.reader,
+        plan.reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        unit_seed=plan.reduction.seed if plan.reader.options.units else None,
+        compiled=plan.reduction.compiled,
+    )
+    if keeper is None:
+        merge, grows = plan.reduction.merge, plan.reduction.grouped
+        found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
+        state, skipped = found.state, [*plan.skipped, *found.skipped]
+    else:
+        state, skipped = keeper.run(plan, work, executor, progress)
+    check_state(state, skipped, filtered=plan.reader.options.where is not None)
+    return state, skipped
+
+
+def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
+    """DataError or NoAnswerError if nothing was read."""
+    if state is not None:
+        return
+    if skipped:
+        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
+    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
+
+
+def usable_threads() -> int:
+    """Threads for data in memory."""
+    from distmom.cluster.machine import usable_cpus
+
+    return usable_cpus()

@@ -1,0 +1,199 @@
+"""Merging the saved states of several lakes, and answering from a state without the data."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from distmom.cluster.machine import memory_bytes
+from distmom.errors import ConfigError, DataError
+from distmom.estimators.mean.blocks import fixed_by
+from distmom.estimators.mean.ledger import Ledger
+from distmom.estimators.mean.made import hard_differences, listed, soft_differences
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.state import SavedMean, from_container, to_container
+from distmom.estimators.mean.without_data import answer, joined, plan_without_data
+from distmom.lake.source import FileRef
+from distmom.lake.statefile import check_state_path, read_state, write_state
+from distmom.reductions.stream import LeafStream
+from distmom.report import MeanResult, Results, VectorResult
+
+
+def merge_states(
+    *states: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    interval: str | None = None,
+    confidence_level: float | None = None,
+) -> MeanResult | VectorResult | Results:
+    """Merge saved states of `distmom.mean`, and answer from the merged one as `mean` would.
+
+    Parts of a lake that are kept apart (by site, month or machine) are read where they are, and only their
+    states are brought together. With one state nothing is merged: its answer is shown without the data.
+
+    Parameters
+    ----------
+    *states : str or path
+        Files that `distmom.mean` or this function saved, or that hold the bytes of a `MeanAccumulator`; with
+        the same columns, options and seed.
+    output : str or path, optional
+        Save the merged state there; it may be one of the inputs.
+    interval : {"auto", "order", "exact", "paper", "none"}, optional
+        Kind of interval; by default that of the states.
+    confidence_level : float, optional
+        In (0, 1); by default that of the states. Where it decided the blocks it cannot be changed.
+
+    Returns
+    -------
+    MeanResult or Results
+        One result for one column without groups, else a sequence with one for each column and group.
+
+    Raises
+    ------
+    ConfigError
+        If no state is given, or they were made with different options, or there are several and their blocks
+        depend on the number of rows.
+    DataError
+        If a state is damaged or not finished, or two of them hold the same file.
+    NoAnswerError
+        If there are no rows, or no finite answer.
+    ResourceError
+        If the merged state cannot be written.
+
+    Notes
+    -----
+    States are merged in the order of their folders and files, in whatever order they are named: the same
+    states give the same bits. Merging some of them first changes sums by rounding alone, and no count. Two
+    files are the same if their full paths are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import distmom as dm
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for site in ("north", "south"):
+    ...     (folder / site).mkdir()
+    ...     pq.write_table(pa.table({"x": np.arange(100.0)}), folder / site / "a.parquet")
+    ...     _ = dm.mean(folder / site, "x", rng=0, state=folder / f"{site}.state")
+    >>> dm.merge_states(folder / "north.state", folder / "south.state").n_rows
+    200
+    """
+    started = time.perf_counter()
+    if not states:
+        raise ConfigError("states: name the files of the states to merge")
+    target = None if output is None else check_state_path(output, "output")
+    parts = sorted((_Part(path) for path in states), key=lambda part: part.order)
+    first = parts[0]
+    for other in parts[1:]:
+        _check_pair(first, other)
+    _check_overlap(parts)
+    chosen = _answer_options(parts, {"interval": interval, "confidence_level": confidence_level})
+    made = replace(
+        first.saved.made,
+        options=replace(first.saved.made.options, **chosen),
+        roots=tuple(sorted({root for part in parts for root in part.saved.made.roots})),
+    )
+    merged = Ledger(counted=first.saved.ledger.counted)
+    merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.files]
+    plan = plan_without_data(made, [file for _, file in merged.base_files], merged.counted)
+    for part in parts:
+        part.check(plan)
+        merged.base = joined(merged.base, part.total(plan), plan)
+        merged.left.update(part.saved.ledger.left)
+    if target is not None:
+        kept = replace(made, options=first.saved.made.options)
+        write_state(target, to_container(SavedMean(kept, first.saved.sums, merged)))
+    skipped = [{"file": path, "reason": left.reason} for path, left in merged.left.items()]
+    return answer(plan, made, merged.base, time.perf_counter() - started, skipped)
+
+
+class _Part:
+    """One state to be merged."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = f"state {os.fspath(path)!r}"
+        container = read_state(Path(path).expanduser(), memory_bytes() // 3)
+        self.saved: SavedMean = from_container(container, self.name)
+        ledger, roots = self.saved.ledger, self.saved.made.roots
+        unread = ledger.unread() if self.saved.stream is None else []
+        if unread:
+            raise DataError(
+                f"{self.name} is not finished: {len(unread):,} of its files are not read yet (first: "
+                f"{unread[0].path}); run the command that made it once more"
+            )
+        numbered = [*ledger.main.files.values(), *ledger.late.files.values()]
+        self.files: list[tuple[str, FileRef]] = [(roots[0], file) for file in numbered]
+        self.files += [(roots[number], file) for number, file in ledger.base_files]
+        self.order = (roots, sorted(file.path for _, file in self.files)[:1], len(self.files))
+
+    def check(self, plan: MeanPlan) -> None:
+        """ConfigError if this version would keep other sums for the same options."""
+        if self.saved.sums != plan.sums:
+            raise ConfigError(
+                f"{self.name} was made by another version of distmom, or the confidence level decides its "
+                "blocks; make it anew, or leave confidence_level as it is"
+            )
+        self.saved.check(plan, self.name)
+
+    def total(self, plan: MeanPlan) -> Any:
+        """The state of all its rows."""
+        ledger, stream = self.saved.ledger, self.saved.stream
+        if stream is None:
+            return ledger.finish(plan.reduction.merge)
+        own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
+        return joined(own.total(stream.keys), ledger.base, plan)
+
+
+def _check_pair(first: _Part, other: _Part) -> None:
+    """ConfigError if the sums of two states cannot go together."""
+    then, now = first.saved.made, other.saved.made
+    differences = hard_differences(then, now, roots=False)
+    if first.saved.sums != other.saved.sums:
+        differences += soft_differences(then.options, now.options)
+    if differences:
+        raise ConfigError(
+            f"{first.name} and {other.name} were made with different options "
+            f"({listed(differences, 'there')}); only equal ones can be merged"
+        )
+    fixed = fixed_by(then.options)
+    if fixed is not None:
+        raise ConfigError(
+            f"{first.name}: {fixed} makes blocks that depend on the number of rows, which cannot be merged; "
+            "use blocks of random rows that do not depend on it"
+        )
+
+
+def _check_overlap(parts: list[_Part]) -> None:
+    """DataError if two states hold the same file."""
+    seen: dict[str, str] = {}
+    twice: list[tuple[str, str, str]] = []
+    for part in parts:
+        for root, file in part.files:
+            place = f"{root.rstrip('/')}/{file.path}"
+            if place in seen:
+                twice.append((place, seen[place], part.name))
+            seen[place] = part.name
+    if twice:
+        place, one, other = twice[0]
+        raise DataError(
+            f"{one} and {other} both hold {place} ({len(twice):,} such file{'s' * (len(twice) > 1)}): its "
+            "rows would count twice; merge states of different files"
+        )
+
+
+def _answer_options(parts: list[_Part], given: dict[str, Any]) -> dict[str, Any]:
+    """Options of the answer: as given, else those that all states agree in."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in given.keys() - chosen.keys():
+        first = parts[0]
+        for other in parts[1:]:
+            a, b = (getattr(part.saved.made.options, name) for part in (first, other))
+            if a != b:
+                raise ConfigError(
+                    f"{name}: {first.name} was made with {a!r}, {other.name} with {b!r}; say which is wanted"
+                )
+    return chosen

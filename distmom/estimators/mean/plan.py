@@ -1,0 +1,326 @@
+"""From options to work: what to read, what to keep, how it is cut into units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.cluster import Unit, check_memory, plan_units
+from distmom.cluster.memory import in_words
+from distmom.cluster.work import SkippedFile
+from distmom.errors import DataError, NoAnswerError
+from distmom.estimators.mean.blocks import (
+    LEAST_FILES,
+    PLENTY,
+    Blocks,
+    choose_blocks,
+    fixed_by,
+    needs_passing_rows,
+    needs_row_counts,
+)
+from distmom.estimators.mean.made import Counted, described
+from distmom.estimators.options import MeanOptions
+from distmom.estimators.rows import Census, count_rows, count_valid
+from distmom.numerics.labels import table_bytes
+from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.row_samples import leaf_sizes
+from distmom.numerics.sample_tree import SampleTree
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
+from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.rowwise import LEAVES_TOGETHER
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.estimators.mean.ledger import Ledger
+    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
+
+SMALL_BYTES = 16_000_000
+SMALL_FILES = 1_000
+SMALL_DRAWS = 4_000_000
+"""Below all three, NumPy does the work: importing compiled kernels would take longer than all of it."""
+
+DRAW_BYTES = {True: 24, False: 160}
+"""Bytes for each row that a block draws from a leaf: compiled, and in NumPy."""
+
+MANY_FILES = 1 << 40
+"""A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
+
+LARGE_FILE, SHARES = 64_000_000, 6
+"""Files above this size, and above so many shares of a thread's part, are cut into several units: for that
+their rows must be counted, and parts begin amid a row group, whose first rows are then decoded in vain."""
+
+UNIT_TABLE_BYTES = 12_000_000
+"""Tables that find the hashes of a column's units, and which units have been met."""
+
+
+@dataclass(frozen=True)
+class MeanPlan:
+    """Everything a run needs, and what it will cost.
+
+    With a ledger `late` are the units of its late files, `units` the others; `files` are all that it knows.
+    """
+
+    files: tuple[FileRef, ...]
+    reader: BatchReader
+    options: MeanOptions
+    blocks: Blocks
+    reduction: BlockMeans
+    units: tuple[Unit, ...]
+    late: tuple[Unit, ...]
+    leaf_rows: int
+    skipped: tuple[SkippedFile, ...]
+    n_rows: int | None
+    n_bytes: int
+    unit_memory: int
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """Numbers for people who look before they run."""
+        layout = self.blocks.layout
+        drawn = self._rows_drawn()
+        return {
+            "n_files": len(self.files),
+            "n_bytes": self.n_bytes,
+            "n_rows": self.n_rows,
+            "n_units": len(self.units) + len(self.late),
+            "largest_unit_bytes": max((u.n_bytes for u in (*self.units, *self.late)), default=0),
+            "scheme": self.options.scheme,
+            "n_blocks": self.blocks.n_blocks or "auto",
+            "block_size": self.blocks.block_size,
+            "fine_blocks": layout.n_blocks // layout.repeats or self.blocks.n_cells,
+            "repeats": layout.repeats if layout.repeats > 1 else None,
+            "contamination": self.blocks.outlying if self.options.contamination is not None else None,
+            "rows_drawn": drawn,
+            "rows_drawn_per_row": None if drawn is None or not self.n_rows else round(drawn / self.n_rows, 3),
+            "projected_memory_per_process": in_words(self.unit_memory * executor.threads_per_process),
+            "threads": executor.threads,
+            "engine": "compiled" if self.reduction.compiled else "numpy",
+        }
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """Description of the sums: states with equal ones can be merged."""
+        return described(self.reduction, self.reader.options, self.leaf_rows)
+
+    def _rows_drawn(self) -> int | None:
+        if self.blocks.block_size is None or self.blocks.n_blocks is None:
+            return None
+        return self.blocks.block_size * self.blocks.n_blocks
+
+
+def _check_weights(options: MeanOptions, reader: BatchReader) -> None:
+    """DataError if the weights are points in time."""
+    scale = None if options.weights is None else reader.scales.get(options.weights)
+    if scale is not None and scale.kind != "duration":
+        raise DataError(
+            f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
+            "numbers or durations"
+        )
+
+
+def plan_mean(
+    source: Source,
+    read: ReadOptions,
+    options: MeanOptions,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+    share: float,
+    ledger: Ledger | None = None,
+    *,
+    few_groups: bool = False,
+    units_ride: bool = False,
+) -> MeanPlan:
+    """Check the options against the data, count rows where that is needed, and cut the work.
+
+    ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
+    Each of `few_groups` gets as many fine blocks and sampled rows as a whole lake.
+    If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
+    """
+    reader = source.reader(read)
+    _check_weights(options, reader)
+    if ledger is not None:
+        to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
+        source = replace(source, files=to_read)  # type: ignore[type-var]
+    files, census = _census(source, options, share, executor, ledger)
+    counted = _counted(source, read, options, files, census, executor, progress, ledger)
+    grouped = bool(read.by) and not units_ride
+    n_files = len(files) if ledger is None else MANY_FILES
+    many = grouped and not few_groups
+    blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=many, **counted._asdict())
+    n_bytes = sum(f.size for f in files)
+    value_names = reader.options.value_names
+    reduction = BlockMeans(
+        value_names if options.weights is None else value_names[:-1],
+        blocks.layout,
+        blocks.n_cells,
+        seed,
+        blocks.sample_size,
+        grouped,
+        nan=options.nan,  # type: ignore[arg-type]
+        most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
+        compiled=worth_compiling(files, share, blocks.layout),
+        joint=bool(options.joint),
+        count_units=None if options.block_by is None else "columns" if read.units else "file",
+        weights=options.weights,
+    )
+    # a file that is bad in one part would have to be taken out of the others: skip whole files only
+    may_cut = options.on_bad_file != "skip"
+    leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
+    cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
+    rows = None if census is None else census.rows.tolist()
+    late: tuple[Unit, ...] = ()
+    if ledger is None:
+        units = cut(files, rows if may_cut else None)
+    else:
+        units, late = ledger.units(reduction.merge, files, rows, cut, may_cut=may_cut)
+        files = tuple(ledger.all_files())
+        blocks = replace(blocks, hears_files=len(files) >= LEAST_FILES)
+    units = _with_windows(units, blocks, census)
+    plan = MeanPlan(
+        files=files,
+        reader=reader,
+        options=options,
+        blocks=blocks,
+        reduction=reduction,
+        units=units,
+        late=late,
+        leaf_rows=leaf_rows,
+        skipped=() if census is None else census.bad,
+        n_rows=counted.n_rows,
+        n_bytes=int(n_bytes * share),
+        unit_memory=_unit_memory(reader.options, reduction, counted.n_rows),
+    )
+    worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
+    name = worst.name if worst is not None else "the data"
+    check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
+    return plan
+
+
+def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:
+    """Whether compiled kernels shall do the work: of reading the files once, or also of the layout."""
+    repeats = 1 if layout is None else layout.repeats
+    n_draws = layout.n_blocks * layout.block_size if isinstance(layout, SampledBlocks) else 0
+    n_bytes = sum(f.size for f in files) * share * repeats
+    return n_bytes > SMALL_BYTES or len(files) > SMALL_FILES or n_draws > SMALL_DRAWS
+
+
+def _passing_rows(
+    source: Source,
+    read: ReadOptions,
+    files: tuple[FileRef, ...],
+    options: MeanOptions,
+    executor: Executor,
+    progress: Progress | None,
+) -> int | None:
+    """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
+    if read.where is None or not needs_passing_rows(options):
+        return None
+    bare = source.reader(replace(read, columns=(), by=(), units=()))
+    n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
+    if n_valid == 0:
+        raise NoAnswerError("no rows left after the filter; check where")
+    return n_valid
+
+
+def _counted(
+    source: Source,
+    read: ReadOptions,
+    options: MeanOptions,
+    files: tuple[FileRef, ...],
+    census: Census | None,
+    executor: Executor,
+    progress: Progress | None,
+    ledger: Ledger | None,
+) -> Counted:
+    """Rows of the lake, rows that pass the filter, and units, where blocks depend on them."""
+    if ledger is not None:
+        ledger.number(() if census is None else census.bad)
+        if ledger.counted is not None:
+            return ledger.counted
+        if fixed_by(options) is None:  # what is to be read now says nothing of what may come
+            plenty = None if options.contamination is None else PLENTY
+            return Counted(None, plenty, plenty)
+    n_rows = None if census is None else int(census.rows.sum())
+    if n_rows == 0:
+        raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
+    n_valid = _passing_rows(source, read, files, options, executor, progress)
+    # units in columns are counted while they are read; no share of them is allowed for
+    n_units = None if options.block_by is None else len(files) if options.block_by == "file" else PLENTY
+    counted = Counted(n_rows, n_valid, n_units)
+    if ledger is not None:
+        ledger.counted = counted
+    return counted
+
+
+def _census(
+    source: Source, options: MeanOptions, share: float, executor: Executor, ledger: Ledger | None
+) -> tuple[tuple[FileRef, ...], Census | None]:
+    """The files with a good footer and the rows of each, if anything depends on them; else all files."""
+    files = source.files
+    needed = needs_row_counts(options) if ledger is None else fixed_by(options) is not None or ledger.begun
+    most = sum(f.size for f in files) / (SHARES * executor.threads)
+    large = any(f.size * share > LARGE_FILE and f.size > most for f in files)
+    if not files or not (needed or large or (source.in_memory and not source.one_pass)):
+        return files, None
+    census = count_rows(source, executor, options.on_bad_file)
+    if not census.bad:
+        return files, census
+    good = census.rows >= 0
+    return tuple(f for f, keep in zip(files, good, strict=True) if keep), Census(
+        census.rows[good], census.bad
+    )
+
+
+def column_share(source: Source, read: ReadOptions) -> float:
+    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
+    measure = getattr(source, "column_share", None)
+    if measure is None:
+        return 1.0
+    where = read.where.columns if read.where is not None else ()
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))
+
+
+def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
+    """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
+    width = 8 * (len(read.value_names) + 2 * len(read.by) + 3 * len(read.units)) + 8
+    batch = 4 * read.batch_rows * width
+    leaf = 4 * LEAF_ROWS * width + _draw_memory(reduction, n_rows)
+    tables = UNIT_TABLE_BYTES * len(read.units)
+    return batch + leaf + tables + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
+
+
+def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
+    """Bytes that say which rows of a leaf belong to which block: tables of permutations, or drawn rows."""
+    layout = reduction.layout
+    if isinstance(layout, (RandomBlocks, RepeatedBlocks)):
+        return layout.repeats * table_bytes(layout.n_fine)
+    if isinstance(layout, SampledBlocks) and n_rows:
+        return DRAW_BYTES[reduction.compiled] * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
+    return 0
+
+
+def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:
+    """Give each unit what its layout needs to know of the rest of the lake."""
+    if census is None or not units or not isinstance(blocks.layout, (StoredBlocks, SampledBlocks)):
+        return tuple(units)
+    if isinstance(blocks.layout, StoredBlocks):
+        first_rows = np.concatenate([[0], np.cumsum(census.rows)])
+        return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
+    leaves = -(-census.rows // LEAF_ROWS)
+    first_leaves = np.concatenate([[0], np.cumsum(leaves)])
+    tree = SampleTree(leaf_sizes(census.rows))
+    windows = []
+    for u in units:
+        first = int(first_leaves[u.first_file])
+        stop = int(first_leaves[u.first_file + len(u.files)])
+        starts = first_leaves[u.first_file : u.first_file + len(u.files)]
+        if u.rows is not None:
+            first, stop = first + u.rows[0] // LEAF_ROWS, first - (-u.rows[1] // LEAF_ROWS)
+        # a unit of empty files has no leaf, and none of its draws is ever asked for
+        windows.append((tree.window(first, stop) if first < stop else None, starts))
+    return tuple(replace(u, window=w) for u, w in zip(units, windows, strict=True))

@@ -1,0 +1,103 @@
+"""Medians of block mean vectors, and the radius around the geometric one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.estimators.rule.answer import RuleAnswer
+from distmom.estimators.rule.status import REASON_WORDS, NoInterval
+from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.median import lower_median
+from distmom.theory import vector_factor
+from distmom.theory.partition import NEARLY_EQUAL
+
+Floats = NDArray[np.float64]
+
+
+def vector_median(points: Floats, geometric: bool, finite: bool) -> tuple[Floats, float | None]:
+    """Median of the block mean vectors that are not ruined, and of the geometric one its gap."""
+    if not finite:
+        return np.full(points.shape[1], np.nan), None
+    whole = points[np.isfinite(points).all(axis=1)]
+    if not geometric:
+        return lower_median(whole, axis=0), None
+    found = geometric_median(whole)
+    return found.point, found.gap
+
+
+@dataclass(frozen=True)
+class Ball:
+    """What the radius around one vector comes from.
+
+    Attributes
+    ----------
+    points : ndarray, shape (K, d)
+        Block mean vectors at the level where the radius is least.
+    rows : ndarray of int64, shape (K,)
+        Their used rows.
+    spread : ndarray, shape (d,)
+        Standard deviation of a mean of a block of average size.
+    n_arbitrary : int
+        Blocks that may be anywhere, or are ruined and left out.
+    code : NoInterval
+        Why there is no radius.
+    """
+
+    points: Floats
+    rows: NDArray[np.int64]
+    spread: Floats
+    n_arbitrary: int
+    code: NoInterval
+
+    @property
+    def trace(self) -> float:
+        """Trace of the covariance matrix of a row."""
+        if self.code not in (NoInterval.GIVEN, NoInterval.CONSTANT_BLOCKS, NoInterval.NO_ANSWER):
+            return math.nan
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float((self.spread**2).sum() * self.rows.mean()) if self.rows.size else math.nan
+
+    def radius(self, estimate: Floats, delta: float) -> tuple[float | None, str | None]:
+        """Radius around an estimate that need not be the median of these blocks, or why there is none.
+
+        Notes
+        -----
+        A ball around the geometric median of these blocks covers the mean vector; the ball around `estimate`
+        that contains it does so too.
+        """
+        if self.code != NoInterval.GIVEN:
+            return None, REASON_WORDS[self.code]
+        k = self.rows.size
+        size = np.sort(self.rows).astype(np.float64)
+        equal = bool(size[-1] <= NEARLY_EQUAL * size[0])
+        # of unequal blocks the arbitrary ones are taken to be the largest
+        smaller = size[:1] if equal else size[: max(k - self.n_arbitrary, 1)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = float((self.spread**2).sum() * (size.mean() / smaller).mean())
+            factor = vector_factor(k, delta, self.n_arbitrary, equal=equal)
+            away = vector_median(self.points, True, True)[0] - estimate
+            radius = factor * math.sqrt(variance) + math.sqrt(float((away**2).sum()))
+        if not math.isfinite(factor):
+            return None, REASON_WORDS[NoInterval.VACUOUS]
+        if not math.isfinite(radius):
+            return None, REASON_WORDS[NoInterval.OVERFLOW]
+        return radius, None
+
+
+def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int) -> Ball:
+    """The ball of the vector whose columns are the groups `mine` of the rule's answer."""
+    filled = answer.ball_rows[mine.start] > 0
+    codes = answer.ball_reason[mine]
+    # a coordinate that hardly varies adds nothing to the radius
+    telling = codes[codes != NoInterval.CONSTANT_BLOCKS] if not _all_constant(codes) else codes
+    code = NoInterval(int(telling.max()))
+    points = np.ascontiguousarray(answer.ball_means[mine][:, filled].T)
+    return Ball(points, answer.ball_rows[mine.start][filled], answer.ball_spread[mine], n_arbitrary, code)
+
+
+def _all_constant(codes: NDArray[np.int64]) -> bool:
+    return bool((codes == NoInterval.CONSTANT_BLOCKS).all())

@@ -1,0 +1,101 @@
+"""Answers from sums that are at hand, without the data they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from distmom.cluster import ThreadExecutor
+from distmom.errors import NoAnswerError
+from distmom.estimators.mean.ledger import Ledger
+from distmom.estimators.mean.made import Counted, Made
+from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.mean.results import answer_of, together
+from distmom.estimators.versions import versions
+from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.times import TimeScale
+from distmom.report import MeanResult, Results, VectorResult
+
+
+@dataclass(frozen=True)
+class NoData:
+    """The `Source` of no files."""
+
+    files: tuple[FileRef, ...] = ()
+    partition_names: tuple[str, ...] = ()
+    n_bytes: int = 0
+    n_ignored: int = 0
+    in_memory = True
+    one_pass = False
+
+    def schema(self) -> pa.Schema:
+        """No columns."""
+        return pa.schema([])
+
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+        """No rows."""
+        return np.zeros(0, np.int64)
+
+    def reader(self, options: ReadOptions) -> NothingToRead:
+        """A reader that knows what was read."""
+        return NothingToRead(options)
+
+
+@dataclass(frozen=True)
+class NothingToRead:
+    """The reader of `NoData`."""
+
+    options: ReadOptions
+
+    @property
+    def scales(self) -> Mapping[str, TimeScale]:
+        """What the numbers of columns of times mean."""
+        return dict(self.options.scales)
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """None."""
+        return iter(())
+
+    def excludes(self, file: FileRef) -> bool:
+        """There is nothing to exclude."""
+        return True
+
+
+def plan_without_data(made: Made, files: Sequence[FileRef], counted: Counted | None = None) -> MeanPlan:
+    """The plan of a mean whose sums are at hand; `files` are those that are in them."""
+    ledger = Ledger(base_files=[(0, file) for file in files], counted=counted)
+    read = replace(made.read, scales=made.scales)
+    return plan_mean(NoData(), read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
+
+
+def answer(
+    plan: MeanPlan, made: Made, state: Any, seconds: float, skipped: Sequence[dict[str, str]] = ()
+) -> MeanResult | VectorResult | Results:
+    """The results of a state.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are no rows, or no finite answer.
+    """
+    if state is None:
+        raise NoAnswerError("no rows yet, or none left after the filter; add data with rows")
+    data = {
+        "n_files": len(plan.files),
+        "n_bytes": sum(file.size for file in plan.files),
+        "skipped": list(skipped),
+    }
+    run = {"seconds": seconds, "seed": made.shown_seed, "workers": 1, "versions": versions()}
+    return together(answer_of(plan, state, made.read.by), plan, data, run)
+
+
+def joined(left: Any, right: Any, plan: MeanPlan) -> Any:
+    """The state of both, each of which may be None."""
+    if left is None or right is None:
+        return right if left is None else left
+    return plan.reduction.merge(left, right)

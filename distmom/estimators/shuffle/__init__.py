@@ -1,0 +1,1 @@
+"""Lakes in random order."""

@@ -1,0 +1,1 @@
+"""Tournaments among candidates."""

@@ -1,0 +1,150 @@
+"""From the rounds of a tournament to its result: the league table and what to say about it."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import NoAnswerError
+from distmom.estimators.tournament.plan import Arena
+from distmom.estimators.tournament.rounds import Outcome, n_rows
+from distmom.numerics.median import lower_median
+from distmom.reductions.block_losses import INFS, NANS, NULLS
+from distmom.report import CandidateResult, Duels, TournamentResult
+from distmom.theory import order_rank
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float] | None
+
+
+def tournament_result(
+    arena: Arena, found: Outcome, data: dict[str, Any], run: dict[str, Any]
+) -> TournamentResult:
+    """The result."""
+    names = tuple(c.name for c in arena.field.candidates)
+    if not any(np.isfinite(v).all(axis=1).any() or np.isfinite(v).any() for v in found.values):
+        raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
+    lines = [_line(arena, found, f, names[f], data, run) for f in range(len(names))]
+    champions, finalists = set(found.champions), set(found.rounds.finalists)
+    order = sorted(
+        range(len(names)),
+        key=lambda f: (f not in champions, f not in finalists, _last(lines[f].estimate), f),
+    )
+    rounds, options = found.rounds, arena.options
+    settings = {
+        "beta_r_found": rounds.found,
+        "rule": options.rule,
+        "r1": options.r1,
+        "loss": options.loss_name,
+        "loss_parameter": options.loss_parameter,
+        "distance": options.measured,
+        "parts": arena.parts.n_parts,
+        "blocks": [v.shape[1] for v in found.values],
+        "contamination": arena.outlying,
+        "cycle": found.cycle,
+        "rounds": found.distances.n_rounds,
+        "table": options.table,
+    }
+    duels = Duels(names, found.loses, found.margins, found.distances.known, found.last_loses, found.values)
+    return TournamentResult(
+        [lines[f] for f in order],
+        duels,
+        tuple(names[f] for f in sorted(champions)),
+        tuple(names[f] for f in sorted(finalists)),
+        rounds.level,
+        settings,
+        data,
+        run,
+    )
+
+
+def _last(estimate: float) -> float:
+    return np.inf if np.isnan(estimate) else estimate
+
+
+def _line(
+    arena: Arena, found: Outcome, f: int, name: str, data: dict[str, Any], run: dict[str, Any]
+) -> CandidateResult:
+    values = np.concatenate([v[f] for v in found.values])
+    delta = arena.options.common.delta
+    plain = _plain(found, f)
+    allowed, unknown = _matches(found, f)
+    lost = int((allowed & found.loses[f]).sum())
+    ruined = int(np.isinf(values).sum())
+    threshold = float(found.rounds.thresholds[f])
+    tally = found.state.tally
+    return CandidateResult(
+        candidate=name,
+        status=_status(found, f),
+        estimate=float(lower_median(values)),
+        interval=_order_interval(values, delta),
+        plain_estimate=plain,
+        plain_interval=_plain_interval(plain, values, delta),
+        threshold=None if np.isnan(threshold) else threshold,
+        n_allowed=int(allowed.sum()),
+        n_won=int(allowed.sum()) - lost,
+        n_lost=lost,
+        n_not_evaluated=int(unknown.sum()),
+        n_missing=int(found.state.missing[f]),
+        n_blocks=values.size,
+        n_ruined_blocks=ruined,
+        n_rows=n_rows(found.state),
+        n_used=int(found.state.counts.sum()),
+        n_null=int(tally[NULLS]),
+        n_nan=int(tally[NANS]),
+        n_inf=int(tally[INFS]),
+        confidence_level=arena.options.confidence_level,
+        notes=_notes(found, f, ruined, values.size),
+        data=data,
+        run=run,
+    )
+
+
+def _status(found: Outcome, f: int) -> tuple[str, ...]:
+    if f in found.champions:
+        return ("champion", "cycle") if found.cycle else ("champion",)
+    return ("finalist",) if f in found.rounds.finalists else ("beaten",)
+
+
+def _matches(found: Outcome, f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Matches of f that are allowed, and those of which that is not known."""
+    others = np.arange(len(found.loses)) != f
+    allowed = others & (found.distances.at_least()[f] > found.rounds.level)
+    return allowed, others & ~allowed & np.isnan(found.distances.known[f])
+
+
+def _plain(found: Outcome, f: int) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = found.state.losses[f].sum() / found.state.counts.sum()
+    return float(mean) if np.isfinite(mean) else np.inf
+
+
+def _order_interval(values: Floats, delta: float) -> Interval:
+    """Order statistics of the block losses of all parts."""
+    rank = order_rank(values.size, delta)
+    if rank is None:
+        return None
+    ordered = np.sort(values)
+    low, high = float(ordered[rank - 1]), float(ordered[values.size - rank])
+    return (low, high) if np.isfinite(high) else None
+
+
+def _plain_interval(mean: float, values: Floats, delta: float) -> Interval:
+    """Normal interval from the spread between blocks."""
+    if values.size < 2 or not np.isfinite(values).all():
+        return None
+    with np.errstate(over="ignore"):
+        half = NormalDist().inv_cdf(1.0 - delta / 2.0) * float(values.std(ddof=1)) / values.size**0.5
+    return (mean - half, mean + half) if np.isfinite(half) else None
+
+
+def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...]:
+    notes = []
+    missing = int(found.state.missing[f])
+    if ruined:
+        why = f": {missing:,} rows have no finite prediction" if missing else ""
+        notes.append(f"the loss is not finite in {ruined:,} of {n_blocks:,} blocks, which count as lost{why}")
+    return tuple(notes)

@@ -1,0 +1,191 @@
+"""A tournament of single rows, round by round: losses, distances as they are asked, the last part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import NoAnswerError
+from distmom.estimators.tournament.plan import TOGETHER, Arena
+from distmom.estimators.tournament.state import RoundKeeper
+from distmom.numerics.duels import block_values, duels, least_distances
+from distmom.numerics.median import lower_median
+from distmom.reductions.block_losses import N_ROWS, BlockLossState
+from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, league, play, smallest_level
+from distmom.theory import joined_blocks
+
+Floats = NDArray[np.float64]
+
+DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the rounds leave behind.
+
+    Attributes
+    ----------
+    state : BlockLossState
+    values : tuple of ndarray of float64, shape (m, K)
+        Block losses of each part.
+    loses, last_loses : ndarray of bool, shape (m, m)
+    margins : ndarray of float64, shape (m, m)
+    distances : Distances
+    rounds : Rounds
+    champions : tuple of int
+    cycle : bool
+    """
+
+    state: BlockLossState
+    values: tuple[Floats, ...]
+    loses: NDArray[np.bool_]
+    margins: Floats
+    last_loses: NDArray[np.bool_]
+    distances: Distances
+    rounds: Rounds
+    champions: tuple[int, ...]
+    cycle: bool
+
+
+def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
+    """Play them all.
+
+    Raises
+    ------
+    NoAnswerError
+        A part has no rows, no candidate has a finite loss, or the level that was given is too low.
+    """
+    state = _losses(arena, keeper)
+    counts = state.counts.reshape(arena.parts.n_parts, -1)
+    joined = _joins(arena, counts)
+    values = tuple(
+        block_values(_joined(state.losses.reshape(len(state.losses), *counts.shape)[:, p], joined), counted)
+        for p, counted in enumerate(_joined(counts, joined))
+    )
+    loses, margins = duels(values[MATCH_PART])
+    last_loses, _ = duels(values[LAST_PART])
+    of_distances = _joined(counts[DISTANCE_PART], joined)
+
+    def ask(pairs: Sequence[Pair]) -> Floats:
+        sums = _pairs(arena, keeper, pairs, DISTANCE_PART)
+        return lower_median(block_values(_joined(sums, joined), of_distances))
+
+    measures = _means(_joined(state.measures, joined), of_distances)
+    known = Distances(ask, least_distances(measures, state.reach))
+    if arena.options.table == "full":
+        known.ask_all()
+    rounds = play(loses, known, arena.options.beta_r)
+    if not rounds.finalists:
+        raise NoAnswerError(
+            f"beta_r: at {rounds.level:g} every candidate loses a match that is allowed; the smallest beta_r "
+            f"that leaves one is {smallest_level(loses, known):.17g}"
+        )
+    if arena.options.rule == "champions_league":
+        champions, cycle = _league(arena, keeper, rounds.finalists, values[LAST_PART], counts, joined)
+    else:
+        champions, cycle = last_round(last_loses, known, rounds.finalists)
+    return Outcome(state, values, loses, margins, last_loses, known, rounds, champions, cycle)
+
+
+def _losses(arena: Arena, keeper: RoundKeeper) -> BlockLossState:
+    """Block losses of all candidates, some of them in one pass."""
+    m = len(arena.field.candidates)
+    states = []
+    for start in range(0, m, TOGETHER):
+        chosen = range(start, min(m, start + TOGETHER))
+        found = keeper.round(
+            f"losses {start}",
+            lambda chosen=chosen: asdict(arena.losses(chosen)),  # type: ignore[misc]
+        )
+        states.append(BlockLossState(**found))
+    state = reduce(_beside, states)
+    if not state.counts.any():
+        raise NoAnswerError("no rows with a target: all are null, NaN or filtered; check target and where")
+    return state
+
+
+def _beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
+    """States of other candidates on the same rows."""
+    return BlockLossState(
+        left.tally,
+        left.counts,
+        np.concatenate([left.losses, right.losses]),
+        np.concatenate([left.measures, right.measures]),
+        np.concatenate([left.reach, right.reach]),
+        np.concatenate([left.missing, right.missing]),
+    )
+
+
+def _joins(arena: Arena, counts: NDArray[np.int64]) -> int:
+    """How many neighbouring blocks are taken together, where their number is automatic and rows are few."""
+    per_part = counts.sum(axis=1)
+    empty = np.flatnonzero(per_part == 0)
+    if empty.size:
+        raise NoAnswerError(
+            f"part {empty[0] + 1} of {len(counts)} has no rows: {int(counts.sum()):,} in all are too few "
+            "for a tournament; use more rows, or units that are smaller"
+        )
+    if arena.options.n_blocks != "auto" or arena.options.contamination is not None:
+        return 1
+    return int(counts.shape[1]) // joined_blocks(int(per_part.min()))
+
+
+def _joined(sums: NDArray[Any], width: int) -> NDArray[Any]:
+    """Sums over neighbouring blocks, along the last axis."""
+    if width == 1:
+        return sums
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(sums.reshape(*sums.shape[:-1], -1, width).sum(axis=-1))
+
+
+def _means(sums: Floats, counts: NDArray[np.int64]) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums[..., counts > 0] / counts[counts > 0])
+
+
+def _pairs(
+    arena: Arena, keeper: RoundKeeper, pairs: Sequence[Pair], part: int, *, squared: bool = False
+) -> Floats:
+    """Sums of distances of pairs, from the round that asked for just these."""
+    import hashlib
+
+    asked = np.array(pairs, np.int32)
+    name = hashlib.blake2b(asked.tobytes(), digest_size=8).hexdigest()
+    kind = "squares" if squared else "distances"
+    found = keeper.round(
+        f"{kind} {part} {name}",
+        lambda: {"sums": arena.distances(pairs, part, squared=squared)},
+    )
+    return np.asarray(found["sums"], np.float64)
+
+
+def _league(
+    arena: Arena,
+    keeper: RoundKeeper,
+    finalists: Sequence[int],
+    losses: Floats,
+    counts: NDArray[np.int64],
+    joined: int,
+) -> tuple[tuple[int, ...], bool]:
+    """Champions by home matches on the last part."""
+    at = list(finalists)
+    pairs = [(f, g) for i, f in enumerate(at) for g in at[i + 1 :]]
+    squares = np.zeros((len(at), len(at), losses.shape[1]))
+    if pairs:
+        sums = _pairs(arena, keeper, pairs, LAST_PART, squared=True)
+        counted = _joined(counts[LAST_PART], joined)
+        place = {f: i for i, f in enumerate(at)}
+        for (f, g), values in zip(pairs, block_values(_joined(sums, joined), counted), strict=True):
+            squares[place[f], place[g]] = squares[place[g], place[f]] = values
+    assert arena.options.r1 is not None
+    return league(losses[at], squares, at, arena.options.r1)
+
+
+def n_rows(state: BlockLossState) -> int:
+    """Rows that passed the filter."""
+    return int(state.tally[N_ROWS])

@@ -1,0 +1,280 @@
+"""Tournaments among candidates: the public function."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import connect
+from distmom.cluster.dask_frame import open_frame
+from distmom.estimators.mean.mean import usable_threads
+from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.options import check_count
+from distmom.estimators.sources import Names, unit_columns
+from distmom.estimators.tournament.answer import tournament_result
+from distmom.estimators.tournament.candidates import Field, find_candidates
+from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.plan import open_arena
+from distmom.estimators.tournament.rounds import play_rounds
+from distmom.estimators.tournament.state import RoundKeeper
+from distmom.estimators.versions import versions
+from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
+from distmom.lake.filters import as_filter
+from distmom.numerics.random import resolve_seed
+from distmom.reductions.block_means import load_kernels
+
+if TYPE_CHECKING:
+    from distmom.cluster import Progress
+    from distmom.lake import Source
+    from distmom.report import TournamentResult
+
+
+def tournament(
+    data: Any,
+    candidates: Any,
+    target: str | None = None,
+    *,
+    loss: Any = "squared",
+    loss_parameter: float | None = None,
+    features: Names = None,
+    where: Any = None,
+    distance: str = "auto",
+    rule: str = "tournament",
+    r1: float | None = None,
+    beta_r: float | None = None,
+    table: str = "lazy",
+    n_blocks: int | str = "auto",
+    contamination: int | float | None = None,
+    chunk_rows: int = 1,
+    block_by: Names = None,
+    missing: str = "error",
+    on_bad_file: str = "error",
+    confidence_level: float = 0.99,
+    rng: Any = None,
+    state: str | os.PathLike[str] | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> TournamentResult:
+    """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
+
+    Every candidate predicts the target of a row. Blocks of rows decide each match by majority, so a few wild
+    rows or labels decide nothing, as they do where the least mean loss is taken.
+
+    Parameters
+    ----------
+    data
+        As for `distmom.mean`.
+    candidates : sequence, or dict of str to candidate
+        Each a column of predictions, a function ``f(features)`` of a dictionary of arrays that gives one
+        number a row, a fitted model with ``predict`` (with ``loss="log"``: ``predict_proba``), or the path of
+        a model's ``.skops`` file. In a sequence, columns go by their names, functions and models by theirs.
+    target : str
+        Column that they predict. Rows where it is null or NaN do not count.
+    loss : str or callable
+        ``squared``, ``absolute``, ``huber``, ``pinball``, ``log`` (target 0 or 1, prediction the probability
+        of 1), ``zero_one`` (a missing prediction is a miss), or a function of the arrays of truths and
+        predictions that gives losses of at least 0.
+    loss_parameter : float, optional
+        Threshold of ``huber`` (default 1), quantile of ``pinball`` (default 0.5).
+    features : str or sequence of str, optional
+        Columns that functions take, and models that do not say what they were fitted on.
+    where : str or pyarrow.compute.Expression, optional
+        Condition; rows for which it is true count.
+    distance : {"auto", "prediction", "loss"}
+        What keeps candidates apart: E|f - g|, or E|sqrt(loss f) - sqrt(loss g)|. By default the former for
+        squared, absolute, huber and pinball losses, the latter for all others.
+    rule : {"tournament", "champions_league"}
+        How the finalists meet: again by majority of their losses, or by the home matches of Lugosi and
+        Mendelson (squared loss, convex class, needs `r1`).
+    r1 : float, optional
+        Radius of the home matches.
+    beta_r : float, optional
+        Candidates no farther apart than this do not meet. By default the smallest value that leaves a
+        finalist.
+    table : {"lazy", "full"}
+        Evaluate only distances that can change the outcome, or all of them.
+    n_blocks : int or "auto"
+        Blocks of each part: 63, or fewer where they would have less than eight rows.
+    contamination : int or float, optional
+        Number or share of rows (of units, with `block_by`) that may be arbitrary: takes the number of blocks
+        that is best for what may fall into one part.
+    chunk_rows, block_by
+        Rows or units that stay together in one part and block, as for `distmom.mean`.
+    missing, on_bad_file, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
+    storage_options, progress
+        As for `distmom.mean`.
+    confidence_level : float
+        Of the intervals of risks, and of what `contamination` allows for.
+    state : str or path, optional
+        File that keeps the rounds that are done: a run that was stopped goes on with the next one and gives
+        the same bits. Functions and models are taken for the same if their names are.
+
+    Returns
+    -------
+    TournamentResult
+        A sequence of the candidates, the best first, with champions, finalists and every duel.
+
+    Raises
+    ------
+    ConfigError
+        An option, a name, a candidate or the condition is wrong.
+    DataError
+        A file is damaged or changed, a candidate fails on its rows, a model's file holds types that are not
+        trusted, a loss is negative, or the state belongs to another tournament.
+    NoAnswerError
+        There are no rows with a target, a part has none, no candidate has a finite loss, or `beta_r` is so
+        small that every candidate loses an allowed match (the smallest possible value is told).
+    ResourceError
+        The memory does not suffice, or the cluster was lost.
+
+    Notes
+    -----
+    The rows are cut at random into three disjoint parts of K blocks. On the second, f loses to g if its loss
+    is larger on more than half of the blocks (both directions are counted). On the first, Phi(f, g) is the
+    lower median of the block means of their distance; their match is allowed if Phi(f, g) > beta r. With
+    t_f = max Phi(f, g) over the g that beat f, the finalists are H = {f: t_f <= beta r}, and beta r, if not
+    given, is min t_f: Le Cam's criterion. Champions are the finalists that lose to no finalist on the third
+    part; if there is a cycle, those of least max Phi over the finalists that beat them. A loss that is not
+    finite is infinite: a candidate may be so on a minority of blocks and still win; where both are infinite
+    the block is a draw.
+
+    The guarantee (excess risk of the order r^2 with probability 1 - exp(-c n min(1, r^2)), for heavy-tailed
+    rows) is for the squared loss; beta r found by the data has that of Le Cam's procedure. Otherwise the
+    tournament is a robust comparison without a stated rate.
+
+    One pass for the losses of up to 128 candidates, linear in their number; one more for each round of
+    distances, of which often none is asked: only those of pairs (loser, winner) matter, and block means give
+    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
+
+    References
+    ----------
+    Lugosi & Mendelson (2020), Risk minimization by median-of-means tournaments, JEMS 22. Lecué & Lerasle
+    (2019), Learning from MOM's principles: Le Cam's approach, SPA 129. Laforgue, Clémençon & Bertail (2019),
+    On Medians of (Randomized) Pairwise Means, ICML, section 2.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> x = np.random.default_rng(0).normal(size=3_000)
+    >>> y = x + np.random.default_rng(1).normal(size=3_000)
+    >>> y[::300], x[::300] = 1e6, 1e3
+    >>> found = dm.tournament({"x": x, "y": y}, {"x": "x", "1000 x": lambda row: 1e3 * row["x"]}, "y",
+    ...                       features="x", rng=0)
+    >>> found.champions, min(found, key=lambda r: r.plain_estimate).name
+    (('x',), '1000 x')
+    """
+    started = time.perf_counter()
+    options = TournamentOptions(
+        loss=loss,
+        loss_parameter=loss_parameter,
+        distance=distance,
+        rule=rule,
+        r1=r1,
+        beta_r=beta_r,
+        table=table,
+        n_blocks=n_blocks,
+        contamination=contamination,
+        chunk_rows=chunk_rows,
+        block_by=block_by,  # type: ignore[arg-type]
+        missing=missing,
+        on_bad_file=on_bad_file,
+        confidence_level=confidence_level,
+    )
+    check_count("batch_rows", batch_rows)
+    seed, shown = resolve_seed(rng)
+    source, read, field = _open(
+        data, candidates, target, features, where, options, batch_rows, storage_options
+    )
+    if source.in_memory:
+        client = workers = scheduler = None
+        threads = usable_threads() if threads is None else threads
+    load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
+    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+        arena = open_arena(source, read, field, options, seed, executor, progress)
+        keeper = RoundKeeper(state, arena, shown)
+        found = play_rounds(arena, keeper)
+        n_threads = executor.threads
+    data_facts = {
+        "n_files": len(arena.source.files),
+        "n_bytes": sum(f.size for f in arena.source.files),
+        "skipped": [s._asdict() for s in arena.skipped],
+        **({} if state is None else {"rounds": keeper.facts()}),
+    }
+    run_facts = {
+        "seconds": time.perf_counter() - started,
+        "seed": shown,
+        "workers": n_threads,
+        "versions": versions(),
+    }
+    return tournament_result(arena, found, data_facts, run_facts)
+
+
+def _open(
+    data: Any,
+    candidates: Any,
+    target: Any,
+    features: Names,
+    where: Any,
+    options: TournamentOptions,
+    batch_rows: int,
+    storage_options: Mapping[str, object] | None,
+) -> tuple[Source, ReadOptions, Field]:
+    """The source, all columns of all candidates, and the candidates."""
+    source = open_frame(data) or open_lake(data, storage_options=storage_options)
+    field = find_candidates(candidates, target, features, source.schema().names, options.loss)
+    units = unit_columns(options.block_by, field.columns)
+    read = ReadOptions(
+        field.columns,
+        (),
+        as_filter(where, source),
+        options.missing,  # type: ignore[arg-type]
+        batch_rows,
+        None,
+        units,
+    )
+    return source, read, field
+
+
+def explain_tournament(
+    data: Any, candidates: Any, target: str | None = None, **options: Any
+) -> dict[str, Any]:
+    """The plan of `distmom.tournament` for the same arguments: files, bytes, units, memory, blocks.
+
+    Footers are read as a run would, no rows; no worker is started.
+    """
+    import copy
+    import inspect
+    from dataclasses import fields
+
+    from distmom.errors import ConfigError
+    from distmom.estimators.mean.explain import imagined_place
+
+    try:
+        given = inspect.signature(tournament).bind(data, candidates, target, **options)
+    except TypeError as error:
+        raise ConfigError(f"explain_tournament: {error}") from error
+    given.apply_defaults()
+    wanted = given.arguments
+    chosen = TournamentOptions(**{f.name: wanted[f.name] for f in fields(TournamentOptions)})
+    check_count("batch_rows", wanted["batch_rows"])
+    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
+    source, read, field = _open(
+        *(data, candidates, target, wanted["features"], wanted["where"], chosen),
+        *(wanted["batch_rows"], wanted["storage_options"]),
+    )
+    where = {k: None if source.in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
+    with imagined_place(**where, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+        arena = open_arena(source, read, field, chosen, seed, executor, None)
+        told = arena.describe()
+    told["seed"] = shown
+    told["skipped"] = [s._asdict() for s in arena.skipped]
+    return told

@@ -1,0 +1,1 @@
+"""U-statistics: their plan, run and answer."""

@@ -1,0 +1,290 @@
+"""From the statistics of blocks to results: their median, and what the rule finds about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import NoAnswerError
+from distmom.estimators.mean.answer import (
+    groups_of,
+    interval_kind,
+    notes_of,
+    shared_fields,
+    shown_interval,
+)
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.unit_counts import unit_counts
+from distmom.estimators.rule.answer import RuleAnswer
+from distmom.estimators.rule.apply import BlockSource, answer_rule
+from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.numerics.kernels.kernel import Ratio
+from distmom.numerics.kernels.sums import count_tuples
+from distmom.numerics.median import lower_median
+from distmom.numerics.moments import Moments
+from distmom.reductions.block_kernel import BlockStatistics
+from distmom.reductions.state import MeanState
+from distmom.report import UStatisticResult
+from distmom.theory import paper_halfwidth_mou
+
+Floats = NDArray[np.float64]
+
+COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units")
+"""Fields that add up over samples."""
+
+SAME = "all blocks have the same value; rows that would change it may have gone unseen"
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """All that an answer is made from.
+
+    Attributes
+    ----------
+    options : UStatOptions
+    plan : MeanPlan
+        Of the first pass.
+    states : tuple of MeanState
+        What it found, for each sample.
+    cells : CellMap
+    blocks : BlockStatistics
+    source : BlockSource
+        What a block holds.
+    """
+
+    options: UStatOptions
+    plan: MeanPlan
+    states: tuple[MeanState, ...]
+    cells: CellMap
+    blocks: BlockStatistics
+    source: BlockSource
+
+    def results(self, column: str, by: tuple[str, ...]) -> list[UStatisticResult]:
+        """One result for each group.
+
+        Raises
+        ------
+        NoAnswerError
+            If there are no rows, or not one of the results has a finite answer.
+        """
+        shared = self._shared(self.states[0], column, by)
+        if len(self.states) > 1:
+            shared = [_together(self._shared(state, column, by)[0] for state in self.states)]
+        answer = self._rule()
+        found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
+        if not any(np.isfinite(r.estimate).all() for r in found):
+            raise NoAnswerError(self._why_none(found[0]))
+        return found
+
+    def _shared(self, state: MeanState, column: str, by: tuple[str, ...]) -> list[dict[str, Any]]:
+        """Fields of the results of one sample that do not depend on blocks."""
+        groups = groups_of(self.plan, state, by)
+        shared = [shared_fields(self.plan, state, 0, column, g, key) for g, key in enumerate(groups)]
+        for fields, count in zip(shared, unit_counts(state) or (), strict=False):
+            fields.update(count._asdict())
+        return shared
+
+    def _rule(self) -> RuleAnswer:
+        """The rule of the mean for the statistics of the blocks."""
+        given = self.plan.blocks.n_blocks
+        return answer_rule(
+            self._moments(),
+            None,
+            None,
+            self.plan.options.confidence_level,
+            n_blocks="auto" if given is None else given,
+            block_source=self.source,
+            outlying=self.plan.blocks.outlying,
+        )
+
+    def _moments(self) -> Moments:
+        """Blocks as if they were means of rows whose variance gives that of the statistic.
+
+        With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
+        blocks then gives the variance of the mean of their statistics.
+        """
+        return self.placed(self.values, self.blocks.variance)
+
+    def placed(self, values: Floats, variance: Floats) -> Moments:
+        """Values of all blocks, and their variances, as lines of moments, one for each group."""
+        given = self.plan.blocks.n_blocks
+        width = self.cells.cells.shape[1] if given is None else given
+        shape = (self.cells.n_blocks.size, width)
+        starts = self.cells.starts
+        group = np.repeat(np.arange(shape[0]), self.cells.n_blocks)
+        place = np.arange(int(starts[-1])) - starts[group]
+        n = self.blocks.sizes.sum(axis=1)
+        filled = (self.blocks.sizes >= np.array(self.options.kernel.degrees)).all(axis=1)
+        out = Moments(np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
+        with np.errstate(invalid="ignore", over="ignore"):
+            m2 = variance * n * (n - 1.0)
+        out.count[group, place] = np.where(filled, n, 0)
+        out.mean[group, place] = values
+        out.m2[group, place] = m2
+        return out
+
+    @property
+    def values(self) -> Floats:
+        """The statistic of each block.
+
+        Blocks of the automatic rule are averaged, and averages of ratios have the bias of small blocks. So
+        ratios are taken to first order about the ratio of the median blocks of their group.
+        """
+        kernel, starts = self.options.kernel, self.cells.starts
+        parts = np.moveaxis(self.blocks.means, 1, 0)
+        if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio):
+            return np.asarray(kernel.combine(*parts), np.float64)
+        values = np.empty(parts.shape[1:])
+        for first, stop in pairwise(starts.tolist()):
+            mine = parts[:, first:stop]
+            if stop == first + 1:
+                values[first:stop] = kernel.combine(*mine)
+            else:
+                values[first:stop] = kernel.linear(tuple(lower_median(mine)), tuple(mine))
+        return values
+
+    def _result(self, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> UStatisticResult:
+        mine = slice(int(self.cells.starts[g]), int(self.cells.starts[g + 1]))
+        n_blocks = int(answer.n_blocks[g])
+        estimate = float(answer.estimate[g])
+        kind, interval, reason, level = self._interval(answer, g, mine, estimate)
+        good = np.isfinite(answer.path_estimate[g])
+        path = zip(
+            answer.levels[good].tolist(),
+            answer.path_estimate[g][good].tolist(),
+            answer.path_halfwidth[g][good].tolist(),
+            strict=True,
+        )
+        return UStatisticResult(
+            kernel=self.options.kernel.name,
+            estimate=estimate,
+            interval=interval,
+            interval_kind=kind,
+            interval_reason=reason,
+            achieved_level=level,
+            status=self._status(int(answer.status[g]), g),
+            n_blocks=n_blocks,
+            block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
+            n_ruined_blocks=int(answer.n_ruined[g]),
+            n_set_aside=int(answer.n_set_aside[g]),
+            plain_estimate=self._plain(mine),
+            statistic=self.options.statistic,
+            pairs=self.options.pairs,
+            n_pairs=sum(self.blocks.n_tuples[mine]),
+            block_estimates=answer.block_estimates[g][:n_blocks].copy(),
+            path=tuple(path),
+            notes=self._notes(answer, g, shared),
+            **self._sigmas(mine),
+            **shared,
+        )
+
+    def _interval(
+        self, answer: RuleAnswer, g: int, mine: slice, estimate: float
+    ) -> tuple[str, tuple[float, float] | None, str | None, float | None]:
+        """Kind, ends, reason and level of a group's interval."""
+        kind = interval_kind(self.plan, int(answer.n_blocks[g]), self.plan.options.delta)
+        if kind == "paper":
+            return kind, *self._paper_interval(g, mine, estimate), None
+        if self.cells.lowered[g] and kind != "none":
+            return kind, None, REASON_WORDS[NoInterval.FEWER_ROWS_THAN_BLOCKS], None
+        return kind, *shown_interval(answer.intervals, g, kind)
+
+    def _paper_interval(
+        self, g: int, mine: slice, estimate: float
+    ) -> tuple[tuple[float, float] | None, str | None]:
+        """sqrt(6 V) on both sides, V the typical variance of a block."""
+        variance = float(lower_median(self.blocks.variance[mine]))
+        if not self.options.by_paper:
+            return None, "the proposition holds for the number of blocks of n_blocks='paper' alone"
+        if self.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
+            return None, REASON_WORDS[NoInterval.NO_ANSWER]
+        half = paper_halfwidth_mou(variance)
+        return (estimate - half, estimate + half), None
+
+    def _sigmas(self, mine: slice) -> dict[str, Any]:
+        """Lower medians over the blocks of the variances of a kernel of pairs."""
+        if self.options.kernel.degrees != (2,):
+            return {}
+        found = lower_median(self.blocks.components[mine, :2], axis=0).tolist()
+        names = ("sigma1_squared", "sigma2_squared")
+        return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
+
+    def _plain(self, mine: slice) -> Any:
+        """The statistic of all tuples together: blocks weigh by their tuples."""
+        sizes = self.blocks.sizes[mine].tolist()
+        tuples = [count_tuples(self.options.kernel.degrees, tuple(size)) for size in sizes]
+        whole = sum(tuples)
+        if whole == 0:
+            return np.full(self.blocks.means.shape[2:], np.nan)[()]
+        weights = np.array([t / whole for t in tuples])
+        some = weights > 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            means = np.tensordot(weights[some], self.blocks.means[mine][some], 1)
+        plain = self.options.kernel.combine(*means)
+        return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
+
+    @cached_property
+    def _disagreeing(self) -> list[tuple[str, ...]]:
+        """Columns of each group about whose mean files disagree, in any sample."""
+        each = [disagreeing_columns(self.plan, state) for state in self.states]
+        return [
+            tuple(dict.fromkeys(name for names in some for name in names)) for some in zip(*each, strict=True)
+        ]
+
+    def _status(self, status: int, g: int) -> tuple[str, ...]:
+        """Words of a group's status."""
+        if self._disagreeing[g]:
+            status |= int(Status.FILES_DISAGREE)
+        return tuple(status_list(status))
+
+    def _notes(
+        self, answer: RuleAnswer, g: int, shared: dict[str, Any], line: int | None = None
+    ) -> tuple[str, ...]:
+        """Notices about a group; `line` is its line in the answer, where these are not the groups."""
+        line = g if line is None else line
+        notes = [SAME] if answer.constant[line] and answer.n_blocks[line] > 1 else []
+        if self._disagreeing[g]:
+            notes.append(disagreement_note(self._disagreeing[g]))
+        wanted = self.plan.blocks.n_blocks
+        if self.cells.lowered[g]:
+            least = self.options.degree
+            notes.append(
+                f"n_blocks lowered from {wanted} to {int(answer.n_blocks[line])}: a block needs {least} rows"
+            )
+            return tuple(notes)
+        return (*notes, *notes_of(self.plan, answer, line, shared))
+
+    def _why_none(self, result: UStatisticResult) -> str:
+        name = f"kernel {result.kernel!r} of {result.column!r}"
+        name += f", group {result.group}" if result.group else ""
+        if result.n_used < self.options.degree:
+            return (
+                f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "
+                f"{self.options.degree} ({result.n_null} null, {result.n_nan} NaN); give more rows"
+            )
+        return (
+            f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
+            f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
+            "filter such values out, or use more blocks"
+        )
+
+
+def _together(samples: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Counts of several samples added up, and the used rows of each."""
+    first, *others = samples
+    both = dict(first)
+    for fields in others:
+        both.update({name: both[name] + fields[name] for name in COUNTS if name in both})
+        if "n_units_exact" in both:
+            both["n_units_exact"] = both["n_units_exact"] and fields["n_units_exact"]
+    both["n_used_by_sample"] = (first["n_used"], *(fields["n_used"] for fields in others))
+    return both

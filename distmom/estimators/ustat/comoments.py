@@ -1,0 +1,114 @@
+"""Statistics of blocks from their co-moments: one pass, no rows kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import comb
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.cluster import check_memory
+from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.numerics.comoments import Comoments
+from distmom.numerics.kernels.kernel import Kernel, Ratio
+from distmom.reductions.block_comoments import BlockComoments, ComomentState
+from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.cluster.work import SkippedFile
+
+Floats = NDArray[np.float64]
+
+STATES = 8
+"""States of a unit of work on their way up the tree, at most."""
+
+
+def is_mergeable(kernel: Kernel, n_columns: int) -> bool:
+    """Whether co-moments say all about the kernel."""
+    return kernel.from_covariance(np.eye(n_columns)) is not None
+
+
+def run_comoments(
+    plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
+) -> tuple[ComomentState, list[SkippedFile]]:
+    """The pass that counts rows, with co-moments of the same fine blocks.
+
+    Raises
+    ------
+    ResourceError
+        If they do not fit into memory.
+    """
+    both = BlockComoments(plan.reduction)
+    needed = plan.unit_memory + STATES * both.state_bytes()
+    check_memory(needed, executor.threads_per_process, executor.memory, "co-moments of the blocks")
+    found, skipped = run_plan(replace(plan, reduction=cast(Any, both)), n_keys, executor, progress)
+    return found, skipped
+
+
+def statistics_of(
+    fine: Comoments, cells: CellMap, options: UStatOptions, *, variances: bool
+) -> BlockStatistics:
+    """The statistic of every block, and its variance from the spread of the fine blocks in it.
+
+    Fine blocks that are blocks themselves have no spread inside: their variance is NaN.
+    """
+    kernel, v_form = options.kernel, options.statistic == "v"
+    flat = fine.reshape(-1)
+    n_cells, of_fine = cells.sizes.size, cells.cells.reshape(-1)
+    whole = flat.pooled(of_fine, n_cells)
+    means = _means(kernel, whole, v_form)
+    variance = np.full((n_cells, *means.shape[2:]), np.nan)
+    if variances:
+        variance = _spread(kernel, flat, of_fine, whole.rows, means, v_form)
+    sizes = whole.rows.tolist()
+    nothing = np.full((n_cells, COMPONENTS), np.nan)
+    tuples = tuple(comb(n, 2) for n in sizes)
+    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing)
+
+
+def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:
+    """The kernel's parts in each block, shape (blocks, parts, *shape); NaN without a pair of rows."""
+    n = blocks.rows.astype(np.float64)
+    divisor = np.where(n >= 2.0, n if v_form else n - 1.0, np.nan)
+    with np.errstate(invalid="ignore", over="ignore"):
+        parts = kernel.from_covariance(blocks.product / divisor[:, None, None])
+    assert parts is not None
+    return np.stack(parts, axis=1)
+
+
+def _spread(
+    kernel: Kernel,
+    fine: Comoments,
+    of_fine: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    means: Floats,
+    v_form: bool,
+) -> Floats:
+    """Sum of w^2 (e - mean e)^2 f/(f - 1) over the f fine blocks of a block, w their shares of its rows."""
+    parts = np.moveaxis(_means(kernel, fine, v_form), 1, 0)
+    at = np.moveaxis(means[of_fine], 1, 0)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        linear = isinstance(kernel, Ratio)
+        e = np.asarray(kernel.linear(tuple(at), tuple(parts)) if linear else kernel.combine(*parts))
+        e = e.reshape(e.shape[0], -1)
+        some = np.flatnonzero(np.isfinite(e).all(axis=1))
+        mine, e = of_fine[some], e[some]
+        weight = fine.rows[some] / np.maximum(rows[mine], 1)
+        n_cells = rows.size
+        f = np.bincount(mine, minlength=n_cells).astype(np.float64)[:, None]
+        mass = np.bincount(mine, weight, n_cells)[:, None]
+        average, square = np.zeros((n_cells, e.shape[1])), np.zeros((n_cells, e.shape[1]))
+        for d in range(e.shape[1]):
+            average[:, d] = np.bincount(mine, weight * e[:, d], n_cells)
+        average /= mass
+        for d in range(e.shape[1]):
+            away = weight * (e[:, d] - average[mine, d])
+            square[:, d] = np.bincount(mine, away * away, n_cells)
+        found = np.where(f >= 2.0, square * f / (f - 1.0), np.nan)
+    return found.reshape(n_cells, *means.shape[2:])

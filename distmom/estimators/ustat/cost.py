@@ -1,0 +1,59 @@
+"""What a kernel without a fast form costs, told before the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from distmom.errors import ConfigError
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.sums import count_tuples
+
+COMPILED_RATE, NUMPY_RATE = 8e8, 4e7
+"""Pairs a second on one thread, roughly: kernels differ by a factor of three both ways."""
+
+
+def tuples_to_take(kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...]]) -> int:
+    """Tuples of rows that are evaluated one by one, over blocks of these sizes (one for each sample)."""
+    slow = one_by_one(kernel, columns)
+    return sum(
+        count_tuples(part.kernel.degrees, tuple(sizes[s] for s in part.samples))
+        for part in slow
+        for sizes in blocks
+    )
+
+
+def seconds_for(kernel: Kernel, n_tuples: int, threads: int) -> float:
+    """Rough seconds for so many tuples."""
+    compiled = all(part.kernel.compiled is not None for part in kernel.parts)
+    return n_tuples / ((COMPILED_RATE if compiled else NUMPY_RATE) * threads)
+
+
+def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: int, threads: int) -> None:
+    """Refuse a run that would take more tuples than allowed.
+
+    Raises
+    ------
+    ConfigError
+        With what the run would cost, and what is affordable.
+    """
+    if n_tuples <= options.pair_budget:
+        return
+    kernel = options.kernel
+    blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
+    raise ConfigError(
+        f"kernel {kernel.name!r} has no fast form: {n_blocks:,} blocks of {n_rows:,} rows make "
+        f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
+        f"threads and more than pair_budget={options.pair_budget:.2g}; use n_blocks={blocks | 1:,} or more, "
+        "fewer rows by where, or allow a larger pair_budget"
+    )
+
+
+def in_words(seconds: float) -> str:
+    """``3 hours``, ``20 minutes``."""
+    for name, length in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.2g} {name}"
+    return f"{max(seconds, 0.01):.2g} seconds"

@@ -1,0 +1,141 @@
+"""What a robust U-statistic would do and cost, told without doing it."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.cluster.memory import in_words as bytes_in_words
+from distmom.errors import ConfigError
+from distmom.estimators.mean.explain import imagined_place
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.rows import count_rows
+from distmom.estimators.sources import open_data
+from distmom.estimators.ustat.blocks import CellMap, map_blocks
+from distmom.estimators.ustat.comoments import is_mergeable
+from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
+from distmom.estimators.ustat.options import UStatOptions, ustat_options
+from distmom.estimators.ustat.run import check_columns, first_plan
+from distmom.estimators.ustat.two import two_samples
+from distmom.estimators.ustat.ustatistic import ustatistic
+from distmom.estimators.ustat.work import planned_ranges
+from distmom.numerics.random import resolve_seed
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor
+    from distmom.lake import Source
+
+OPTIONS = ("kernel", "statistic", "pairs", "n_pairs", "pair_budget", "project")
+
+
+def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:
+    """The plan of `distmom.ustatistic` for the same arguments: blocks, tuples, passes, memory, time.
+
+    The listing and all footers are read, no row is, and no worker process is started. Nulls, filters and
+    groups are not known before a run; the numbers are those of all rows in one group.
+
+    Parameters
+    ----------
+    data, column, **options
+        As for `distmom.ustatistic`.
+
+    Returns
+    -------
+    dict
+        The first entries are those of `distmom.explain_mean`; ``kernel``, ``statistic``, ``pairs``;
+        ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form is evaluated on, else 0),
+        ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (ranges of blocks, each of
+        which reads the lake); ``projected_memory_per_process``, ``seed``, ``skipped``.
+
+    Raises
+    ------
+    ConfigError, DataError, NoAnswerError, ResourceError
+        As `distmom.ustatistic`, for what can be known beforehand; not for too many tuples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distmom.estimators.ustat.explain import explain_ustatistic
+    >>> plan = explain_ustatistic(np.zeros((1000, 2)), kernel="distance", n_blocks=5)
+    >>> plan["tuples_one_by_one"]
+    99500
+    """
+    try:
+        given = inspect.signature(ustatistic).bind(data, column, **options)
+    except TypeError as error:
+        raise ConfigError(f"explain_ustatistic: {error}") from error
+    given.apply_defaults()
+    wanted = given.arguments
+    of_rows = {f.name: wanted[f.name] for f in fields(MeanOptions) if f.name in wanted}
+    chosen = ustat_options(**{name: wanted[name] for name in OPTIONS}, **of_rows)
+    check_count("batch_rows", wanted["batch_rows"])
+    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))  # a Generator must not be advanced by looking
+    by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
+    joint = chosen.kernel.columns != 1
+    two = len(chosen.kernel.degrees) == 2
+    opened = []
+    for one in two_samples(data, chosen.kernel.name, by) if two else (data,):
+        how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
+        source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
+        if not joint:
+            read = replace(read, columns=read.columns[:1])
+        check_columns(source.reader(read), chosen)
+        opened.append((source, replace(read, where=None)))
+    in_memory = any(source.in_memory for source, _ in opened)
+    where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
+    with imagined_place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+        samples = [
+            (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
+        ]
+        told = {**_first([plan for _, plan in samples], executor), **_second(samples, chosen, executor)}
+    return {**told, "seed": shown, "skipped": [s._asdict() for _, plan in samples for s in plan.skipped]}
+
+
+ADDED = ("n_files", "n_bytes", "n_units")
+
+
+def _first(plans: list[MeanPlan], executor: Executor) -> dict[str, Any]:
+    """The first passes of all samples."""
+    told = [plan.describe(executor) for plan in plans]
+    return {**told[0], **{name: sum(one[name] for one in told) for name in ADDED}}
+
+
+def _cells(source: Source, plan: MeanPlan, options: UStatOptions, executor: Executor) -> CellMap:
+    """The blocks of a sample if all its rows were complete and in one group."""
+    n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
+    k = plan.blocks.n_blocks or plan.blocks.layout.n_blocks or plan.blocks.n_cells
+    count = np.full((1, k), n // k, np.int64)
+    count[0, : n % k] += 1
+    return map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
+
+
+def _second(
+    samples: list[tuple[Source, MeanPlan]], options: UStatOptions, executor: Executor
+) -> dict[str, Any]:
+    """Blocks, tuples and passes if all rows were complete and in one group."""
+    kernel = options.kernel
+    cells = [_cells(source, plan, options, executor) for source, plan in samples]
+    plan = samples[0][1]
+    n_columns = len(plan.reduction.columns)
+    blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
+    n_tuples = tuples_to_take(kernel, n_columns, blocks)
+    one_pass = is_mergeable(kernel, n_columns)
+    both = [(plan, one) for (_, plan), one in zip(samples, cells, strict=True)]
+    edges, needed = ([0], plan.unit_memory) if one_pass else planned_ranges(both, executor)
+    seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None
+    return {
+        "n_rows": int(sum(one.sizes.sum() for one in cells)),
+        "kernel": kernel.name,
+        "statistic": options.statistic,
+        "pairs": options.pairs,
+        "tuples_one_by_one": n_tuples,
+        "seconds_one_by_one": seconds,
+        "pair_budget": options.pair_budget,
+        "passes": len(edges),
+        "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
+    }

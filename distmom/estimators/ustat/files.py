@@ -1,0 +1,45 @@
+"""Whole bad files, which no random block can tell: the first pass hears them by the means of the columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.estimators.mean.answer import row_and_cell_blocks
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.rule.apply import answer_rule
+from distmom.estimators.rule.status import Status
+from distmom.reductions.state import MeanState
+
+
+def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...]]:
+    """For each group, the columns whose mean by blocks of files differs from that by blocks of rows.
+
+    None where there are no cells of files beside blocks of rows.
+    """
+    found: list[list[str]] = [[] for _ in state.keys]
+    for c, column in enumerate(plan.reduction.columns):
+        rows, cells, source = row_and_cell_blocks(plan, state.moments.at(c))
+        if cells is None:
+            break
+        sample = state.samples[c]
+        answer = answer_rule(
+            rows,
+            sample.values,
+            np.isfinite(sample.keys).sum(axis=1),
+            plan.options.confidence_level,
+            files=cells,
+            n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+            block_source=source,
+            intervals=(),
+        )
+        for g in np.flatnonzero(answer.status & int(Status.FILES_DISAGREE)):
+            found[g].append(column)
+    return [tuple(columns) for columns in found]
+
+
+def disagreement_note(columns: tuple[str, ...]) -> str:
+    """What to do about it."""
+    return (
+        f"blocks of files tell another story about the mean of {', '.join(columns)}: bad files spoil all "
+        "random blocks; use block_by='file'"
+    )

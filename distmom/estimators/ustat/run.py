@@ -1,0 +1,174 @@
+"""One run of a robust U-statistic: count the rows of fine blocks, form blocks, evaluate, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from distmom.errors import DataError
+from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
+from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
+from distmom.estimators.rows import count_rows
+from distmom.estimators.rule.apply import BlockSource
+from distmom.estimators.ustat.answer import Answerer
+from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
+from distmom.estimators.ustat.comoments import is_mergeable, run_comoments, statistics_of
+from distmom.estimators.ustat.cost import check_budget, tuples_to_take
+from distmom.estimators.ustat.matrix import MatrixAnswerer
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.reductions.block_kernel import BlockKernel
+from distmom.report import UStatisticResult
+from distmom.theory import mogu_blocks
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.cluster.work import SkippedFile
+    from distmom.lake import BatchReader, ReadOptions, Source
+    from distmom.reductions.state import MeanState
+
+
+class Found(NamedTuple):
+    """Results of one run, and what it read."""
+
+    results: list[UStatisticResult]
+    plans: list[MeanPlan]
+    skipped: list[SkippedFile]
+
+
+def run_ustatistic(
+    source: Source,
+    read: ReadOptions,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+) -> Found:
+    """The U-statistics of the columns that are read, one result for each group."""
+    check_columns(source.reader(read), options)
+    check_before(source, read, options, executor)
+    plan = first_plan(source, read, options, seed, executor, progress)
+    comoments = None
+    if is_mergeable(options.kernel, len(plan.reduction.columns)):
+        both, skipped = run_comoments(plan, len(read.by), executor, progress)
+        state, comoments = both.means, both.comoments
+    else:
+        state, skipped = run_plan(plan, len(read.by), executor, progress)
+    groups_of(plan, state, read.by)  # there are rows
+    cells = cells_of(plan, [state], options)[0]
+    check_sizes(len(state.keys), [cells], len(plan.reduction.columns), options, executor)
+    block_source, variances = block_source_of(options)
+    if comoments is not None:
+        blocks = statistics_of(comoments, cells, options, variances=variances)
+    else:
+        kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
+        counted = Counted(source, plan, state, skipped, cells)
+        blocks = run_blocks([counted], kernel, executor, progress)
+    answers = MatrixAnswerer if options.kernel.shape(2) else Answerer
+    answerer = answers(options, plan, (state,), cells, blocks, block_source)
+    return Found(answerer.results(", ".join(read.columns), read.by), [plan], skipped)
+
+
+def check_columns(reader: BatchReader, options: UStatOptions) -> None:
+    """Refuse columns that the kernel does not take.
+
+    Raises
+    ------
+    ConfigError
+        If it takes another number of columns.
+    DataError
+        If a column holds times.
+    """
+    names = reader.options.value_names
+    kernel = options.kernel
+    kernel.check_columns(len(names))
+    timed = [name for name in names if name in reader.scales]
+    if timed:
+        raise DataError(
+            f"column {timed[0]!r} holds {reader.scales[timed[0]].kind}s, and kernels take numbers; "
+            "name a column of numbers"
+        )
+
+
+def first_plan(
+    source: Source,
+    read: ReadOptions,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+) -> MeanPlan:
+    """The plan of the pass that counts the rows of fine blocks: that of the mean of the same rows."""
+    together = options.kernel.columns != 1
+    counted = replace(options.rows, joint="coordinatewise" if together else False, interval="none")
+    share = column_share(source, read)
+    plan = plan_mean(source, read, counted, seed, executor, progress, share)
+    return replace(plan, options=options.rows)
+
+
+def check_before(source: Source, read: ReadOptions, options: UStatOptions, executor: Executor) -> None:
+    """Refuse a run that is too long before it reads a row, where footers can tell."""
+    n_columns = len(source.reader(read).options.value_names)
+    if source.one_pass or read.where is not None or not one_by_one(options.kernel, n_columns):
+        return
+    census = count_rows(source, executor, options.rows.on_bad_file)
+    n = int(census.rows[census.rows > 0].sum())
+    k = options.rows.n_blocks if isinstance(options.rows.n_blocks, int) else None
+    if read.by or options.rows.block_size is not None or (k is None and options.rows.contamination):
+        return
+    n_blocks = 945 if k is None else k
+    size = n // n_blocks
+    n_tuples = n_blocks * tuples_to_take(options.kernel, n_columns, [(size,)])
+    check_budget(options, n_tuples, n, n_blocks, executor.threads)
+
+
+def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions) -> list[CellMap]:
+    """The blocks of every group, made of the fine blocks that were counted, for each sample.
+
+    Samples have equally many blocks, as many as the scarcest one can fill.
+    """
+    counts = [row_and_cell_blocks(plan, state.moments)[0].count[0] for state in states]
+    degrees = options.kernel.degrees
+    if plan.blocks.n_blocks is not None:
+        given = [
+            given_numbers(count.sum(axis=1), plan.blocks.n_blocks, degree)
+            for count, degree in zip(counts, degrees, strict=True)
+        ]
+        lowered = np.any([low for _, low in given], axis=0)
+        numbers = np.min([number for number, _ in given], axis=0)
+    else:
+        found = zip(counts, states, degrees, strict=True)
+        numbers = np.min([automatic_numbers(*one) for one in found], axis=0)
+        lowered = np.zeros(numbers.size, np.bool_)
+    return [map_blocks(count, numbers, lowered) for count in counts]
+
+
+def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
+    """What a block holds, for the rule, and whether the variance is estimated within blocks."""
+    rows = options.rows
+    if rows.block_by is not None:
+        return "units", False
+    if rows.order == "stored" or rows.chunk_rows > 1:
+        return "stored", False
+    return "statistics", rows.interval != "none"
+
+
+def check_sizes(
+    n_groups: int,
+    cells: Sequence[CellMap],
+    n_columns: int,
+    options: UStatOptions,
+    executor: Executor,
+) -> None:
+    """Refuse what is too long, or what the proposition does not reach, now that the rows are counted."""
+    n = [int(one.sizes.sum()) for one in cells]
+    if options.by_paper and n_groups == 1:
+        mogu_blocks(options.rows.confidence_level, n, options.kernel.degrees)
+    blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
+    n_tuples = tuples_to_take(options.kernel, n_columns, blocks)
+    check_budget(options, n_tuples, sum(n), len(blocks), executor.threads)

@@ -1,0 +1,245 @@
+"""Robust U-statistics of a lake: the public function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import connect
+from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.options import check_count
+from distmom.estimators.sources import Names, open_data
+from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
+from distmom.estimators.ustat.run import Found, run_ustatistic
+from distmom.estimators.ustat.two import run_two_samples, two_samples
+from distmom.estimators.versions import versions
+from distmom.lake import BATCH_ROWS
+from distmom.numerics.random import resolve_seed
+from distmom.reductions.block_means import load_kernels
+from distmom.report import Results, UStatisticResult
+
+if TYPE_CHECKING:
+    from distmom.cluster import Progress
+    from distmom.numerics.kernels.kernel import Kernel
+
+
+def ustatistic(
+    data: Any,
+    column: Names = None,
+    *,
+    kernel: str | Kernel,
+    by: Names = None,
+    where: Any = None,
+    statistic: str = "u",
+    pairs: str = "complete",
+    n_pairs: int | None = None,
+    pair_budget: int | float = PAIR_BUDGET,
+    scheme: str = "partition",
+    n_blocks: int | str = "auto",
+    block_size: int | None = None,
+    tau: float | None = None,
+    order: str = "random",
+    block_by: Names = None,
+    chunk_rows: int = 1,
+    repeats: int = 1,
+    contamination: int | float | None = None,
+    weights: str | None = None,
+    joint: str = "coordinatewise",
+    project: str | None = None,
+    fine: str = "standard",
+    nan: str = "omit",
+    missing: str = "error",
+    on_bad_file: str = "error",
+    interval: str = "auto",
+    confidence_level: float = 0.99,
+    rng: Any = None,
+    client: Any = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> UStatisticResult | Results:
+    """Median of U-statistics: the mean of a function of pairs of rows that bad rows and files cannot move.
+
+    The rows are cut into blocks at random, each block has its U-statistic over all pairs of its rows, and the
+    answer is the lower median of these. It estimates the expectation of the kernel at independent rows, whose
+    value must have a finite variance.
+
+    Parameters
+    ----------
+    data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
+        As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
+        of these: ``["a/", "b/"]``.
+    column : str or sequence of str, optional
+        For a kernel of one column, columns that have a result each; else the columns of a row, in the
+        kernel's order.
+    kernel : str or Kernel
+        A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
+        also makes one of a function.
+    by, where
+        As for `distmom.mean`.
+    statistic : {"u", "v"}
+        Whether a row may stand twice in a tuple of rows ("v").
+    pairs : {"complete"}
+        All pairs of a block.
+    n_pairs : int, optional
+        Number of pairs, where they are drawn; not with all pairs.
+    pair_budget : int
+        Most tuples of rows that a kernel without a fast form may be evaluated on; above, the run is refused
+        before it begins them, with what it would cost.
+    n_blocks : int or {"auto", "paper"}
+        Number of blocks. ``"auto"`` takes the statistics of fine blocks and lets the rule of the mean decide;
+        ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)).
+    scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
+        As for `distmom.mean`; of the schemes only ``"partition"``, and neither repeats nor weights.
+    joint : {"coordinatewise", "geometric"}
+        Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
+        (Frobenius) from those of the blocks.
+    project : {"psd", "correlation"}, optional
+        Of a covariance matrix: the nearest positive semi-definite matrix, or its correlations as the nearest
+        correlation matrix. Intervals stay those of the covariances.
+    nan, missing, on_bad_file
+        As for `distmom.mean`. A row enters with all its columns or, where one is missing, not at all.
+    interval : {"auto", "order", "exact", "paper", "none"}
+        As for `distmom.mean`; ``"paper"`` is sqrt(6 V) on both sides.
+    confidence_level, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
+    storage_options, progress
+        As for `distmom.mean`.
+
+    Returns
+    -------
+    UStatisticResult or Results
+        One result without groups, else a sequence with one for each column and group.
+
+    Raises
+    ------
+    ConfigError
+        An option, a name or the condition is wrong; the kernel takes another number of columns; a kernel
+        without a fast form would take more tuples than `pair_budget`.
+    DataError
+        A file is damaged, changed, or of a type that cannot be used, such as a date.
+    NoAnswerError
+        There are too few rows, or no finite answer because half or more of the blocks are ruined.
+    ResourceError
+        The rows of one block do not fit into memory, or the cluster was lost.
+
+    Notes
+    -----
+    With a given number of blocks K the answer is the median of K complete U-statistics. Under ``"auto"`` the
+    rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of the
+    statistics of its fine blocks, over the pairs inside these: its variance exceeds that of the complete one
+    by a factor of about 1 + (f - 1) sigma_2^2 / (2 n sigma_1^2) for f fine blocks of n rows in all, which is
+    little unless the kernel is degenerate (sigma_1 = 0; then give a small `n_blocks`).
+
+    The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
+    unbiased estimates from the means of the kernel at each row; for others the jackknife. Under `block_by`,
+    stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
+    ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
+    probability if the variance were known.
+
+    Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
+    such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
+    takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
+    blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `block_by`.
+
+    Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
+    memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
+    kept; their variance is the spread between the fine blocks of a block. Kernels with a fast form take
+    O(n log n) time or less, others n^2/(2 K) evaluations. The same data and seed give the same bits on any
+    number of threads or workers.
+
+    References
+    ----------
+    Hoeffding (1948), A class of statistics with asymptotically normal distribution. Laforgue, Clémençon &
+    Bertail (2019), On Medians of (Randomized) Pairwise Means, ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> x = np.random.default_rng(0).normal(size=10_000)
+    >>> x[::2000] = 1e9
+    >>> found = dm.ustatistic(x, kernel="gini", rng=0)
+    >>> round(found.estimate, 2), found.plain_estimate > 1e5
+    (1.13, True)
+    """
+    started = time.perf_counter()
+    options = ustat_options(
+        kernel,
+        statistic=statistic,
+        pairs=pairs,
+        n_pairs=n_pairs,
+        pair_budget=pair_budget,
+        n_blocks=n_blocks,
+        confidence_level=confidence_level,
+        scheme=scheme,
+        block_size=block_size,
+        tau=tau,
+        order=order,
+        block_by=block_by,
+        chunk_rows=chunk_rows,
+        repeats=repeats,
+        contamination=contamination,
+        weights=weights,
+        joint=joint,
+        project=project,
+        nan=nan,
+        missing=missing,
+        on_bad_file=on_bad_file,
+        interval=interval,
+        fine=fine,
+    )
+    check_count("batch_rows", batch_rows)
+    seed, shown = resolve_seed(rng)
+    rows = options.rows
+    whole_rows = options.kernel.columns != 1
+    two = len(options.kernel.degrees) == 2
+    several = two_samples(data, options.kernel.name, by) if two else (data,)
+    how: Any = {"joint": whole_rows, "storage_options": storage_options}
+    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
+    source, read = opened[0]
+    columns = [read.columns] if whole_rows else [(name,) for name in read.columns]
+    if any(source.in_memory for source, _ in opened):
+        client = workers = scheduler = None
+    files = tuple(file for source, _ in opened for file in source.files)
+    load = load_kernels if worth_compiling(files, column_share(source, read)) else None
+    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+        found = []
+        for names in columns:
+            mine = [(source, replace(read, columns=names)) for source, read in opened]
+            if two:
+                found.append(run_two_samples(mine, options, seed, executor, progress))
+            else:
+                found.append(run_ustatistic(*mine[0], options, seed, executor, progress))
+        n_threads = executor.threads
+    run_facts = {
+        "seconds": time.perf_counter() - started,
+        "seed": shown,
+        "workers": n_threads,
+        "versions": versions(),
+    }
+    results = _told(found, run_facts)
+    return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]
+
+
+def _told(found: Sequence[Found], run: dict[str, Any]) -> Results:
+    """Results with what is to be said of data and run."""
+    files = [file for plan in found[0].plans for file in plan.files]  # those of every column
+    skipped = {record.file: record._asdict() for one in found for record in one.skipped}
+    data = {
+        "n_files": len(files),
+        "n_bytes": sum(file.size for file in files),
+        "skipped": list(skipped.values()),
+    }
+    told = []
+    for result in (result for one in found for result in one.results):
+        new = copy(result)
+        vars(new).update(data=data, run=run)
+        told.append(new)
+    return Results(told, data, run)

@@ -1,0 +1,121 @@
+"""Random disjoint parts of the rows, each cut into blocks; and sums over them, leaf by leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.cells import block_cells
+from distmom.numerics.keyed_hash import unit_cells
+from distmom.numerics.labels import file_cell, file_key, label_table
+from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.tree import DyadicTree, StreamingTree
+from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.state import Key
+
+Cells = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which part and block each row is in: cell ``part * n_blocks + block``.
+
+    In each run of ``n_parts * n_blocks`` rows of a file every cell gets one row, in random order: parts are
+    disjoint, and of equal size up to one row a block and file. With `chunk_rows` it is chunks of rows that
+    are given, with `unit` "file" or "columns" whole files, or all rows that agree in columns.
+    """
+
+    seed: int
+    n_parts: int
+    n_blocks: int
+    chunk_rows: int = 1
+    unit: str | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all parts."""
+        return self.n_parts * self.n_blocks
+
+    def cells(self, rows: Rows, key: np.uint64, *, compiled: bool) -> Cells:
+        """The cells of consecutive rows of the file with this key."""
+        n = rows.n_rows
+        if self.unit == "file":
+            return np.full(n, file_cell(key, self.n_cells), np.int32)
+        zeros = np.zeros(n, np.int64)
+        if self.unit == "columns":
+            assert rows.units is not None
+            found = unit_cells(zeros, rows.units, self.n_cells, compiled=compiled)
+        else:
+            table = label_table(self.seed, self.n_cells)
+            found = block_cells(zeros, rows.first_row, key, table, 1, self.chunk_rows, compiled=compiled)
+        return found.astype(np.int32)
+
+
+S = TypeVar("S")
+T = TypeVar("T", covariant=True)
+
+
+class Sums(Protocol[T]):
+    """What `PartSums` fills: the sums of one leaf."""
+
+    def add(self, rows: Rows, key: np.uint64, path: str) -> None:
+        """Add rows of a leaf."""
+        ...
+
+    def take(self) -> T:
+        """The sums of the leaf; begins anew."""
+        ...
+
+
+class PartSums(Generic[S]):
+    """The `Accumulator` of sums over leaves, merged in the dyadic tree; `whole` wants leaves in one piece."""
+
+    def __init__(
+        self, sums: Sums[S], merge: Callable[[S, S], S], n_files: int, seed: int, *, whole: bool
+    ) -> None:
+        self._sums = sums
+        self._seed = seed
+        self._cutter = LeafCutter() if whole else None
+        self._files: DyadicTree[S] = DyadicTree(max(n_files, 1), merge)
+        self._leaves: StreamingTree[S] = StreamingTree(merge)
+        self._number, self._path, self._key = 0, "", np.uint64(0)
+        self._filled = False
+
+    def start_file(self, number: int, path: str) -> None:  # noqa: D102
+        self._number, self._path, self._key = number, path, file_key(self._seed, path)
+
+    def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        if self._cutter is not None:
+            for leaf in self._cutter.add(rows):
+                self._take(leaf.whole())
+            return
+        start = 0
+        while start < rows.n_rows:
+            room = LEAF_ROWS - (rows.first_row + start) % LEAF_ROWS
+            stop = min(rows.n_rows, start + room)
+            self._take(rows.part(start, stop), push=stop - start == room)
+            start = stop
+
+    def _take(self, rows: Rows, *, push: bool = True) -> None:
+        self._sums.add(rows, self._key, self._path)
+        self._filled = True
+        if push:
+            self._push()
+
+    def _push(self) -> None:
+        if self._filled:
+            self._leaves.push(self._sums.take())
+            self._filled = False
+
+    def end_file(self) -> None:  # noqa: D102
+        for leaf in [] if self._cutter is None else self._cutter.flush():
+            self._take(leaf.whole())
+        self._push()
+        self._files.push(0, self._number, self._leaves.close())
+
+    def result(self, keys: list[Key]) -> Any:  # noqa: D102
+        return self._files.root

@@ -1,0 +1,312 @@
+"""The outcome of a tournament: champions, the league table, and every duel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.report.digits import fixed, in_digits
+from distmom.report.result import Result, plain
+from distmom.report.results import Results
+from distmom.report.words import number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Floats = NDArray[np.float64]
+
+_SHOWN = (
+    "candidate",
+    "status",
+    "n_rows",
+    "n_used",
+    "n_missing",
+    "estimate",
+    "interval",
+    "confidence_level",
+    "plain_estimate",
+    "plain_interval",
+    "threshold",
+    "n_allowed",
+    "n_won",
+    "n_lost",
+    "n_not_evaluated",
+    "n_blocks",
+    "n_ruined_blocks",
+    "notes",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateResult(Result):
+    """One line of the league table.
+
+    Attributes
+    ----------
+    candidate : str
+    status : tuple of str
+        ``champion``, ``finalist`` or ``beaten`` first; ``cycle`` where every finalist lost to another one.
+    estimate, interval : float, (float, float) or None
+        Robust risk: lower median of the block losses of all parts, with its order interval.
+    plain_estimate, plain_interval : float, (float, float) or None
+        Mean loss of all rows, with the normal interval from the spread between blocks.
+    threshold : float or None
+        t_f, the largest distance to a candidate that beat this one; None where it was not evaluated.
+    n_allowed, n_won, n_lost, n_not_evaluated : int
+        Matches that are allowed; of these the won and the lost ones; those of which it is not known whether
+        they are allowed, because they cannot change the outcome.
+    n_missing : int
+        Rows without a finite prediction: their loss is infinite.
+    n_ruined_blocks : int
+        Blocks, of `n_blocks` in all parts, in which the loss is not finite.
+    n_rows, n_used, n_null, n_nan, n_inf : int
+        Of the target, for all candidates alike.
+    """
+
+    candidate: str
+    status: tuple[str, ...]
+    estimate: float
+    interval: tuple[float, float] | None
+    plain_estimate: float
+    plain_interval: tuple[float, float] | None
+    threshold: float | None
+    n_allowed: int
+    n_won: int
+    n_lost: int
+    n_not_evaluated: int
+    n_missing: int
+    n_blocks: int
+    n_ruined_blocks: int
+    n_rows: int
+    n_used: int
+    n_null: int
+    n_nan: int
+    n_inf: int
+    confidence_level: float = 0.99
+    notes: tuple[str, ...] = ()
+    group: dict[str, Any] | None = None
+    data: dict[str, Any] = field(default_factory=dict, repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    shown: ClassVar[tuple[str, ...]] = _SHOWN
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.candidate
+
+    @property
+    def heading(self) -> str:  # noqa: D102
+        return "candidate"
+
+    @property
+    def doubtful(self) -> bool:  # noqa: D102
+        return self.n_ruined_blocks > 0 or "cycle" in self.status
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        record: dict[str, Any] = {}
+        for name in _SHOWN:
+            value = getattr(self, name)
+            if name in ("interval", "plain_interval"):
+                low, high = value or (None, None)
+                record |= {f"{name}_low": low, f"{name}_high": high}
+            elif name in ("status", "notes"):
+                record[name] = "; ".join(value)
+            else:
+                record[name] = value
+        return [record]
+
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        level = f"{self.confidence_level:.6g} interval"
+        return ("robust risk", level, "plain risk", "allowed", "won", "lost", "open", "t")
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        low, high = self.interval or (None, None)
+        digits = in_digits(low, high)
+        span = "-" if low is None else f"{fixed(low, digits)} … {fixed(high, digits)}"
+        matches = (self.n_allowed, self.n_won, self.n_lost, self.n_not_evaluated)
+        shown = (fixed(self.estimate, digits), span, number(self.plain_estimate), *map(str, matches))
+        return [(self.candidate, (*shown, number(self.threshold)))]
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        return {}
+
+    def remarks(self) -> list[str]:  # noqa: D102
+        return list(self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Duels:
+    """What every pair of candidates did; rows and columns in the order in which they were given.
+
+    Attributes
+    ----------
+    names : tuple of str
+    loses : ndarray of bool, shape (m, m)
+        ``loses[f, g]``: f has the larger loss on more than half of the blocks.
+    margins : ndarray of float64, shape (m, m)
+        Lower median of the block differences f - g.
+    distances : ndarray of float64, shape (m, m)
+        Phi(f, g); NaN where it was not evaluated.
+    last_loses : ndarray of bool, shape (m, m), or None
+        The duels of the last round, of which those among finalists counted.
+    block_losses : tuple of ndarray of float64, shape (m, K)
+        Block losses of each part.
+    """
+
+    names: tuple[str, ...]
+    loses: NDArray[np.bool_]
+    margins: Floats
+    distances: Floats
+    last_loses: NDArray[np.bool_] | None
+    block_losses: tuple[Floats, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; None for what was not evaluated, or is not finite."""
+        last = None if self.last_loses is None else self.last_loses.tolist()
+        return {
+            "candidates": list(self.names),
+            "loses": self.loses.tolist(),
+            "margins": plain(self.margins),
+            "distances": plain(self.distances),
+            "last_loses": last,
+        }
+
+
+class TournamentResult(Results):
+    """Champions, finalists and the league table: a sequence of `CandidateResult`, the best first.
+
+    Parameters
+    ----------
+    results : sequence of CandidateResult
+    duels : Duels
+    champions, finalists : tuple of str
+        In the order in which the candidates were given.
+    beta_r : float
+        Distance above which a match is allowed.
+    settings : dict
+        ``beta_r_found`` (whether it was found), ``rule``, ``loss``, ``distance``, ``parts``, ``blocks`` (of
+        each part), ``cycle``, ``rounds`` (passes for distances).
+    data, run : dict
+        As of `Results`.
+    """
+
+    title: ClassVar[str] = "Tournament"
+
+    def __init__(
+        self,
+        results: Sequence[CandidateResult],
+        duels: Duels,
+        champions: tuple[str, ...],
+        finalists: tuple[str, ...],
+        beta_r: float,
+        settings: dict[str, Any],
+        data: dict[str, Any],
+        run: dict[str, Any],
+    ) -> None:
+        super().__init__(results, data, run)
+        self.duels = duels
+        self.champions = champions
+        self.finalists = finalists
+        self.beta_r = beta_r
+        self.settings = settings
+
+    @property
+    def candidates(self) -> dict[str, CandidateResult]:
+        """Lines of the table by the candidate's name."""
+        return {r.name: r for r in self}  # type: ignore[misc]
+
+    @property
+    def champion(self) -> str:
+        """The champion of least robust risk."""
+        return self[0].name
+
+    @property
+    def cycle(self) -> bool:
+        """Whether every finalist lost to another one in the last round."""
+        return bool(self.settings["cycle"])
+
+    def __repr__(self) -> str:
+        return f"<TournamentResult: {', '.join(self.champions)} of {len(self)} candidates>"
+
+    def same_bits(self, other: TournamentResult) -> bool:
+        """Whether both agree in every number, bit for bit; `data`, `run` and the number of passes apart."""
+        mine, theirs = self.duels, other.duels
+        arrays = (
+            (mine.loses, theirs.loses),
+            (mine.margins, theirs.margins),
+            (mine.distances, theirs.distances),
+            *zip(mine.block_losses, theirs.block_losses, strict=True),
+        )
+        return (
+            self.champions == other.champions
+            and self.finalists == other.finalists
+            and self.beta_r.hex() == other.beta_r.hex()
+            and all(a.tobytes() == b.tobytes() for a, b in arrays)
+            and all(a.same_bits(b) for a, b in zip(self, other, strict=True))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document: as every command's, with ``champions``, ``finalists``, ``table``, ``duels``."""
+        told = super().to_dict()
+        order = {name: i for i, name in enumerate(self.duels.names)}
+        table = [
+            {
+                "candidate": r.name,
+                "champion": r.name in self.champions,
+                "finalist": r.name in self.finalists,
+                **{k: getattr(r, f"n_{k}") for k in ("allowed", "won", "lost", "not_evaluated")},
+                "block_losses": [plain(losses[order[r.name]]) for losses in self.duels.block_losses],
+            }
+            for r in self
+        ]
+        more = {
+            "champions": list(self.champions),
+            "finalists": list(self.finalists),
+            "beta_r": plain(self.beta_r),
+            "settings": plain(self.settings),
+            "table": table,
+            "duels": self.duels.to_dict(),
+        }
+        return {"schema_version": told["schema_version"], "results": told["results"]} | more | told
+
+    def more_tables(self) -> list[Table]:  # noqa: D102
+        return []
+
+    def closing(self) -> list[str]:  # noqa: D102
+        names = ", ".join(self.champions)
+        how = "found" if self.settings["beta_r_found"] else "given"
+        lines = [
+            f"champion{'s' if len(self.champions) > 1 else ''}: {names}; {len(self.finalists)} of "
+            f"{len(self)} candidates were left at beta r = {number(self.beta_r)} ({how})"
+        ]
+        if self.cycle:
+            lines.append(
+                "every finalist lost to another one in the last round (a cycle): the champion is the one "
+                "whose farthest better is nearest"
+            )
+        return lines
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the matrix of duels.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.tournament_plot import plot_duels
+
+        return plot_duels(self, ax)

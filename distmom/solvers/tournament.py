@@ -1,0 +1,207 @@
+"""The rounds of a tournament over an oracle of distances that is asked as little as possible.
+
+Who loses to whom is known; the distance of a pair costs a pass over the data. Of f only the distances to the
+candidates that beat it matter, through t_f, the largest of them: f is a finalist at the level b if t_f <= b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Pair = tuple[int, int]
+Oracle = Callable[[Sequence[Pair]], Floats]
+"""Distances of pairs (f, g), f < g, each asked once."""
+
+LEAST_ASKED = 64
+"""Pairs that are asked together even if fewer would do: a pass has its own price."""
+
+
+class Distances:
+    """What is known of the distances: those asked so far, and lower bounds of all."""
+
+    def __init__(self, ask: Oracle, bounds: Floats) -> None:
+        self._ask = ask
+        self.bounds = bounds
+        self.known = np.full(bounds.shape, np.nan)
+        np.fill_diagonal(self.known, 0.0)
+        self.n_rounds = 0
+
+    def ask(self, pairs: Sequence[Pair]) -> None:
+        """Ask the oracle for those of the pairs that are not known yet."""
+        wanted = sorted({(min(p), max(p)) for p in pairs if np.isnan(self.known[p])})
+        if wanted:
+            found = self._ask(wanted)
+            self.n_rounds += 1
+            for (f, g), distance in zip(wanted, found, strict=True):
+                self.known[f, g] = self.known[g, f] = distance
+
+    def ask_all(self) -> None:
+        """Ask for every pair."""
+        self.ask(list(zip(*np.nonzero(np.triu(np.isnan(self.known))), strict=True)))
+
+    def unknown(self, f: int, others: Flags) -> list[int]:
+        """Those of the others whose distance to f is not known, the farthest by the lower bounds first."""
+        places = np.flatnonzero(others & np.isnan(self.known[f]))
+        order = np.argsort(-self.bounds[f, places], kind="stable")
+        return [int(g) for g in places[order]]
+
+    def at_least(self) -> Floats:
+        """The distances where they are known, else their lower bounds."""
+        return np.where(np.isnan(self.known), self.bounds, self.known)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What comes out.
+
+    Attributes
+    ----------
+    level : float
+        The level beta r: as given, or the smallest with a finalist.
+    found : bool
+        Whether it was found.
+    finalists : tuple of int
+        In order of their numbers; empty if the given level is too low.
+    thresholds : ndarray of float64, shape (m,)
+        t_f, or NaN where not all of the distances that it depends on are known.
+    """
+
+    level: float
+    found: bool
+    finalists: tuple[int, ...]
+    thresholds: Floats
+
+
+def play(loses: Flags, distances: Distances, level: float | None = None) -> Rounds:
+    """The finalists: those that lose no match that is allowed.
+
+    Parameters
+    ----------
+    loses : ndarray of bool, shape (m, m)
+        ``loses[f, g]``: f is beaten by g.
+    distances : Distances
+        Keeps what was asked.
+    level : float, optional
+        beta r: a match is allowed if the distance exceeds it. By default the smallest level at which
+        somebody is left, min t_f (Le Cam's criterion).
+
+    Notes
+    -----
+    With a level a candidate is done with its first allowed loss: the distances to be asked for double from
+    round to round. Without, branch and bound on t_f: candidates of the least lower bounds first, several in a
+    round, until no bound of an open one is below the best.
+    """
+    found = level is None
+    if level is None:
+        level = _smallest(loses, distances)
+    _settle(loses, distances, level)
+    exceeded = (loses & (distances.at_least() > level)).any(axis=1)
+    finalists = tuple(np.flatnonzero(~exceeded).tolist())
+    return Rounds(float(level), found, finalists, thresholds(loses, distances))
+
+
+def thresholds(loses: Flags, distances: Distances) -> Floats:
+    """t_f where all distances to those that beat f are known, else NaN."""
+    beaten = np.where(loses, distances.known, 0.0)
+    return np.asarray(beaten.max(axis=1, initial=0.0), np.float64)
+
+
+def _smallest(loses: Flags, distances: Distances) -> float:
+    """The least t_f."""
+    m = len(loses)
+    while True:
+        exact = thresholds(loses, distances)
+        best = float(np.nanmin(exact)) if not np.isnan(exact).all() else np.inf
+        low = np.where(loses, distances.at_least(), 0.0).max(axis=1, initial=0.0)
+        # one whose bound equals the best may still share it, which `_settle` finds out
+        unsettled = [f for f in np.flatnonzero(np.isnan(exact)).tolist() if low[f] < best]
+        if not unsettled:
+            return best
+        wanted: list[Pair] = []
+        for f in sorted(unsettled, key=lambda f: (low[f], len(distances.unknown(f, loses[f])), f)):
+            wanted += [(f, g) for g in distances.unknown(f, loses[f])]
+            if len(wanted) >= max(LEAST_ASKED, m):
+                break
+        distances.ask(wanted)
+
+
+def _settle(loses: Flags, distances: Distances, level: float) -> None:
+    """Ask until it is known of every candidate whether it loses a match that is allowed."""
+    width = 1
+    while True:
+        at_least = distances.at_least()
+        out = (loses & (at_least > level)).any(axis=1)
+        wanted = [
+            (f, g) for f in np.flatnonzero(~out).tolist() for g in distances.unknown(f, loses[f])[:width]
+        ]
+        if not wanted:
+            return
+        distances.ask(wanted)
+        width *= 2
+
+
+def last_round(loses: Flags, distances: Distances, finalists: Sequence[int]) -> tuple[tuple[int, ...], bool]:
+    """Champions of the finalists on the last part, and whether they come out of a cycle.
+
+    Champions are the finalists that lose to no other. If each loses to another one, those whose largest
+    distance to a finalist that beats them is least.
+    """
+    at = np.asarray(finalists, np.int64)
+    among = loses[np.ix_(at, at)]
+    if not at.size:
+        return (), False
+    undefeated = at[~among.any(axis=1)]
+    if undefeated.size:
+        return tuple(undefeated.tolist()), False
+    distances.ask([(int(at[i]), int(at[j])) for i, j in zip(*np.nonzero(among), strict=True)])
+    worst = np.where(among, distances.known[np.ix_(at, at)], 0.0).max(axis=1)
+    return tuple(at[worst == worst.min()].tolist()), True
+
+
+def smallest_level(loses: Flags, distances: Distances) -> float:
+    """The least t_f: the smallest level that leaves a finalist."""
+    return _smallest(loses, distances)
+
+
+def league(
+    losses: Floats, squares: Floats, finalists: Sequence[int], r1: float
+) -> tuple[tuple[int, ...], bool]:
+    """Champions by the home matches of Lugosi and Mendelson, for squared loss and a convex class.
+
+    f wins its home match against h if 2 mean (h - f)(f - Y), which is mean (h - Y)^2 - (f - Y)^2 - (h - f)^2,
+    is at least -r1^2/10 on more than half of the blocks. Champions win all home matches; if nobody does, the
+    one whose worst home margin (lower median over blocks) is largest.
+
+    Parameters
+    ----------
+    losses : ndarray of float64, shape (h, K)
+        Block means of squared losses of the finalists.
+    squares : ndarray of float64, shape (h, h, K)
+        Block means of the squared differences of their predictions.
+    finalists : sequence of int
+    r1 : float
+
+    Returns
+    -------
+    champions : tuple of int
+    fallback : bool
+        Whether nobody won all home matches.
+    """
+    at = np.asarray(finalists, np.int64)
+    k = losses.shape[1]
+    with np.errstate(invalid="ignore"):
+        home = losses[None, :, :] - losses[:, None, :] - squares  # home[f, h]: f at home against h
+    home = np.where(np.isnan(home), -np.inf, home)
+    home[np.arange(at.size), np.arange(at.size)] = 0.0
+    wins = 2 * (home >= -r1 * r1 / 10.0).sum(axis=2) > k
+    champions = at[wins.all(axis=1)]
+    if champions.size:
+        return tuple(champions.tolist()), False
+    worst = np.sort(home, axis=2)[:, :, (k + 1) // 2 - 1].min(axis=1)
+    return tuple(at[worst == worst.max()].tolist()), True

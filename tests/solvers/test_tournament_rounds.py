@@ -1,0 +1,127 @@
+"""Lazy rounds give what evaluating everything gives, and the numerics behind them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distmom.numerics.cell_sums import COMPILED, add_distances, add_losses, add_measures, add_to_cells
+from distmom.numerics.duels import duels, least_distances
+from distmom.reductions.candidates import RowLoss
+from distmom.solvers.tournament import Distances, last_round, play
+
+sys.path.append(str(Path(__file__).parents[1] / "estimators"))
+
+import tournament_twin as twin
+
+
+def instance(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Block losses of two parts, and block means of predictions, with ties and infinities."""
+    g = np.random.default_rng(seed)
+    m, k = int(g.integers(1, 9)), int(g.integers(1, 8))
+    small = g.random() < 0.5
+    values = [g.integers(0, 4, (m, k)).astype(float) if small else g.random((m, k)) for _ in range(3)]
+    for v in values[:2]:
+        v[g.random((m, k)) < 0.05] = np.inf
+    return values[0], values[1], values[2]
+
+
+def compare(seed: int, level: float | None) -> None:
+    losses, last, means = instance(seed)
+    g = np.random.default_rng(seed + 1)
+    bounds = least_distances(means, np.abs(means).max(axis=1))
+    # distances as unlike their bounds as they may be
+    phi = np.median(np.abs(means[:, None] - means[None]), axis=2) + bounds + g.random(bounds.shape)
+    phi = np.round(np.maximum(phi, phi.T), 1) + bounds + bounds.T
+    np.fill_diagonal(phi, 0.0)
+    asked: list[tuple[int, int]] = []
+
+    def oracle(pairs: list[tuple[int, int]]) -> np.ndarray:
+        asked.extend(pairs)
+        return np.array([phi[p] for p in pairs])
+
+    loses, margins = duels(losses)
+    last_loses, _ = duels(last)
+    assert loses.tolist() == twin.beaten(losses.tolist())
+    assert ((margins > 0) == loses).all()
+    lazy = Distances(oracle, bounds)
+    rounds = play(loses, lazy, level)
+    champions, cycle = last_round(last_loses, lazy, rounds.finalists)
+    want = twin.play(loses.tolist(), last_loses.tolist(), phi.tolist(), level)
+    assert (rounds.level, rounds.finalists, champions, cycle) == want[1:]
+    assert len(set(asked)) == len(asked)
+    exact = ~np.isnan(rounds.thresholds)
+    assert rounds.thresholds[exact].tolist() == np.array(want[0])[exact].tolist()
+
+
+@pytest.mark.parametrize("level", [None, 0.0, 0.3, 1.0, 2.5])
+def test_lazy_rounds_give_what_all_pairs_give(level: float | None) -> None:
+    for seed in range(600):  # 3,000 instances over the levels
+        compare(seed, level)
+
+
+@given(st.integers(10_000, 10**9), st.one_of(st.none(), st.floats(0.0, 4.0)))
+@settings(max_examples=200)
+def test_lazy_rounds_on_drawn_instances(seed: int, level: float | None) -> None:
+    compare(seed, level)
+
+
+def test_nothing_is_asked_where_somebody_is_unbeaten() -> None:
+    def oracle(pairs: list[tuple[int, int]]) -> np.ndarray:
+        raise AssertionError("nothing was to be asked")
+
+    losses = np.array([[1.0] * 5, [2.0] * 5, [3.0] * 5])
+    loses, _ = duels(losses)
+    known = Distances(oracle, least_distances(losses, np.full(3, 3.0)))
+    assert play(loses, known).finalists == (0,)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_compiled_sums_have_the_bits_of_their_twins(squared: bool) -> None:
+    g = np.random.default_rng(0)
+    a, b = g.standard_cauchy(5_000), g.standard_cauchy(5_000)
+    for place, value in ((3, np.nan), (4, np.inf), (5, -np.inf), (6, np.nan)):
+        a[place] = value
+    b[6], b[7] = np.inf, np.nan
+    cells = g.integers(0, 11, 5_000).astype(np.int32)
+    for add, arrays in ((add_to_cells, (a,)), (add_distances, (a, b))):
+        options = {"squared": squared} if add is add_distances else {}
+        mine, theirs, cut = np.ones(11), np.ones(11), np.ones(11)
+        add(*arrays, cells, mine, compiled=True, **options)
+        add(*arrays, cells, theirs, **options)
+        for start in range(0, 5_000, 700):
+            part = slice(start, start + 700)
+            add(*(v[part] for v in arrays), cells[part], cut, **options)
+        assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
+    assert np.isinf(theirs).any() and not np.isnan(theirs).any()
+
+
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_losses_have_the_bits_of_the_named_ones(name: str, root: bool) -> None:
+    g = np.random.default_rng(1)
+    truth, predicted = g.standard_t(2.1, 3_000), g.standard_t(2.1, 3_000)
+    predicted[:50] = truth[:50]
+    cells = g.integers(0, 7, 3_000).astype(np.int32)
+    rows = np.flatnonzero(g.random(3_000) < 0.3)
+    loss = RowLoss(name, 0.8 if name in ("huber", "pinball") else None)
+    named = loss.compiled
+    assert named is not None
+
+    def measure(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        return np.sqrt(loss(y, f)) if root else f
+
+    for odd in (None, np.nan, np.inf):
+        if odd is not None:
+            predicted[7:9] = odd
+        mine, theirs = np.ones((2, 7)), np.ones((2, 7))
+        add_losses(truth, predicted, cells, mine[0], loss, named)
+        add_losses(truth, predicted, cells, theirs[0], loss)
+        own = add_measures(truth, predicted, cells, rows, mine[1], measure, named, root=root)
+        assert own == add_measures(truth, predicted, cells, rows, theirs[1], measure)
+        assert np.array_equal(mine, theirs, equal_nan=True)
