@@ -286,18 +286,8 @@ def mean(
     check_count("batch_rows", batch_rows)
     keeper = open_keeper(state, on_change, memory_limit)
     seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
-    source, read = open_data(
-        data,
-        column,
-        by,
-        where,
-        missing,
-        batch_rows,
-        options.block_by,
-        joint=bool(joint),
-        weights=weights,
-        storage_options=storage_options,
-    )
+    how: Any = {"joint": bool(joint), "weights": weights, "storage_options": storage_options}
+    source, read = open_data(data, column, by, where, missing, batch_rows, options.block_by, **how)
     ledger = None
     if keeper is not None:
         ledger, read = keeper.begin(data, source, read, options, seed, shown)
