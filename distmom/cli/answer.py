@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
+
+import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
 from distmom.errors import ConfigError
@@ -43,11 +45,22 @@ def answer(
     return found.exit_code
 
 
+def options_named(options: Iterable[click.Option], names: Collection[str]) -> list[click.Option]:
+    """Those options of another command that this one has, too."""
+    return [option for option in options if option.name in names]
+
+
 def given(options: dict[str, Any], *several: str) -> dict[str, Any]:
-    """Arguments of the function behind a command: what was given, `several` of a name as a list or None."""
+    """Arguments of the function behind a command: what was given, `several` of a name as a list or None.
+
+    The single word ``file`` stands for whole files where it says what units are.
+    """
     arguments = {name: value for name, value in options.items() if value is not None}
     for name in several:
         arguments[name] = list(arguments[name]) or None
+    for name in ("block_by", "unit"):
+        if arguments.get(name) == ["file"]:
+            arguments[name] = "file"
     if arguments["rng"] == "random":
         arguments["rng"] = None
     return with_storage_options(arguments)

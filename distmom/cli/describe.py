@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from distmom.cli.answer import answer, given
+from distmom.cli.answer import answer, given, options_named
 from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
 
 COLUMNS = click.Option(
@@ -25,10 +25,6 @@ UNITS = click.Option(
 SHARED = ("where", "missing", "on_bad_file", "fine", "confidence_level", "rng")
 
 
-def _shared(options: list[click.Option]) -> list[click.Option]:
-    return [option for option in options if option.name in SHARED]
-
-
 @click.command(
     "describe",
     short_help="Every column of a lake, and which files break it.",
@@ -36,8 +32,7 @@ def _shared(options: list[click.Option]) -> list[click.Option]:
         click.Argument(["data"], nargs=-1, required=True),
         COLUMNS,
         UNITS,
-        *_shared(DATA_OPTIONS),
-        *_shared(BLOCK_OPTIONS),
+        *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from distmom.cli.answer import answer, given
+from distmom.cli.answer import answer, given, options_named
 from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
 
 SHARED = ("where", "nan", "missing", "on_bad_file", "confidence_level", "rng")
@@ -48,7 +48,7 @@ OWN_OPTIONS = [
     params=[
         click.Argument(["data"], nargs=-1, required=True),
         *OWN_OPTIONS,
-        *(option for option in (*DATA_OPTIONS, *BLOCK_OPTIONS) if option.name in SHARED),
+        *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],
@@ -64,7 +64,5 @@ def difference_command(
     from distmom.estimators.difference.difference import difference, explain_difference
 
     arguments = given(options, "unit")
-    if arguments["unit"] == ["file"]:
-        arguments["unit"] = "file"
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, arguments, explain_difference, difference, **flags)

@@ -271,7 +271,5 @@ def mean_command(
     from distmom.estimators.mean.mean import mean
 
     arguments = given(options, "column", "by", "block_by")
-    if arguments["block_by"] == ["file"]:
-        arguments["block_by"] = "file"
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, arguments, explain_mean, mean, **flags)

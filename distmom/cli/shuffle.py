@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from distmom.cli.answer import with_storage_options
+from distmom.cli.answer import given
 from distmom.cli.failures import write_stdout
 from distmom.cli.mean import RUN_OPTIONS, Seed
 from distmom.cli.show import messages_on_stderr, show_json, show_plan
@@ -49,10 +49,7 @@ def shuffle_command(
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
 
     quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    arguments = {name: value for name, value in options.items() if value is not None}
-    if arguments["rng"] == "random":
-        arguments["rng"] = None
-    arguments = with_storage_options(arguments)
+    arguments = given(options)
     what = data[0] if len(data) == 1 else list(data)
     with messages_on_stderr(quiet):
         if dry_run:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from distmom.cli.answer import answer, given
+from distmom.cli.answer import answer, given, options_named
 from distmom.cli.mean import (
     BLOCK_OPTIONS,
     DATA_OPTIONS,
@@ -65,12 +65,11 @@ OWN_OPTIONS = [
         help="Keep the rounds that are done there, and go on where a run was stopped.",
     ),
 ]
-SHARED_DATA = ("where", "missing", "on_bad_file")
-SHARED_BLOCKS = ("n_blocks", "block_by", "chunk_rows", "contamination", "confidence_level", "rng")
-
-
-def _named(options: list[click.Option], names: tuple[str, ...]) -> list[click.Option]:
-    return [option for option in options if option.name in names]
+SHARED = (
+    *("where", "missing", "on_bad_file"),
+    *("n_blocks", "block_by", "chunk_rows", "contamination", "confidence_level", "rng"),
+)
+"""Options that mean the same as for ``distmom mean``."""
 
 
 @click.command(
@@ -79,8 +78,7 @@ def _named(options: list[click.Option], names: tuple[str, ...]) -> list[click.Op
     params=[
         click.Argument(["data"], nargs=-1, required=True),
         *OWN_OPTIONS,
-        *_named(DATA_OPTIONS, SHARED_DATA),
-        *_named(BLOCK_OPTIONS, SHARED_BLOCKS),
+        *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
         *RUN_OPTIONS,
         *OUTPUT_OPTIONS,
     ],
@@ -104,7 +102,5 @@ def tournament_command(
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
 
     arguments = given(options, "candidates", "features", "block_by")
-    if arguments["block_by"] == ["file"]:
-        arguments["block_by"] = "file"
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, arguments, explain_tournament, tournament, **flags)

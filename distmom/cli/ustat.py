@@ -97,8 +97,6 @@ def ustat_command(
 
     arguments = given(options, "column", "by", "block_by")
     arguments["kernel"] = named(kernel, **_parameters(parameter))
-    if arguments["block_by"] == ["file"]:
-        arguments["block_by"] = "file"
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, arguments, explain_ustatistic, ustatistic, **flags)
 

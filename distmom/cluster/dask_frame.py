@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake.memory import MemoryLake, open_memory
 from distmom.lake.schema import roles_of
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.times import TimeScale
 from distmom.lake.vectors import measured
 
 PARTITION_BYTES = 64_000_000
@@ -61,7 +60,7 @@ class DaskFrame:
         options = pattern.options
         names = list(dict.fromkeys(name for name, _ in roles_of(options)))
         frame = self.frame[names] if names else self.frame
-        return measured(DaskReader(options, frame, pattern.scales), self.files)
+        return measured(DaskReader(options, frame), self.files)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,6 @@ class DaskReader:
 
     options: ReadOptions
     frame: Any
-    scales: Mapping[str, TimeScale] = field(default_factory=dict)
 
     def excludes(self, file: FileRef) -> bool:
         """False: there are no partition values."""
@@ -87,8 +85,14 @@ class DaskReader:
                     f"partition {int(file.path)} of the Dask frame: column {name!r} holds lists, but the "
                     "frame's type does not say so; give it the type of an Arrow list (pandas.ArrowDtype)"
                 )
-            # all partitions count times from the same day
-            yield from replace(reader, scales=self.scales).batches(file, start, stop)
+            known, found = self.options.scales, reader.options.scales
+            for name in sorted(known.keys() | found.keys()):
+                if known.get(name) != found.get(name):  # it would be counted from another day
+                    raise DataError(
+                        f"partition {int(file.path)} of the Dask frame: the type of column {name!r} is not "
+                        "that of the frame; give all partitions one type"
+                    )
+            yield from reader.batches(file, start, stop)
 
 
 def open_frame(data: Any) -> DaskFrame | None:

@@ -195,7 +195,7 @@ class _Run:
 
     def submit(self, tasks: Tasks) -> None:
         """Fill the window."""
-        threads = max(1, self.executor.threads)
+        threads = self.executor.threads
         window = self.options.window or UNITS_PER_THREAD * threads
         if self.executor.far and self.options.grows and not self.n_done:
             window = min(window, threads)

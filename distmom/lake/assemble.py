@@ -79,8 +79,6 @@ class Assembler:
     types : mapping of str to pyarrow.DataType
         Types of the stored columns.
     options : ReadOptions
-    scales : mapping of str to TimeScale
-        Of the columns of times.
     """
 
     def __init__(
@@ -88,7 +86,6 @@ class Assembler:
         columns: Sequence[Column],
         types: Mapping[str, pa.DataType],
         options: ReadOptions,
-        scales: Mapping[str, TimeScale],
     ) -> None:
         stored = [column for column in columns if column.position is not None]
         self.positions = [column.position for column in stored if column.position is not None]
@@ -96,6 +93,7 @@ class Assembler:
         self._order = {column.name: i for i, column in enumerate(stored)}
         self._disputed = [(column, i) for i, column in enumerate(stored) if column.constant is not None]
         self._options = options
+        scales = options.scales
         self._values = [self._value_source(name, types, scales.get(name)) for name in options.columns]
 
     def _value_source(

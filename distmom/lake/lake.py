@@ -20,7 +20,7 @@ from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
 from distmom.lake.store_errors import BusyStore, final
-from distmom.lake.times import TimeScale
+from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured
 
 SEARCHED_FILES = 100
@@ -142,26 +142,20 @@ class Lake:
             If the length of a list column is looked for and no row has one.
         """
         options, references = settle(options, self.partition_names, self._schemas, self.address)
+        options = with_times(options, references, self._scale)
         reader = Reader(
             root=self.root,
             filesystem=self.filesystem,
             options=options,
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
-            scales={
-                name: self._scale(reference, dict(options.scales).get(name))
-                for name, reference in references.items()
-                if name in options.columns and reference.scale
-            },
         )
         return measured(reader, self.files)
 
-    def _scale(self, reference: Reference, known: TimeScale | None) -> TimeScale:
-        """The scale of a column of times, counted from the known day, or from near its first values."""
+    def _scale(self, reference: Reference) -> TimeScale:
+        """The scale of a column of times, counted from near its first values."""
         scale = reference.scale
         assert scale is not None
-        if known is not None and (known.kind, known.zone) == (scale.kind, scale.zone):
-            return known
         paths = [file.path for file in self.files]
         first = paths.index(reference.file)
         for file in self.files[first : first + SEARCHED_FILES]:

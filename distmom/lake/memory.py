@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,9 +14,9 @@ from distmom.errors import ConfigError, DataError
 from distmom.lake.assemble import Assembler, Column
 from distmom.lake.footers import FIRST_ROWS
 from distmom.lake.references import settle
-from distmom.lake.schema import roles_of
+from distmom.lake.schema import Reference, roles_of
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.times import TimeScale
+from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured
 
 
@@ -85,12 +85,12 @@ class MemoryLake:
         names = dict.fromkeys(name for name, _ in roles_of(options))
         columns = {name: self.columns[name] for name in names}
         first = min(self.n_rows, FIRST_ROWS)
-        scales = {
-            name: reference.scale.near(self.columns[name].slice(0, first))
-            for name, reference in references.items()
-            if name in options.columns and reference.scale
-        }
-        return MemoryReader(options, self.n_rows, self.n_bytes, columns, scales)
+
+        def near(reference: Reference) -> TimeScale:
+            assert reference.scale is not None
+            return reference.scale.near(self.columns[reference.column].slice(0, first))
+
+        return MemoryReader(with_times(options, references, near), self.n_rows, self.n_bytes, columns)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         yield self.files[0], self.schema()
@@ -104,7 +104,6 @@ class MemoryReader:
     n_rows: int
     n_bytes: int
     columns: Mapping[str, MemoryColumn]
-    scales: Mapping[str, TimeScale] = field(default_factory=dict)
 
     def excludes(self, file: FileRef) -> bool:
         """False: there are no partition values."""
@@ -114,7 +113,7 @@ class MemoryReader:
         """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter."""
         columns = [Column(name, position=i) for i, name in enumerate(self.columns)]
         types = {name: column.type for name, column in self.columns.items()}
-        assembler = Assembler(columns, types, self.options, self.scales)
+        assembler = Assembler(columns, types, self.options)
         end = self.n_rows if stop is None else min(stop, self.n_rows)
         for low in range(start, end, self.options.batch_rows):
             high = min(low + self.options.batch_rows, end)

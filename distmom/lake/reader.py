@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,7 +20,6 @@ from distmom.lake.partitions import typed_value
 from distmom.lake.schema import Reference, check_type, roles_of
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
 from distmom.lake.store_errors import from_store
-from distmom.lake.times import TimeScale
 
 
 class Recent:
@@ -58,8 +57,6 @@ class Reader:
         Columns that come from the folders' names.
     references : tuple of Reference
         Types that the asked columns have elsewhere in the lake.
-    scales : mapping of str to TimeScale
-        Of the columns of times.
     recent : Recent
         What was settled for the file read last.
     """
@@ -69,7 +66,6 @@ class Reader:
     options: ReadOptions
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
-    scales: Mapping[str, TimeScale] = field(default_factory=dict)
     recent: Recent = field(default_factory=Recent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
@@ -161,7 +157,7 @@ class Reader:
                     f"column {name!r} is not in {file.path}"
                     f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
                 )
-        return Assembler(list(columns.values()), types, self.options, self.scales)
+        return Assembler(list(columns.values()), types, self.options)
 
 
 def _elsewhere(reference: Reference | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -56,7 +56,7 @@ class ReadOptions:
     Parameters
     ----------
     columns : tuple of str
-        Columns whose values are wanted, as float64; times as numbers on a scale that the reader tells.
+        Columns whose values are wanted, as float64; times as numbers on the scales in `times`.
     by : tuple of str
         Columns whose values are keys of groups, as Arrow arrays.
     units : tuple of str
@@ -75,8 +75,10 @@ class ReadOptions:
         Columns whose values make units.
     present : tuple of str
         Columns of which it is only asked where they are null, whatever they hold.
-    scales : tuple of (str, TimeScale)
-        Columns of times that are to be counted from a day that is known; others, from near their first rows.
+    times : tuple of (str, TimeScale or None)
+        What the numbers of columns mean: the scale of one of times, None for other values; a column that is
+        null throughout is not among them. `Source.reader` fills it in; what is given stays, so that sums of
+        several runs count from the same day.
     """
 
     columns: tuple[str, ...] = ()
@@ -87,7 +89,12 @@ class ReadOptions:
     vectors: tuple[tuple[str, int], ...] | None = None
     units: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
-    scales: tuple[tuple[str, TimeScale], ...] = ()
+    times: tuple[tuple[str, TimeScale | None], ...] = ()
+
+    @property
+    def scales(self) -> dict[str, TimeScale]:
+        """Scales of the columns that hold dates, timestamps or durations."""
+        return {name: scale for name, scale in self.times if scale is not None}
 
     @property
     def value_names(self) -> tuple[str, ...]:
@@ -144,11 +151,6 @@ class BatchReader(Protocol):
     @property
     def options(self) -> ReadOptions:
         """What is read."""
-        ...
-
-    @property
-    def scales(self) -> Mapping[str, TimeScale]:
-        """Of those asked columns that hold dates, timestamps or durations: what their numbers mean."""
         ...
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:

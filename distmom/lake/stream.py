@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
@@ -16,7 +16,6 @@ from distmom.lake.memory import MemoryLake, MemoryReader
 from distmom.lake.memory_columns import ArrowColumn
 from distmom.lake.messages import first_line
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.times import TimeScale
 from distmom.lake.vectors import measured
 
 Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
@@ -88,7 +87,7 @@ class StreamLake:
                 f"data: a stream of batches is read only once, and its type does not tell how long the lists "
                 f"of column {unknown[0]!r} are; give lists of fixed size, a table or files"
             )
-        if pattern.scales:  # times are counted from near the first ones
+        if pattern.options.scales:  # times are counted from near the first ones
             reader.look_ahead()
         return measured(reader, self.files)
 
@@ -111,18 +110,13 @@ class StreamReader:
     _ahead: list[pa.RecordBatch] = field(default_factory=list, init=False)
     _rest: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()), init=False)
 
-    @property
-    def scales(self) -> Mapping[str, TimeScale]:
-        """What the numbers of columns of times mean."""
-        return self.pattern.scales
-
     def look_ahead(self) -> None:
         """Read the first batch, and count times from the day of its middle."""
         self._rest = self.lake.start(list(self.pattern.columns), self.options.batch_rows)
         self._ahead = list(islice(self._rest, 1))
         for record in self._ahead:
-            near = {name: scale.near(record.column(name)) for name, scale in self.scales.items()}
-            self.pattern = replace(self.pattern, scales=near)
+            times = tuple((n, s and s.near(record.column(n))) for n, s in self.options.times)
+            self.options = replace(self.options, times=times)
 
     def _records(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self._ahead:

@@ -8,8 +8,9 @@ from midnight (UTC) of a day in the middle of a column's first rows: exactly wit
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,10 @@ from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.lake.convert import native_values, valid_rows
+
+if TYPE_CHECKING:
+    from distmom.lake.schema import Reference
+    from distmom.lake.source import ReadOptions
 
 TimeKind = Literal["timestamp", "zoned", "duration"]
 Unit = Literal["us", "ns"]
@@ -80,6 +85,32 @@ class TimeScale:
         counts, per_count = _stored_counts(array)
         away = _differences(counts, self.base * (DAY // per_count))
         return away if per_count == 1 else away * float(per_count)
+
+
+def with_times(
+    options: ReadOptions, references: Mapping[str, Reference], near: Callable[[Reference], TimeScale]
+) -> ReadOptions:
+    """The options with what the numbers of their columns mean, as far as the types are known.
+
+    A given scale stays where the column is of the same kind; `near` looks at the first values for others.
+    """
+    given = dict(options.times)
+    found = dict(given)
+    for name in options.columns:
+        reference = references.get(name)
+        if reference is None:
+            continue
+        scale = reference.scale
+        if name not in given or kind_of_times(given[name]) != kind_of_times(scale):
+            found[name] = None if scale is None else near(reference)
+    return replace(options, times=tuple((name, found[name]) for name in options.columns if name in found))
+
+
+def kind_of_times(scale: TimeScale | None) -> str:
+    """Kind of a column's values, as messages name it."""
+    if scale is None:
+        return "number"
+    return "zoned timestamp" if scale.kind == "zoned" else scale.kind
 
 
 def _stored_counts(array: pa.Array) -> tuple[NDArray[np.int64], int]:

@@ -82,6 +82,10 @@ class BlockState(Protocol):
         """The same with some blocks emptied of their rows."""
         ...
 
+    def moved(self, distance: float) -> Self:
+        """Those of the same rows, all values being greater by a distance."""
+        ...
+
     def merge(self, other: Self, *, compiled: bool = False) -> Self:
         """The union of two disjoint sets of rows, block by block."""
         ...

@@ -53,6 +53,10 @@ class Moments(NamedTuple):
         """The same with some blocks emptied of their rows."""
         return Moments(np.where(aside, 0, self.count), self.mean, self.m2)
 
+    def moved(self, distance: float) -> Moments:
+        """Those of the same rows, all values being greater by a distance."""
+        return self._replace(mean=np.where(self.count > 0, self.mean + distance, self.mean))
+
     def merge(self, other: Moments, *, compiled: bool = False) -> Moments:
         """`merge` of these and the other ones."""
         return merge(self, other, compiled=compiled)

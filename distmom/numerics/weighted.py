@@ -88,6 +88,11 @@ class WeightedMoments(NamedTuple):
         weight, weight2 = (np.where(aside, 0.0, array) for array in (self.weight, self.weight2))
         return self._replace(count=none, weight=weight, weight2=weight2)
 
+    def moved(self, distance: float) -> WeightedMoments:
+        """Those of the same rows, all values being greater by a distance."""
+        mean, mean2 = (np.where(self.count > 0, m + distance, m) for m in (self.mean, self.mean2))
+        return self._replace(mean=mean, mean2=mean2)
+
     def merge(self, other: WeightedMoments, *, compiled: bool = False) -> WeightedMoments:
         """The union of two disjoint sets of rows, block by block; these come first.
 

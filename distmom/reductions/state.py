@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,13 @@ class MeanState:
     moments: BlockState
     samples: tuple[RowSample, ...]
     units: UnitSketch | None = None
+
+    def moved(self, distances: Sequence[float]) -> MeanState:
+        """The state of the same rows, all values of each column being greater by a distance."""
+        columns = [self.moments.at(c).moved(distance) for c, distance in enumerate(distances)]
+        pairs = zip(self.samples, distances, strict=False)  # there may be no samples
+        samples = tuple(s._replace(values=s.values + distance) for s, distance in pairs)
+        return replace(self, moments=columns[0].stacked(*columns[1:]), samples=samples)
 
     @property
     def nbytes(self) -> int:

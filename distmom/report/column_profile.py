@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from distmom.report.digits import fixed, in_digits
+from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.words import number
 
@@ -182,14 +182,7 @@ class ColumnProfile(Result):
         return told
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        mine = self.numbers
-        low, high = mine.interval or (None, None)
-        flat = (name for name in _SHOWN if name not in ("sources", "notes", "interval"))
-        record = {name: getattr(mine, name) for name in flat}
-        record["status"] = "; ".join(self.status)
-        place = list(record).index("estimate") + 1
-        items = list(record.items())
-        return [dict([*items[:place], ("interval_low", low), ("interval_high", high), *items[place:]])]
+        return [self.numbers.flat(*(name for name in _SHOWN if name not in ("sources", "notes")))]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         level = f"{self.confidence_level:.6g} interval"
@@ -205,10 +198,9 @@ class ColumnProfile(Result):
             return [(self.column, (*shown_profile(self.numbers, self.scale), missing))]
         low, high = self.interval or (None, None)
         digits = in_digits(low, high)
-        span = "-" if low is None else f"{fixed(low, digits)} … {fixed(high, digits)}"
         shown = (
             fixed(self.estimate, digits),
-            span,
+            fixed_span(self.interval, digits),
             fixed(self.plain_estimate, digits),
             fixed(self.robust_std, digits),
             fixed(self.plain_std, digits),

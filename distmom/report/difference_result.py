@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import cell, number, span
+from distmom.report.words import cell, number, span, units_cells
 
 Interval = tuple[float, float]
 
@@ -175,19 +175,9 @@ class DifferenceResult(Result):
         return self.metric if self.denominator is None else f"{self.metric} / {self.denominator}"
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        told: dict[str, Any] = {}
-        for name in self.shown:
-            value = getattr(self, name)
-            if name.endswith("interval"):
-                low, high = value or (None, None)
-                told |= {f"{name}_low": low, f"{name}_high": high}
-            elif name in ("control", "variant"):
-                told[name] = cell(value)
-            elif name == "unit":
-                told[name] = ", ".join(value) if isinstance(value, tuple) else value
-            elif name != "notes":
-                told[name] = "; ".join(value) if name == "status" else value
-        return [told]
+        told = self.flat(*(name for name in self.shown if name != "notes"))
+        unit = ", ".join(self.unit) if isinstance(self.unit, tuple) else self.unit
+        return [told | {"control": cell(self.control), "variant": cell(self.variant), "unit": unit}]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.unit is None else ("units",)
@@ -204,14 +194,9 @@ class DifferenceResult(Result):
         return [
             (self.name, (*difference, "", *none, str(self.n_blocks))),
             (f"{variant} / {control} − 1", (*lift, "", *none, "")),
-            (control, (*of_control, rows[0], *self._units(self.n_units_control), "")),
-            (variant, (*of_variant, rows[1], *self._units(self.n_units_variant), "")),
+            (control, (*of_control, rows[0], *units_cells(self.n_units_control, self.n_units_exact), "")),
+            (variant, (*of_variant, rows[1], *units_cells(self.n_units_variant, self.n_units_exact), "")),
         ]
-
-    def _units(self, n_units: int | None) -> tuple[str, ...]:
-        if n_units is None:
-            return ()
-        return (f"{n_units:,}" if self.n_units_exact else f"about {n_units:,}",)
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

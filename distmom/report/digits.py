@@ -48,3 +48,8 @@ def quantity(value: float) -> str:
     if not math.isfinite(value) or abs(value) >= SCIENTIFIC:
         return f"{value:.4g}"
     return f"{value:,.0f}" if abs(value) >= 1_000.0 else f"{value:.4g}"
+
+
+def fixed_span(interval: tuple[float, float] | None, decimals: int | None) -> str:
+    """The ends of an interval with so many decimals; a dash where there is none."""
+    return f"{fixed(interval[0], decimals)} … {fixed(interval[1], decimals)}" if interval else "-"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span
+from distmom.report.words import TWO_STORIES, accused, number, span, units_cells
 
 if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
@@ -52,6 +52,14 @@ _SHOWN = (
     "notes",
     "type",
 )
+
+_FLAT = (
+    *("interval_kind", "interval_reason", "confidence_level", "achieved_level", "status"),
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
+    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("weights", "n_unweighted", "n_zero_weight", "n_effective"),
+)
+"""Fields of a flat row, in order, between the interval and the plain mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,35 +211,13 @@ class MeanResult(Result):
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         numbers = self.numbers
-        low, high = (None, None) if self.interval is None else numbers.interval or (None, None)
+        ends = numbers.flat("interval") if self.interval is not None else self.flat("interval")
         return [
             {
                 "column": self.column,
                 "estimate": numbers.estimate,
-                "interval_low": low,
-                "interval_high": high,
-                "interval_kind": self.interval_kind,
-                "interval_reason": self.interval_reason,
-                "confidence_level": self.confidence_level,
-                "achieved_level": self.achieved_level,
-                "status": "; ".join(self.status),
-                "n_rows": self.n_rows,
-                "n_used": self.n_used,
-                "n_null": self.n_null,
-                "n_nan": self.n_nan,
-                "n_inf": self.n_inf,
-                "n_blocks": self.n_blocks,
-                "repeats": self.repeats,
-                "block_size_min": self.block_size[0],
-                "block_size_max": self.block_size[1],
-                "n_ruined_blocks": self.n_ruined_blocks,
-                "n_set_aside": self.n_set_aside,
-                "n_units": self.n_units,
-                "n_units_exact": self.n_units_exact,
-                "weights": self.weights,
-                "n_unweighted": self.n_unweighted,
-                "n_zero_weight": self.n_zero_weight,
-                "n_effective": self.n_effective,
+                **ends,
+                **self.flat(*_FLAT),
                 "plain_estimate": numbers.plain_estimate,
                 "scheme": self.scheme,
             }
@@ -249,9 +235,7 @@ class MeanResult(Result):
             from distmom.report.times import shown as shown_times
 
             shown = shown_times(self.numbers, self.scale)
-        units = () if self.n_units is None else (f"{self.n_units:,}",)
-        if units and not self.n_units_exact:
-            units = (f"about {units[0]}",)
+        units = units_cells(self.n_units, self.n_units_exact)
         return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102

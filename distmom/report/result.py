@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from distmom.report.results import Results
 
+INTERVALS = frozenset(("interval", "plain_interval", "lift_interval", "control_interval", "variant_interval"))
+"""Fields of all kinds of results that are two ends, or None."""
+
 
 class Result:
     """Base of the kinds of results, which are frozen dataclasses with these fields and fields of their own.
@@ -72,6 +75,19 @@ class Result:
     def records(self) -> list[dict[str, Any]]:
         """Flat rows of the Arrow table, group columns apart."""
         raise NotImplementedError
+
+    def flat(self, *names: str) -> dict[str, Any]:
+        """Fields as columns of a table: an interval or size by its two ends, texts as one."""
+        record: dict[str, Any] = {}
+        for name in names:
+            value = getattr(self, name)
+            if name in INTERVALS:
+                record[f"{name}_low"], record[f"{name}_high"] = value or (None, None)
+            elif name == "block_size":
+                record["block_size_min"], record["block_size_max"] = value
+            else:
+                record[name] = "; ".join(value) if name in ("status", "notes") else value
+        return record
 
     def headers(self) -> tuple[str, ...]:
         """Headers of the numbers on the terminal."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.report.digits import fixed, in_digits
+from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.results import Results
 from distmom.report.words import number
@@ -107,17 +107,7 @@ class CandidateResult(Result):
         return self.n_ruined_blocks > 0 or "cycle" in self.status
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        record: dict[str, Any] = {}
-        for name in _SHOWN:
-            value = getattr(self, name)
-            if name in ("interval", "plain_interval"):
-                low, high = value or (None, None)
-                record |= {f"{name}_low": low, f"{name}_high": high}
-            elif name in ("status", "notes"):
-                record[name] = "; ".join(value)
-            else:
-                record[name] = value
-        return [record]
+        return [self.flat(*_SHOWN)]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         level = f"{self.confidence_level:.6g} interval"
@@ -126,9 +116,13 @@ class CandidateResult(Result):
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         low, high = self.interval or (None, None)
         digits = in_digits(low, high)
-        span = "-" if low is None else f"{fixed(low, digits)} … {fixed(high, digits)}"
         matches = (self.n_allowed, self.n_won, self.n_lost, self.n_not_evaluated)
-        shown = (fixed(self.estimate, digits), span, number(self.plain_estimate), *map(str, matches))
+        shown = (
+            fixed(self.estimate, digits),
+            fixed_span(self.interval, digits),
+            number(self.plain_estimate),
+            *map(str, matches),
+        )
         return [(self.candidate, (*shown, number(self.threshold)))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102

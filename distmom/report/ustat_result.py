@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import number, span
+from distmom.report.words import number, span, units_cells
 
 Value = Any
 """A float, or a matrix."""
@@ -54,6 +54,14 @@ _SHOWN = (
     "n_units_exact",
     "notes",
 )
+
+_FLAT = (
+    *("interval_kind", "interval_reason", "radius", "confidence_level", "achieved_level", "status"),
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "block_size"),
+    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("statistic", "pairs", "n_pairs", "sigma1_squared", "sigma2_squared", "scheme"),
+)
+"""Fields that the flat rows of all entries share, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,32 +192,7 @@ class UStatisticResult(Result):
         return found
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        shared = {
-            "interval_kind": self.interval_kind,
-            "interval_reason": self.interval_reason,
-            "radius": self.radius,
-            "confidence_level": self.confidence_level,
-            "achieved_level": self.achieved_level,
-            "status": "; ".join(self.status),
-            "n_rows": self.n_rows,
-            "n_used": self.n_used,
-            "n_null": self.n_null,
-            "n_nan": self.n_nan,
-            "n_inf": self.n_inf,
-            "n_blocks": self.n_blocks,
-            "block_size_min": self.block_size[0],
-            "block_size_max": self.block_size[1],
-            "n_ruined_blocks": self.n_ruined_blocks,
-            "n_set_aside": self.n_set_aside,
-            "n_units": self.n_units,
-            "n_units_exact": self.n_units_exact,
-            "statistic": self.statistic,
-            "pairs": self.pairs,
-            "n_pairs": float(self.n_pairs),
-            "sigma1_squared": self.sigma1_squared,
-            "sigma2_squared": self.sigma2_squared,
-            "scheme": self.scheme,
-        }
+        shared = self.flat(*_FLAT) | {"n_pairs": float(self.n_pairs)}  # may be beyond 64 bits
         records = []
         for name, estimate, plain, interval in self._entries():
             low, high = interval or (None, None)
@@ -223,9 +206,7 @@ class UStatisticResult(Result):
         return (self.kernel, f"{self.confidence_level:.6g} {what}", "plain", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
-        units = () if self.n_units is None else (f"{self.n_units:,}",)
-        if units and not self.n_units_exact:
-            units = (f"about {units[0]}",)
+        units = units_cells(self.n_units, self.n_units_exact)
         entries = self._entries()
         shown = entries if len(entries) <= MOST_LINES else entries[: MOST_LINES - 1]
         lines: list[tuple[str, tuple[str, ...]]] = []

@@ -16,6 +16,13 @@ Vector = NDArray[np.float64]
 MOST_LINES = 20
 """Coordinates on the terminal; JSON, CSV and Parquet hold all."""
 
+_FLAT = (
+    *("radius", "interval_kind", "interval_reason", "confidence_level", "achieved_level", "trace", "gap"),
+    *("status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "block_size"),
+    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact", "method", "scheme"),
+)
+"""Fields that the flat rows of all coordinates share, in order."""
+
 
 @dataclass(frozen=True, eq=False)
 class VectorResult(Result):
@@ -153,30 +160,7 @@ class VectorResult(Result):
         return float(self.intervals[i, 0]), float(self.intervals[i, 1])
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        shared = {
-            "radius": self.radius,
-            "interval_kind": self.interval_kind,
-            "interval_reason": self.interval_reason,
-            "confidence_level": self.confidence_level,
-            "achieved_level": self.achieved_level,
-            "trace": self.trace,
-            "gap": self.gap,
-            "status": "; ".join(self.status),
-            "n_rows": self.n_rows,
-            "n_used": self.n_used,
-            "n_null": self.n_null,
-            "n_nan": self.n_nan,
-            "n_inf": self.n_inf,
-            "n_blocks": self.n_blocks,
-            "block_size_min": self.block_size[0],
-            "block_size_max": self.block_size[1],
-            "n_ruined_blocks": self.n_ruined_blocks,
-            "n_set_aside": self.n_set_aside,
-            "n_units": self.n_units,
-            "n_units_exact": self.n_units_exact,
-            "method": self.method,
-            "scheme": self.scheme,
-        }
+        shared = self.flat(*_FLAT)
         records = []
         for i, name in enumerate(self.columns):
             low, high = self._interval(i) or (None, None)

@@ -24,6 +24,13 @@ def span(interval: tuple[float, float] | None) -> str:
     return f"{number(interval[0])} … {number(interval[1])}" if interval else "-"
 
 
+def units_cells(n_units: int | None, exact: bool | None) -> tuple[str, ...]:
+    """The cell of a number of units, one that was estimated called so; none where there are no units."""
+    if n_units is None:
+        return ()
+    return (f"{n_units:,}" if exact else f"about {n_units:,}",)
+
+
 def cell(value: Any) -> str:
     """A name or the value of a key, on one line."""
     return "null" if value is None else printable(str(value))

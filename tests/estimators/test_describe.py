@@ -211,6 +211,7 @@ def test_other_types_are_counted(tmp_path: Path) -> None:
     assert found.columns["when"].plain_std == datetime.timedelta(days=1)
     assert found.columns["flag"].plain_estimate == 0.5
     assert found.columns["gone"].status == ("no values",) and found.exit_code == 0
+    assert found.to_arrow().schema.field("leaves_interval").type == pa.bool_()  # a flag, not two ends
     for text in (str(found), str(found.to_dict()), str(found.to_arrow())):
         assert "nan" not in text.lower().replace("n_nan", "")
     assert dm.describe(tmp_path, ["text", "blob"], rng=0).columns["blob"].n_used == 2

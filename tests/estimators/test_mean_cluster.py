@@ -307,6 +307,25 @@ def test_data_in_memory_stays_here(client_of: Clients) -> None:
     assert same(run(x, {}, client=client_of(1)), run(x, {}, threads=1))
 
 
+def test_data_in_memory_stays_here_beside_an_active_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked of it."""
+    from distributed import Client, LocalCluster
+
+    x, settings = np.arange(1000.0), {"dashboard_address": "127.0.0.1:0"}
+    monkeypatch.setattr(ClientExecutor, "begin", lambda *_: pytest.fail("data in memory was sent away"))
+    with (
+        LocalCluster(1, processes=False, dashboard_address=None, scheduler_kwargs=settings) as cluster,
+        Client(cluster),
+    ):
+        dm.mean(x, rng=0)
+        dm.ustatistic(x, kernel="gini", rng=0)
+        dm.ustatistic([x, x + 1.0], kernel="auc", rng=0)
+        dm.describe(x, rng=0)
+        dm.difference({"x": x, "arm": x % 2}, "x", by="arm", rng=0)
+        dm.tournament({"x": x, "y": x + 1.0}, ["x"], "y", rng=0)
+        assert dm.explain_ustatistic(x, kernel="gini")["threads"] == dm.explain_mean(x)["threads"]
+
+
 @pytest.mark.parametrize("way", ["threads", "workers=2"])
 def test_a_plain_script_without_a_main_guard(way: str, tmp_path: Path) -> None:
     """A cluster opened at the top level of a script dies, elsewhere, in a cascade of spawn tracebacks."""

@@ -258,7 +258,5 @@ def test_a_state_keeps_the_day_from_which_it_counts(tmp_path: Path) -> None:
     other.mkdir()
     pq.write_table(pa.table({"t": np.arange(100.0), "d": np.arange(100.0)}), other / "a.parquet")
     dm.mean(other, ["t", "d"], rng=0, state=numbers)
-    with pytest.raises(dm.ConfigError, match="column t as numbers, now column t as times counted from day"):
+    with pytest.raises(dm.ConfigError, match="column 't' of 'numbers', now column 't' of 'timestamps'"):
         dm.mean(lake, ["t", "d"], rng=0, state=numbers)
-    with pytest.raises(dm.ConfigError, match="'t' holds times"):
-        dm.MeanAccumulator("t").update(pa.table({"t": np.arange(9).astype("datetime64[s]")}))

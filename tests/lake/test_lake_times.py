@@ -116,7 +116,7 @@ def test_durations_as_text() -> None:
 
 def scale_of(path: Any, column: str = "t", **options: Any) -> TimeScale:
     reader = open_lake(path).reader(ReadOptions((column,), **options))
-    return reader.scales[column]
+    return reader.options.scales[column]
 
 
 YEAR_2024 = 19_723
@@ -195,7 +195,7 @@ def test_a_store_that_fails_is_told_while_the_base_is_sought(write, tmp_path, mo
 )
 def test_times_of_numpy(array: np.ndarray, values: list[float | None], kind: str, read) -> None:
     assert read(array, ("x",)).column() == values
-    assert open_lake(array).reader(ReadOptions(("x",))).scales["x"].kind == kind
+    assert open_lake(array).reader(ReadOptions(("x",))).options.scales["x"].kind == kind
     masked = np.ma.array(array, mask=[True, False])
     assert read(masked, ("x",)).column() == [None, None]
 

@@ -19,14 +19,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-HERE = Path(__file__).parent
 KEYS = {"access_key": "AKIAEXAMPLE", "secret_key": "very-secret-EXAMPLE", "region": "us-east-1"}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group("stores"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,7 +17,10 @@ import distmom as dm
 from distmom.errors import DataError, ResourceError
 from distmom.lake import ReadOptions, open_lake
 
-pytestmark = pytest.mark.slow  # emulators start and empty themselves slowly
+pytestmark = [  # emulators start and empty themselves slowly
+    pytest.mark.slow,
+    pytest.mark.xdist_group("emulators"),
+]
 
 # the key of the emulator's only account, which is public
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="

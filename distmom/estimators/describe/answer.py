@@ -135,5 +135,5 @@ def _measured(
         sources=gap_sources(tables, c, result.estimate) if outside else (),
         notes=result.notes,
     )
-    scale = mean.reader.scales.get(column)
+    scale = mean.reader.options.scales.get(column)
     return profile if scale is None else profile_as_times(profile, scale)

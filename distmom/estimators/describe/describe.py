@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce
+from distmom.estimators.arguments import arguments_of
 from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.describe.plan import open_columns, plan_describe
-from distmom.estimators.mean.explain import imagined_place
-from distmom.estimators.mean.mean import check_state, usable_threads
+from distmom.estimators.facts import data_facts, run_facts
+from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.sources import Names
-from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -140,27 +141,15 @@ def describe(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     source, read, kinds = open_columns(data, columns, by, where, missing, batch_rows, storage_options)
-    if source.in_memory:
-        client = workers = scheduler = None
-        threads = usable_threads() if threads is None else threads
+    place = place_of(source.in_memory, client, workers, scheduler, threads)
     share = column_share(source, read)
     load = load_kernels if worth_compiling(source.files, share) else None
-    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load) as executor:
         plan = plan_describe(source, read, kinds, options, seed, executor, progress, share)
         state, skipped = _run(plan, executor, progress)
-        n_threads = executor.threads
-        data_facts = {
-            "n_files": len(plan.mean.files),
-            "n_bytes": sum(f.size for f in plan.mean.files),
-            "skipped": [s._asdict() for s in skipped],
-        }
-        run_facts = {
-            "seconds": time.perf_counter() - started,
-            "seed": shown,
-            "workers": n_threads,
-            "versions": versions(),
-        }
-        return describe_result(plan, state, data_facts, run_facts, source)
+        data_told = data_facts(plan.mean.files, skipped)
+        run_told = run_facts(time.perf_counter() - started, shown, executor.threads)
+        return describe_result(plan, state, data_told, run_told, source)
 
 
 def _run(plan: DescribePlan, executor: Executor, progress: Progress | None) -> tuple[Any, list[SkippedFile]]:
@@ -185,25 +174,14 @@ def explain_describe(data: Any, columns: Names = None, **options: Any) -> dict[s
 
     Footers are read as a run would, no rows but the first ones of columns of times; no worker is started.
     """
-    import copy
-    import inspect
-
-    from distmom.errors import ConfigError
-
-    try:
-        given = inspect.signature(describe).bind(data, columns, **options)
-    except TypeError as error:
-        raise ConfigError(f"explain_describe: {error}") from error
-    given.apply_defaults()
-    wanted = given.arguments
+    wanted = arguments_of(describe, data, columns, **options)
     chosen = MeanOptions(**{k: wanted[k] for k in ("fine", "missing", "on_bad_file", "confidence_level")})
     check_count("batch_rows", wanted["batch_rows"])
-    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
+    seed, shown = resolve_seed(wanted["rng"])
     source, read, kinds = open_columns(
         data, columns, *(wanted[k] for k in ("by", "where", "missing", "batch_rows", "storage_options"))
     )
-    where = {k: None if source.in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with imagined_place(**where, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(wanted, in_memory=source.in_memory) as executor:
         share = column_share(source, read)
         plan = plan_describe(source, read, kinds, chosen, seed, executor, None, share)
         told = plan.describe(executor)

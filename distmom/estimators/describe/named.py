@@ -41,7 +41,7 @@ def name_units(
         compared = compared or len(table.names) >= LEAST_UNITS
         reasons: dict[int, list[Reason]] = {}
         for c, column in enumerate(plan.columns.measured):
-            scale = plan.mean.reader.scales.get(column)
+            scale = plan.mean.reader.options.scales.get(column)
             facts = table.facts[c]
             if scale is not None and scale.kind != "duration":
                 facts = replace(facts, zero=False)

@@ -157,7 +157,6 @@ def _result(
         status |= int(Status.CARRIED_BY_FEW_ROWS)
     kind, (interval, reason, level) = _shown(plan, answer)
     lift = paired.lift(plan.options.interval)
-    good = np.flatnonzero(np.isfinite(answer.path_estimate[0]))
     n_blocks = int(answer.n_blocks[0])
     both = {
         n: control.counts[n] + variant.counts[n] for n in ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
@@ -189,10 +188,7 @@ def _result(
         n_ruined_blocks=int(answer.n_ruined[0]),
         n_set_aside=int(answer.n_set_aside[0]),
         block_estimates=answer.block_estimates[0, :n_blocks].copy(),
-        path=tuple(
-            (int(answer.levels[i]), float(answer.path_estimate[0, i]), float(answer.path_halfwidth[0, i]))
-            for i in good
-        ),
+        path=answer.path(0),
         notes=(*notes, *_notes(control, variant, n_blocks, constant=bool(answer.constant[0]))),
     )
 

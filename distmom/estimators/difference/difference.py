@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
 from distmom.errors import ConfigError, DataError
+from distmom.estimators.arguments import arguments_of
 from distmom.estimators.difference.answer import differences
-from distmom.estimators.mean.explain import imagined_place
-from distmom.estimators.mean.mean import run_plan, usable_threads
+from distmom.estimators.facts import data_facts, run_facts
+from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_choice, check_count
+from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.sources import Names, names_of, open_data
-from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -154,28 +153,17 @@ def difference(
     source, read = open_data(
         data, columns, by, where, missing, batch_rows, options.block_by, storage_options=storage_options
     )
-    if source.in_memory:
-        client = workers = scheduler = None
-        threads = usable_threads() if threads is None else threads
+    place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
-    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load) as executor:
         plan = _plan(source, read, options, seed, executor, progress)
         found, skipped = run_plan(plan, 1, executor, progress)
         answers = differences(plan, found, control, denominator)
         n_threads = executor.threads
-    data_facts = {
-        "n_files": len(plan.files),
-        "n_bytes": sum(f.size for f in plan.files),
-        "skipped": [s._asdict() for s in skipped],
-    }
-    run_facts = {
-        "seconds": time.perf_counter() - started,
-        "seed": shown,
-        "workers": n_threads,
-        "versions": versions(),
-    }
-    told = [replace(r, data=data_facts, run=run_facts) for r in answers]
-    return told[0] if len(told) == 1 else Results(told, data_facts, run_facts)
+    data_told = data_facts(plan.files, skipped)
+    run_told = run_facts(time.perf_counter() - started, shown, n_threads)
+    told = [replace(r, data=data_told, run=run_told) for r in answers]
+    return told[0] if len(told) == 1 else Results(told, data_told, run_told)
 
 
 def explain_difference(data: Any, metric: str, **options: Any) -> dict[str, Any]:
@@ -193,24 +181,18 @@ def explain_difference(data: Any, metric: str, **options: Any) -> dict[str, Any]
     >>> explain_difference({"x": np.zeros(10), "arm": np.arange(10) % 2}, "x", by="arm")["fine_blocks"]
     945
     """
-    try:
-        given = inspect.signature(difference).bind(data, metric, **options)
-    except TypeError as error:
-        raise ConfigError(f"explain_difference: {error}") from error
-    given.apply_defaults()
-    wanted = given.arguments
+    wanted = arguments_of(difference, data, metric, **options)
     by, denominator, where, missing = (wanted[name] for name in ("by", "denominator", "where", "missing"))
     names = ("nan", "missing", "on_bad_file", "interval", "confidence_level")
     chosen = _options(metric, by, denominator, wanted["unit"], *(wanted[name] for name in names))
     check_count("batch_rows", wanted["batch_rows"])
-    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))  # a Generator must not be advanced by looking
+    seed, shown = resolve_seed(wanted["rng"])
     columns = (metric,) if denominator is None else (metric, denominator)
     store, batch_rows = wanted["storage_options"], wanted["batch_rows"]
     source, read = open_data(
         data, columns, by, where, missing, batch_rows, chosen.block_by, storage_options=store
     )
-    place = {k: None if source.in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with imagined_place(**place, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(wanted, in_memory=source.in_memory) as executor:
         plan = _plan(source, read, chosen, seed, executor, None)
         told = plan.describe(executor)
     return {**told, "seed": shown, "skipped": [s._asdict() for s in plan.skipped]}
@@ -262,6 +244,6 @@ def _plan(
 ) -> MeanPlan:
     share = column_share(source, read)
     plan = plan_mean(source, read, options, seed, executor, progress, share, few_groups=True)
-    for name in plan.reader.scales:
+    for name in plan.reader.options.scales:
         raise DataError(f"column {name!r} holds dates or times; compare numbers, such as seconds")
     return plan

@@ -13,9 +13,10 @@ import numpy as np
 from distmom.cluster.work import rows_of
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
+from distmom.estimators.mean.counted_times import recounted, with_times_of
 from distmom.estimators.mean.ledger import Ledger, Numbered
 from distmom.estimators.mean.made import Made, hard_differences, listed, soft_differences
-from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.plan import MeanPlan, check_weights
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
 from distmom.estimators.options import MeanOptions
@@ -24,8 +25,9 @@ from distmom.lake.container import read_container, write_container
 from distmom.lake.filters import parse_filter
 from distmom.lake.keys import KeyEncoder
 from distmom.lake.keyvalues import Key
-from distmom.lake.memory import open_memory
+from distmom.lake.memory import MemoryLake, open_memory
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
+from distmom.lake.times import kind_of_times
 from distmom.lake.unit_hashes import UnitHashes
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.files import Census
@@ -72,7 +74,8 @@ class MeanAccumulator:
     Notes
     -----
     The result depends on the rows and their order alone, not on the batches they come in, and has the bits of
-    `distmom.mean` of a file of that name with these rows (an array in memory has the name "").
+    `distmom.mean` of a file of that name with these rows (an array in memory has the name ""). Times are
+    counted from a day in the middle of the first batch with some; the first 1,024 rows give those bits.
 
     Holds at most one state (60 kB a column, or 9 kB a column and group) for each binary digit of the number
     of leaves of 131,072 rows, and the rows of the leaf that has begun (of eight leaves with groups).
@@ -218,10 +221,7 @@ class MeanAccumulator:
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
         data = open_memory(batch)
         reader = data.reader(self._read)
-        for name in reader.scales:
-            raise ConfigError(
-                f"columns: {name!r} holds times, which are not streamed; dm.mean takes their mean"
-            )
+        read = self._with_times(data, reader)
         if reader.options.vectors:
             name = reader.options.vectors[0][0]
             raise ConfigError(f"columns: {name!r} holds lists; give their coordinates as columns of numbers")
@@ -230,6 +230,7 @@ class MeanAccumulator:
         if options.nan == "raise" or self._read.where is not None or options.weights is not None:
             for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
                 self._check(found)
+        self._made, self._read = replace(self._made, read=replace(read, where=None)), read
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
             self._stream.reduction = replace(self._stream.reduction, compiled=True)
         for found in self._cut(reader, file, data.n_rows):
@@ -237,6 +238,24 @@ class MeanAccumulator:
             units = None if self._hashes is None else self._hashes.of(found.units)
             if self._stream.add(rows_of(found, codes, units), self._keys()):
                 self._encoder = self._new_encoder()
+
+    def _with_times(self, data: MemoryLake, reader: BatchReader) -> ReadOptions:
+        """What is read, with the scales of columns of times that have their first values in this batch."""
+        known = dict(self._read.times)
+        for name, scale in reader.options.times:
+            then, now = kind_of_times(known.get(name, scale)), kind_of_times(scale)
+            if then != now:
+                raise DataError(
+                    f"column {name!r} holds {now}s in this batch and {then}s before, which do not mix; "
+                    "give rows of one type"
+                )
+            values = data.columns[name].slice(0, data.n_rows)
+            if name not in known and values.null_count < len(values):
+                known[name] = scale
+        times = tuple((name, known[name]) for name in self._read.columns if name in known)
+        read = replace(self._read, times=times)
+        check_weights(self._made.options, read)
+        return read
 
     def _cut(self, reader: BatchReader, file: FileRef, n_rows: int) -> Iterator[Batch]:
         """Batches that end where leaves do."""
@@ -287,8 +306,11 @@ class MeanAccumulator:
                 f"other: both hold a stream of the name {both[0]!r}, whose rows would be drawn alike and may "
                 "be the same; give each stream a name of its own"
             )
+        read = with_times_of(self._read, other._read)
+        self._made, self._read = replace(self._made, read=replace(read, where=None)), read
         plan = self._plan()
-        self._others.base = joined(self._others.base, other._total(plan), plan)
+        total = recounted(other._total(plan), plan.reduction.columns, other._read, read)
+        self._others.base = joined(self._others.base, total, plan)
         self._others.base_files += [(0, file) for file in other._files()]
 
     def _plan(self) -> MeanPlan:

@@ -63,7 +63,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
             results += _partition_results(plan, state, c, shared)
     if not any(np.isfinite(r.estimate) for r in results):
         raise NoAnswerError(why_no_answer(results[0], plan))
-    scales = plan.reader.scales
+    scales = plan.reader.options.scales
     return [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
 
 
@@ -253,13 +253,6 @@ def _result(
         )
     else:
         interval, reason, level = shown_interval(answer.intervals, g, kind)
-    good = np.isfinite(answer.path_estimate[g])
-    path = zip(
-        answer.levels[good].tolist(),
-        answer.path_estimate[g][good].tolist(),
-        answer.path_halfwidth[g][good].tolist(),
-        strict=True,
-    )
     return MeanResult(
         estimate=estimate,
         interval=interval,
@@ -271,7 +264,7 @@ def _result(
         block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
         n_ruined_blocks=int(answer.n_ruined[g]),
         n_set_aside=int(answer.n_set_aside[g]),
-        path=tuple(path),
+        path=answer.path(g),
         accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from distmom.cluster import ThreadExecutor, connect, parse_bytes
-from distmom.errors import ConfigError
+from distmom.estimators.arguments import arguments_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.keeper import open_keeper
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.mean.plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.place import imagined_place
 from distmom.estimators.sources import open_data
 from distmom.numerics.random import resolve_seed
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor
 
 
 def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:
@@ -59,16 +52,11 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     >>> plan["n_rows"], plan["n_blocks"]
     (1000, 5)
     """
-    try:
-        given = inspect.signature(mean).bind(data, column, **options)
-    except TypeError as error:
-        raise ConfigError(f"explain_mean: {error}") from error
-    given.apply_defaults()
-    wanted = given.arguments
+    wanted = arguments_of(mean, data, column, **options)
     chosen = MeanOptions(**{f.name: wanted[f.name] for f in fields(MeanOptions)})
     check_count("batch_rows", wanted["batch_rows"])
-    # a Generator must not be advanced by looking
-    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
+    keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
+    seed, shown = resolve_seed(wanted["rng"]) if keeper is None else keeper.seed(wanted["rng"])
     by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
     source, read = open_data(
         data,
@@ -83,16 +71,12 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         storage_options=wanted["storage_options"],
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
-    keeper = open_keeper(wanted["state"], wanted["on_change"], wanted["memory_limit"])
     ledger = None
     if keeper is not None:
-        seed, shown = keeper.seed(copy.deepcopy(wanted["rng"]))
         ledger, read = keeper.begin(data, source, read, chosen, seed, shown)
     filter_counts = needs_passing_rows(chosen) and read.where is not None
     counted = replace(read, where=None) if filter_counts else read
-    in_memory = source.in_memory
-    where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with imagined_place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(wanted, in_memory=source.in_memory) as executor:
         share = column_share(source, counted)
         plan = plan_mean(source, counted, chosen, seed, executor, None, share, ledger)
         told = plan.describe(executor)
@@ -107,23 +91,3 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         else None
     )
     return told
-
-
-@contextmanager
-def imagined_place(
-    client: Any, workers: int | None, scheduler: str | None, threads: int | None, limit: Any
-) -> Iterator[Executor]:
-    """An executor as the run would have it; worker processes are imagined rather than started."""
-    if workers is None or client is not None or scheduler is not None or threads is not None:
-        with connect(client, workers, scheduler, threads, limit) as executor:
-            yield executor
-        return
-    check_count("workers", workers)
-    from distmom.cluster.machine import memory_bytes, usable_cpus
-
-    imagined = ThreadExecutor(workers, parse_bytes(limit) or memory_bytes() // usable_cpus())
-    imagined.threads_per_process = 1
-    try:
-        yield imagined
-    finally:
-        imagined.close()

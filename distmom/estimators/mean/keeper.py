@@ -95,10 +95,10 @@ class Keeper:
 
         Returns
         -------
-        Ledger
+        ledger : Ledger
             What the run goes on from.
-        ReadOptions
-            The same, with times counted from the days that the state counts from.
+        read : ReadOptions
+            What to read, times being counted from the days of the state.
 
         Raises
         ------
@@ -112,10 +112,8 @@ class Keeper:
                 "state: data in memory, streams and frames have no files by which old rows could be told "
                 "from new ones; use MeanAccumulator, or drop state"
             )
-        if self.saved is not None:
-            read = replace(read, scales=self.saved.made.scales)
-        reader = source.reader(read)
-        made = self._made = Made.of(options, reader, (source.address,), seed, shown_seed)
+        given = read if self.saved is None else replace(read, times=self.saved.made.read.times)
+        made = Made.of(options, source.reader(given), (source.address,), seed, shown_seed)
         place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
         among = not source.prefix and any(file.path == place for file in source.files)
         if would_list(data, self.path) or among:
@@ -123,16 +121,17 @@ class Keeper:
                 f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
                 "begin its name with '_' or '.'"
             )
-        if self.saved is None:
-            return self.ledger, read
-        then = self.saved.made
-        differences = hard_differences(then, made)
-        if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
-            self._refuse(differences + soft_differences(then.options, made.options))
-        change = self.ledger.change(source.files, fixed_by(made.options))
-        if change is not None:
-            self._restart(change)
-        return self.ledger, read
+        if self.saved is not None:
+            then = self.saved.made
+            differences = hard_differences(then, made)
+            if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
+                self._refuse(differences + soft_differences(then.options, made.options))
+            change = self.ledger.change(source.files, fixed_by(made.options))
+            if change is not None:
+                self._restart(change)
+                made = Made.of(options, source.reader(read), (source.address,), seed, shown_seed)
+        self._made = made
+        return self.ledger, replace(read, times=made.read.times)
 
     def _refuse(self, differences: list[str]) -> None:
         raise ConfigError(

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distmom.estimators.mean.counted_times import scale_from_facts
 from distmom.estimators.options import MeanOptions
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
-from distmom.lake.times import TimeScale
+from distmom.lake.times import kind_of_times
 from distmom.numerics.random import DRAW_VERSION
 
 ROWS = ("nan", "missing")
@@ -19,7 +20,7 @@ ROWS = ("nan", "missing")
 ANSWER = ("interval", "on_bad_file")
 """Options that the sums do not depend on. All others say which blocks are kept, so these are compared."""
 
-HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "scales"})
+HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times"})
 """Fields of a declaration that do not change the sums, or are compared apart."""
 
 MOST_SAID = 3
@@ -52,8 +53,6 @@ class Made:
         Folders that the files' paths start from, which key all draws; one, or several once merged.
     partitions : tuple of (str, str)
         Types of the asked columns that folder names give.
-    scales : tuple of (str, TimeScale)
-        What the numbers of the columns of times mean.
     draws : int
         Version of all random draws.
     """
@@ -66,7 +65,6 @@ class Made:
     shown_seed: int | str
     roots: tuple[str, ...]
     partitions: tuple[tuple[str, str], ...] = ()
-    scales: tuple[tuple[str, TimeScale], ...] = ()
     draws: int = DRAW_VERSION
 
     @classmethod
@@ -85,14 +83,13 @@ class Made:
         known = getattr(reader, "partitions", ())
         return cls(
             options,
-            replace(read, where=None, batch_rows=BATCH_ROWS, scales=()),
+            replace(read, where=None, batch_rows=BATCH_ROWS),
             None if where is None else where.text,
             None if where is None else where.identity,
             seed,
             shown_seed,
             roots,
             tuple((name, kind) for name, kind in known if name in used),
-            tuple(reader.scales.items()),
         )
 
     def to_facts(self) -> dict[str, Any]:
@@ -104,9 +101,10 @@ class Made:
         """What `to_facts` wrote; an error of Python's if it did not."""
         given = {name: _tuples(value) for name, value in facts.items()}
         given["options"] = MeanOptions(**{n: _tuples(v) for n, v in facts["options"].items()})
-        given["read"] = ReadOptions(**{n: _tuples(v) for n, v in facts["read"].items()})
+        read = {n: _tuples(v) for n, v in facts["read"].items()}
+        read["times"] = tuple((name, scale_from_facts(scale)) for name, scale in read["times"])
+        given["read"] = ReadOptions(**read)
         given["seed"] = int(facts["seed"], 16)
-        given["scales"] = tuple((name, TimeScale(**scale)) for name, scale in given["scales"])
         return cls(**given)
 
 
@@ -116,7 +114,8 @@ def _tuples(value: Any) -> Any:
 
 def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
     """In what two differ so that their sums cannot go together, whatever the blocks."""
-    names = [f.name for f in fields(ReadOptions) if f.name not in ("units", "scales")]  # block_by; below
+    apart = ("units", "times")  # the former are options: block_by
+    names = [f.name for f in fields(ReadOptions) if f.name not in apart]
     pairs = [(name, getattr(then.read, name), getattr(now.read, name)) for name in names]
     pairs.append(("nan", then.options.nan, now.options.nan))
     pairs.append(("draws of version ", then.draws, now.draws))
@@ -129,9 +128,8 @@ def hard_differences(then: Made, now: Made, *, roots: bool = True) -> list[str]:
         pairs.append(("rng", then.shown_seed, now.shown_seed))
     if roots:
         pairs.append(("files below ", then.roots, now.roots))
-    for name in dict(then.scales) | dict(now.scales):
-        old, new = (_meaning(dict(made.scales).get(name)) for made in (then, now))
-        pairs.append((f"column {name} as ", old, new))
+    kinds, other = ({n: kind_of_times(s) for n, s in made.read.times} for made in (then, now))
+    pairs += [(f"column {n!r} of ", kinds[n] + "s", other[n] + "s") for n in kinds if n in other]
     before = dict(then.partitions)
     pairs += [(f"folders {name}= of type ", before.get(name, kind), kind) for name, kind in now.partitions]
     return [_said(*pair) for pair in pairs if pair[1] != pair[2]]
@@ -144,23 +142,6 @@ def soft_differences(then: MeanOptions, now: MeanOptions) -> list[str]:
     # the confidence level decides the blocks of the propositions alone: blame it only if nothing else does
     blamed = [name for name in differ if name != "confidence_level"] or differ
     return [_said(name, getattr(then, name), getattr(now, name)) for name in blamed]
-
-
-def _meaning(scale: TimeScale | None) -> Meaning:
-    if scale is None:
-        return Meaning("numbers")
-    zone = "" if scale.zone is None else f" in {scale.zone}"
-    since = "" if scale.kind == "duration" else f" counted from day {scale.base}"
-    return Meaning(f"{'durations' if scale.kind == 'duration' else 'times'}{zone}{since}")
-
-
-class Meaning(str):
-    """Words that are shown without quotation marks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _said(name: str, then: Any, now: Any) -> str:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import DataError, NoAnswerError
+from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.keeper import Keeper, open_keeper
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.mean.results import answer_of, together
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.place import place_of
 from distmom.estimators.sources import Names, open_data
-from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -229,7 +230,8 @@ def mean(
     exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
     timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
-    have nanoseconds where the first file has. Files may differ in the unit, not in the kind.
+    have nanoseconds where the first file has. Files may differ in the unit, not in the kind. A `state` keeps
+    the day from which it counts; one of times of another kind, or of numbers, is refused.
 
     A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
@@ -291,29 +293,18 @@ def mean(
     ledger = None
     if keeper is not None:
         ledger, read = keeper.begin(data, source, read, options, seed, shown)
-    if source.in_memory:
-        client = workers = scheduler = None
-        threads = usable_threads() if threads is None else threads
+    place = place_of(source.in_memory, client, workers, scheduler, threads)
     share = column_share(source, read)
     load = load_kernels if worth_compiling(source.files, share) else None
-    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load) as executor:
         plan = plan_mean(source, read, options, seed, executor, progress, share, ledger)
         found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
         answers = answer_of(plan, found, read.by)
         n_threads = executor.threads
-    data_facts = {
-        "n_files": len(plan.files),
-        "n_bytes": sum(f.size for f in plan.files),
-        "skipped": [s._asdict() for s in skipped],
-        **({} if keeper is None else {"state": keeper.facts()}),
-    }
-    run_facts = {
-        "seconds": time.perf_counter() - started,
-        "seed": shown,
-        "workers": n_threads,
-        "versions": versions(),
-    }
-    return together(answers, plan, data_facts, run_facts)
+    data_told = data_facts(plan.files, skipped)
+    if keeper is not None:
+        data_told["state"] = keeper.facts()
+    return together(answers, plan, data_told, run_facts(time.perf_counter() - started, shown, n_threads))
 
 
 def run_plan(
@@ -349,10 +340,3 @@ def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> No
     if skipped:
         raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
     raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
-
-
-def usable_threads() -> int:
-    """Threads for data in memory."""
-    from distmom.cluster.machine import usable_cpus
-
-    return usable_cpus()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from distmom.cluster.machine import memory_bytes
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
+from distmom.estimators.mean.counted_times import recounted, with_times_of
 from distmom.estimators.mean.ledger import Ledger
 from distmom.estimators.mean.made import hard_differences, listed, soft_differences
 from distmom.estimators.mean.plan import MeanPlan
@@ -66,7 +68,7 @@ def merge_states(
     -----
     States are merged in the order of their folders and files, in whatever order they are named: the same
     states give the same bits. Merging some of them first changes sums by rounding alone, and no count. Two
-    files are the same if their full paths are.
+    files are the same if their full paths are. Times that count from different days are brought to one.
 
     Examples
     --------
@@ -92,9 +94,11 @@ def merge_states(
         _check_pair(first, other)
     _check_overlap(parts)
     chosen = _answer_options(parts, {"interval": interval, "confidence_level": confidence_level})
+    read = reduce(with_times_of, (part.saved.made.read for part in parts))
     made = replace(
         first.saved.made,
         options=replace(first.saved.made.options, **chosen),
+        read=read,
         roots=tuple(sorted({root for part in parts for root in part.saved.made.roots})),
     )
     merged = Ledger(counted=first.saved.ledger.counted)
@@ -143,9 +147,11 @@ class _Part:
         """The state of all its rows."""
         ledger, stream = self.saved.ledger, self.saved.stream
         if stream is None:
-            return ledger.finish(plan.reduction.merge)
-        own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
-        return joined(own.total(stream.keys), ledger.base, plan)
+            total = ledger.finish(plan.reduction.merge)
+        else:
+            own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
+            total = joined(own.total(stream.keys), ledger.base, plan)
+        return recounted(total, plan.reduction.columns, self.saved.made.read, plan.reader.options)
 
 
 def _check_pair(first: _Part, other: _Part) -> None:

@@ -112,9 +112,9 @@ class MeanPlan:
         return self.blocks.block_size * self.blocks.n_blocks
 
 
-def _check_weights(options: MeanOptions, reader: BatchReader) -> None:
+def check_weights(options: MeanOptions, read: ReadOptions) -> None:
     """DataError if the weights are points in time."""
-    scale = None if options.weights is None else reader.scales.get(options.weights)
+    scale = None if options.weights is None else read.scales.get(options.weights)
     if scale is not None and scale.kind != "duration":
         raise DataError(
             f"weights: column {options.weights!r} holds points in time, no weights; name a column of "
@@ -142,7 +142,7 @@ def plan_mean(
     If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
     """
     reader = source.reader(read)
-    _check_weights(options, reader)
+    check_weights(options, reader.options)
     if ledger is not None:
         to_read = ledger.take_up(source.files, fixed=fixed_by(options) is not None)
         source = replace(source, files=to_read)  # type: ignore[type-var]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
+from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.ledger import Ledger
 from distmom.estimators.mean.made import Counted, Made
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.results import answer_of, together
-from distmom.estimators.versions import versions
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.times import TimeScale
 from distmom.report import MeanResult, Results, VectorResult
 
 
@@ -52,11 +51,6 @@ class NothingToRead:
 
     options: ReadOptions
 
-    @property
-    def scales(self) -> Mapping[str, TimeScale]:
-        """What the numbers of columns of times mean."""
-        return dict(self.options.scales)
-
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """None."""
         return iter(())
@@ -69,8 +63,7 @@ class NothingToRead:
 def plan_without_data(made: Made, files: Sequence[FileRef], counted: Counted | None = None) -> MeanPlan:
     """The plan of a mean whose sums are at hand; `files` are those that are in them."""
     ledger = Ledger(base_files=[(0, file) for file in files], counted=counted)
-    read = replace(made.read, scales=made.scales)
-    return plan_mean(NoData(), read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
+    return plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
 
 
 def answer(
@@ -90,7 +83,7 @@ def answer(
         "n_bytes": sum(file.size for file in plan.files),
         "skipped": list(skipped),
     }
-    run = {"seconds": seconds, "seed": made.shown_seed, "workers": 1, "versions": versions()}
+    run = run_facts(seconds, made.shown_seed, workers=1)
     return together(answer_of(plan, state, made.read.by), plan, data, run)
 
 

@@ -159,6 +159,12 @@ class RuleAnswer:
         """Number of groups."""
         return int(self.estimate.size)
 
+    def path(self, g: int) -> tuple[tuple[int, float, float], ...]:
+        """Number of blocks, estimate and half-width at every level of a group that has an answer."""
+        good = np.isfinite(self.path_estimate[g])
+        columns = (self.levels[good], self.path_estimate[g][good], self.path_halfwidth[g][good])
+        return tuple(zip(*(column.tolist() for column in columns), strict=True))
+
     def subset(self, groups: NDArray[np.int64]) -> RuleAnswer:
         """The same for some of the groups."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}

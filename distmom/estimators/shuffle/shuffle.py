@@ -30,6 +30,7 @@ from distmom.lake import footers, open_lake
 from distmom.lake.listing import would_list
 from distmom.lake.parquet_out import WriteStyle
 from distmom.lake.spill import run_bytes
+from distmom.lake.stores import address_of
 from distmom.lake.whole_rows import WholeRows, plain_array
 from distmom.numerics.random import resolve_seed
 from distmom.numerics.shuffle import bucket_bits
@@ -234,6 +235,10 @@ def explain_shuffle(
 
 def _target(data: Any, output: str | os.PathLike[str]) -> Path:
     """The folder to write; ConfigError if it cannot be one."""
+    if address_of(os.fspath(output)) is not None:
+        raise ConfigError(
+            "output: must be a folder on a local or shared disk, not in an object store; the data may be"
+        )
     target = Path(os.path.abspath(output))  # noqa: PTH100  # not resolved: links stay as they are named
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ConfigError(f"output: {target} exists; name a new folder, or remove it")

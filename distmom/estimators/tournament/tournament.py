@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
-from distmom.cluster.dask_frame import open_frame
-from distmom.estimators.mean.mean import usable_threads
+from distmom.estimators.arguments import arguments_of
+from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
-from distmom.estimators.sources import Names, unit_columns
+from distmom.estimators.place import imagined_place, place_of
+from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.plan import open_arena
 from distmom.estimators.tournament.rounds import play_rounds
 from distmom.estimators.tournament.state import RoundKeeper
-from distmom.estimators.versions import versions
-from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
+from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -194,28 +195,18 @@ def tournament(
     source, read, field = _open(
         data, candidates, target, features, where, options, batch_rows, storage_options
     )
-    if source.in_memory:
-        client = workers = scheduler = None
-        threads = usable_threads() if threads is None else threads
+    place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
-    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load) as executor:
         arena = open_arena(source, read, field, options, seed, executor, progress)
         keeper = RoundKeeper(state, arena, shown)
         found = play_rounds(arena, keeper)
         n_threads = executor.threads
-    data_facts = {
-        "n_files": len(arena.source.files),
-        "n_bytes": sum(f.size for f in arena.source.files),
-        "skipped": [s._asdict() for s in arena.skipped],
-        **({} if state is None else {"rounds": keeper.facts()}),
-    }
-    run_facts = {
-        "seconds": time.perf_counter() - started,
-        "seed": shown,
-        "workers": n_threads,
-        "versions": versions(),
-    }
-    return tournament_result(arena, found, data_facts, run_facts)
+    data_told = data_facts(arena.source.files, arena.skipped)
+    if state is not None:
+        data_told["rounds"] = keeper.facts()
+    run_told = run_facts(time.perf_counter() - started, shown, n_threads)
+    return tournament_result(arena, found, data_told, run_told)
 
 
 def _open(
@@ -229,7 +220,7 @@ def _open(
     storage_options: Mapping[str, object] | None,
 ) -> tuple[Source, ReadOptions, Field]:
     """The source, all columns of all candidates, and the candidates."""
-    source = open_frame(data) or open_lake(data, storage_options=storage_options)
+    source = open_source(data, storage_options)
     field = find_candidates(candidates, target, features, source.schema().names, options.loss)
     units = unit_columns(options.block_by, field.columns)
     read = ReadOptions(
@@ -251,28 +242,15 @@ def explain_tournament(
 
     Footers are read as a run would, no rows; no worker is started.
     """
-    import copy
-    import inspect
-    from dataclasses import fields
-
-    from distmom.errors import ConfigError
-    from distmom.estimators.mean.explain import imagined_place
-
-    try:
-        given = inspect.signature(tournament).bind(data, candidates, target, **options)
-    except TypeError as error:
-        raise ConfigError(f"explain_tournament: {error}") from error
-    given.apply_defaults()
-    wanted = given.arguments
+    wanted = arguments_of(tournament, data, candidates, target, **options)
     chosen = TournamentOptions(**{f.name: wanted[f.name] for f in fields(TournamentOptions)})
     check_count("batch_rows", wanted["batch_rows"])
-    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))
+    seed, shown = resolve_seed(wanted["rng"])
     source, read, field = _open(
         *(data, candidates, target, wanted["features"], wanted["where"], chosen),
         *(wanted["batch_rows"], wanted["storage_options"]),
     )
-    where = {k: None if source.in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with imagined_place(**where, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(wanted, in_memory=source.in_memory) as executor:
         arena = open_arena(source, read, field, chosen, seed, executor, None)
         told = arena.describe()
     told["seed"] = shown

@@ -157,13 +157,6 @@ class Answerer:
         n_blocks = int(answer.n_blocks[g])
         estimate = float(answer.estimate[g])
         kind, interval, reason, level = self._interval(answer, g, mine, estimate)
-        good = np.isfinite(answer.path_estimate[g])
-        path = zip(
-            answer.levels[good].tolist(),
-            answer.path_estimate[g][good].tolist(),
-            answer.path_halfwidth[g][good].tolist(),
-            strict=True,
-        )
         return UStatisticResult(
             kernel=self.options.kernel.name,
             estimate=estimate,
@@ -181,7 +174,7 @@ class Answerer:
             pairs=self.options.pairs,
             n_pairs=sum(self.blocks.n_tuples[mine]),
             block_estimates=answer.block_estimates[g][:n_blocks].copy(),
-            path=tuple(path),
+            path=answer.path(g),
             notes=self._notes(answer, g, shared),
             **self._sigmas(mine),
             **shared,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.cluster.memory import in_words as bytes_in_words
-from distmom.errors import ConfigError
-from distmom.estimators.mean.explain import imagined_place
+from distmom.estimators.arguments import arguments_of
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.place import imagined_place
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data
 from distmom.estimators.ustat.blocks import CellMap, map_blocks
@@ -65,16 +63,11 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     >>> plan["tuples_one_by_one"]
     99500
     """
-    try:
-        given = inspect.signature(ustatistic).bind(data, column, **options)
-    except TypeError as error:
-        raise ConfigError(f"explain_ustatistic: {error}") from error
-    given.apply_defaults()
-    wanted = given.arguments
+    wanted = arguments_of(ustatistic, data, column, **options)
     of_rows = {f.name: wanted[f.name] for f in fields(MeanOptions) if f.name in wanted}
     chosen = ustat_options(**{name: wanted[name] for name in OPTIONS}, **of_rows)
     check_count("batch_rows", wanted["batch_rows"])
-    seed, shown = resolve_seed(copy.deepcopy(wanted["rng"]))  # a Generator must not be advanced by looking
+    seed, shown = resolve_seed(wanted["rng"])
     by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
     joint = chosen.kernel.columns != 1
     two = len(chosen.kernel.degrees) == 2
@@ -87,8 +80,7 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         check_columns(source.reader(read), chosen)
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
-    where_to_run = {k: None if in_memory else wanted[k] for k in ("client", "workers", "scheduler")}
-    with imagined_place(**where_to_run, threads=wanted["threads"], limit=wanted["memory_limit"]) as executor:
+    with imagined_place(wanted, in_memory=in_memory) as executor:
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]

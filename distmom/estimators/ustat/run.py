@@ -87,10 +87,10 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     names = reader.options.value_names
     kernel = options.kernel
     kernel.check_columns(len(names))
-    timed = [name for name in names if name in reader.scales]
+    timed = [name for name in names if name in reader.options.scales]
     if timed:
         raise DataError(
-            f"column {timed[0]!r} holds {reader.scales[timed[0]].kind}s, and kernels take numbers; "
+            f"column {timed[0]!r} holds {reader.options.scales[timed[0]].kind}s, and kernels take numbers; "
             "name a column of numbers"
         )
 

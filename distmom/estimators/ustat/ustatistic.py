@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
+from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
+from distmom.estimators.place import place_of
 from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.two import run_two_samples, two_samples
-from distmom.estimators.versions import versions
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -205,11 +206,11 @@ def ustatistic(
     opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
     source, read = opened[0]
     columns = [read.columns] if whole_rows else [(name,) for name in read.columns]
-    if any(source.in_memory for source, _ in opened):
-        client = workers = scheduler = None
+    in_memory = any(source.in_memory for source, _ in opened)
+    place = place_of(in_memory, client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
-    with connect(client, workers, scheduler, threads, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load) as executor:
         found = []
         for names in columns:
             mine = [(source, replace(read, columns=names)) for source, read in opened]
@@ -218,25 +219,15 @@ def ustatistic(
             else:
                 found.append(run_ustatistic(*mine[0], options, seed, executor, progress))
         n_threads = executor.threads
-    run_facts = {
-        "seconds": time.perf_counter() - started,
-        "seed": shown,
-        "workers": n_threads,
-        "versions": versions(),
-    }
-    results = _told(found, run_facts)
+    results = _told(found, run_facts(time.perf_counter() - started, shown, n_threads))
     return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]
 
 
 def _told(found: Sequence[Found], run: dict[str, Any]) -> Results:
     """Results with what is to be said of data and run."""
     files = [file for plan in found[0].plans for file in plan.files]  # those of every column
-    skipped = {record.file: record._asdict() for one in found for record in one.skipped}
-    data = {
-        "n_files": len(files),
-        "n_bytes": sum(file.size for file in files),
-        "skipped": list(skipped.values()),
-    }
+    skipped = {record.file: record for one in found for record in one.skipped}
+    data = data_facts(files, skipped.values())
     told = []
     for result in (result for one in found for result in one.results):
         new = copy(result)

@@ -8,7 +8,7 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
-from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up, count_tuples
+from distmom.numerics.kernels.sums import Floats, PairSums, Value, count_tuples
 from distmom.numerics.tiles import tiled_sums
 from distmom.numerics.triples import triple_sums
 
@@ -97,30 +97,3 @@ def _no_tuples(kernel: Kernel, samples: list[Floats]) -> PairSums:
     nothing = np.full(kernel.shape(columns), np.nan)
     row_means = tuple(np.full((sample.shape[0], *nothing.shape), np.nan) for sample in samples)
     return PairSums(0, nothing[()], None, row_means)
-
-
-def sampled_sums(kernel: Kernel, *rows: Floats) -> tuple[PairSums, ...]:
-    """The incomplete U-statistic: the mean over given tuples, one for each of the kernel's parts.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Of one sample, or plain.
-    *rows : ndarray of float64
-        The rows of the tuples: the first row of each, the second row of each, and so on.
-
-    Returns
-    -------
-    tuple of PairSums
-        Without row means.
-    """
-    found = []
-    for part in kernel.parts:
-        values = part.kernel.value(*rows)
-        size = values.shape[0]
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            if size == 0:
-                found.append(PairSums(0, np.full(values.shape[1:], np.nan)[()]))
-            else:
-                found.append(PairSums(size, add_up(values) / size, add_up(values * values) / size))
-    return tuple(found)

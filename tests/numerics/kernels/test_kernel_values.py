@@ -11,8 +11,9 @@ from kernel_twins import PLAIN, as_rows, sample_of, sign, triple, twin_sums
 
 from distmom.errors import ConfigError
 from distmom.numerics.kernels import catalogue
-from distmom.numerics.kernels.evaluate import block_sums, sampled_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.sums import ascending
+from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.kernels.two_samples import Between
 from distmom.numerics.tiles import tiled_sums
 
@@ -238,12 +239,12 @@ def test_sampled_pairs_are_plain_means():
     x = np.random.default_rng(15).normal(size=(50, 2))
     kernel = catalogue.kendall_b()
     first, second = np.triu_indices(50, 1)
-    found = sampled_sums(kernel, x[first], x[second])
+    found = TupleMoments.of(kernel, x[first], x[second])
     whole = block_sums(kernel, x)
-    assert [s.n_tuples for s in found] == [1225] * 3
-    assert statistic(kernel, found) == pytest.approx(statistic(kernel, whole), rel=1e-12)
-    assert found[0].second == pytest.approx(whole[0].second, rel=1e-12)
-    assert np.isnan(sampled_sums(kernel, x[:0], x[:0])[0].mean)
+    assert found.count.tolist() == [1225] and found.mean.shape == (1, 3)
+    assert found.values(kernel)[0] == pytest.approx(statistic(kernel, whole), rel=1e-12)
+    assert found.product[0, 0, 0] == pytest.approx(whole[0].second, rel=1e-12)
+    assert np.isnan(TupleMoments.of(kernel, x[:0], x[:0]).mean[0, 0])
 
 
 def test_what_has_no_such_form_is_refused():
