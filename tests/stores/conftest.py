@@ -71,9 +71,7 @@ def s3_port(no_stray_environment: None) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def gs_port(no_stray_environment: None) -> Iterator[int]:
     """The port of a Google Cloud Storage emulator with the bucket ``box``."""
-    program = Path(sys.executable).with_name("gcp-storage-emulator")
-    words = ["start", "-H", "127.0.0.1", "--port", "{port}", "-q", "-M", "--default-bucket", "box"]
-    with serving(str(program), *words) as port:
+    with serving(sys.executable, str(Path(__file__).with_name("gs_server.py")), "{port}") as port:
         yield port
 
 

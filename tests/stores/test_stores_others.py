@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import distmom as dm
 from distmom.errors import DataError, ResourceError
 from distmom.lake import ReadOptions, open_lake
 
-pytestmark = [  # emulators start and empty themselves slowly
+pytestmark = [  # emulators start slowly
     pytest.mark.slow,
     pytest.mark.xdist_group("emulators"),
 ]
@@ -25,15 +26,17 @@ pytestmark = [  # emulators start and empty themselves slowly
 # the key of the emulator's only account, which is public
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 RNG = np.random.default_rng(9)
+NUMBERS = count()
 
 
 class Store(NamedTuple):
     url: str
     filesystem: pafs.FileSystem
     options: dict[str, str]
+    folder: str
 
     def put(self, key: str, data: bytes) -> None:
-        with self.filesystem.open_output_stream(f"box/{key}") as stream:
+        with self.filesystem.open_output_stream(f"box/{self.folder}/{key}") as stream:
             stream.write(data)
 
     def write(self, key: str, **columns: Any) -> None:
@@ -44,15 +47,16 @@ class Store(NamedTuple):
 
 @pytest.fixture(params=["gs", "abfs"])
 def store(request: pytest.FixtureRequest) -> Store:
-    """A store with an empty container ``box``."""
+    """A store with a container ``box``, and in it an empty folder for each test: emptying takes seconds."""
+    folder = f"folder{next(NUMBERS)}"
     port = request.getfixturevalue(f"{request.param}_port")
     place, endpoint = f"127.0.0.1:{port}", f"http://127.0.0.1:{port}"
     if request.param == "gs":
         google = pafs.GcsFileSystem(
             anonymous=True, scheme="http", endpoint_override=place, retry_time_limit=timedelta(seconds=5)
         )
-        google.delete_dir_contents("box", missing_dir_ok=True)
-        return Store("gs://box", google, {"anonymous": "true", "endpoint": endpoint, "retry_time_limit": "5"})
+        given = {"anonymous": "true", "endpoint": endpoint, "retry_time_limit": "5"}
+        return Store(f"gs://box/{folder}", google, given, folder)
     azure = pafs.AzureFileSystem(
         account_name="devstoreaccount1",
         account_key=KEY,
@@ -62,10 +66,8 @@ def store(request: pytest.FixtureRequest) -> Store:
         dfs_storage_scheme="http",
     )
     azure.create_dir("box")
-    azure.delete_dir_contents("box", missing_dir_ok=True)
-    return Store(
-        "abfs://box@devstoreaccount1.blob.core.windows.net", azure, {"account_key": KEY, "endpoint": endpoint}
-    )
+    url = f"abfs://box@devstoreaccount1.blob.core.windows.net/{folder}"
+    return Store(url, azure, {"account_key": KEY, "endpoint": endpoint}, folder)
 
 
 def test_the_same_bits_as_from_a_disk(store: Store, tmp_path: Path) -> None:
@@ -81,9 +83,7 @@ def test_the_same_bits_as_from_a_disk(store: Store, tmp_path: Path) -> None:
         assert found.plain_estimate == local.plain_estimate
 
 
-@pytest.mark.parametrize("store", ["abfs"], indirect=True)
 def test_large_objects_are_read_by_ranges(store: Store) -> None:
-    """Not of gs://: PyArrow's ranged reads of this emulator do not end, for a reason not known yet."""
     x = RNG.normal(size=400_000)
     store.write("t/0.parquet", x=x, y=x)
     found = dm.mean(f"{store.url}/t", "x", storage_options=store.options)

@@ -189,10 +189,10 @@ def test_an_object_replaced_while_it_is_read(write: Write, store: Store, options
 
 
 def test_throttling_is_waited_for(lake: Path, store: Store, options: dict[str, str], s3_port: int) -> None:
-    with Proxy(s3_port, every=3) as proxy:
+    with Proxy(s3_port, every=5) as proxy:
         slow = {**options, "endpoint": proxy.endpoint}
         found = dm.mean(f"s3://{store[1]}/t", "x", rng=1, threads=2, storage_options=slow)
-    assert proxy.n_slowed > 5 and proxy.most_in_flight <= 16
+    assert proxy.n_slowed >= 4 and proxy.most_in_flight <= 16
     assert bits(found) == bits(dm.mean(lake, "x", rng=1))
 
 
