@@ -102,7 +102,9 @@ def test_workers_get_the_options_and_nothing_shows_them(
     reader = source.reader(ReadOptions(("x",)))
     again = pickle.loads(pickle.dumps(reader))
     assert again.filesystem is reader.filesystem  # one set of connections a process
-    shown = f"{source!r} {reader!r} {found!r} {found.to_dict()}".encode() + state.read_bytes()
+    keys = [moved[0] for moved in inproc_client.cluster.scheduler.transition_log]
+    assert keys
+    shown = f"{source!r} {reader!r} {found!r} {found.to_dict()} {keys}".encode() + state.read_bytes()
     assert b"secret-EXAMPLE" not in shown and b"AKIAEXAMPLE" not in shown
 
 
