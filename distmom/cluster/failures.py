@@ -7,6 +7,7 @@ import re
 from typing import Protocol
 
 from distmom.errors import DataError, DistmomError, ResourceError
+from distmom.lake.store_errors import SLOWER, BusyStore
 
 
 class Named(Protocol):
@@ -35,6 +36,8 @@ def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
         return ResourceError(
             f"{where}: out of memory while reading ({what}); use fewer threads or fewer columns"
         )
+    if isinstance(error, BusyStore):
+        return ResourceError(f"{where}: {what}; {SLOWER}")
     if is_transient(error):
         tries = "once" if n_attempts == 1 else f"{n_attempts} times"
         return ResourceError(f"{where}: reading failed {tries} ({what}); check the store and run again")
