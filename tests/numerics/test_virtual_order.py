@@ -41,6 +41,7 @@ def test_rows_and_pairs_of_neighbours_are_equally_likely(exact, monkeypatch):
     assert stats.chisquare(pair[~np.eye(n, dtype=bool)]).pvalue > FAILURE
 
 
+@pytest.mark.slow
 def test_large_orders_do_not_follow_the_rows():
     n = 1_000_000
     places = np.arange(0, n, 10)

@@ -219,15 +219,15 @@ def test_options_that_are_dangerous_warn():
     g = np.random.default_rng(8)
     X, y = g.normal(size=(400, 2)), np.arange(400) % 2
     with pytest.warns(UserWarning, match="10 is even"):
-        dm.MahalanobisMetric(n_blocks=10, random_state=0).fit(X, y)
+        dm.MahalanobisMetric(n_blocks=10, random_state=0, max_iter=20).fit(X, y)
     with pytest.warns(UserWarning, match="take at most 17"):
-        dm.MahalanobisMetric(block_size=30, contamination=0.02, random_state=0).fit(X, y)
+        dm.MahalanobisMetric(block_size=30, contamination=0.02, random_state=0, max_iter=20).fit(X, y)
     X[:12] = 1e4
     with pytest.warns(UserWarning, match=r"3.00% of the rows .* take at most 11"):
-        dm.MahalanobisMetric(block_size=30, random_state=0).fit(X, y)
+        dm.MahalanobisMetric(block_size=30, random_state=0, max_iter=20).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert dm.MahalanobisMetric(random_state=0).fit(X, y).block_size_ == 11
+        assert dm.MahalanobisMetric(random_state=0, max_iter=20).fit(X, y).block_size_ == 11
 
 
 def test_lake_options_with_arrays_are_refused():
