@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from numpy.typing import NDArray
 
-from distmom.errors import DataError, ResourceError
+from distmom.errors import BusyStore, DataError, ResourceError
 from distmom.lake import footers
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
@@ -19,7 +19,7 @@ from distmom.lake.references import settle
 from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
-from distmom.lake.store_errors import BusyStore, final
+from distmom.lake.store_errors import final
 from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured
 
