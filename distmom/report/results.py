@@ -31,7 +31,8 @@ class Results(Sequence[Result]):
         saved state also ``state``: its ``file``, ``n_files_before``, ``n_files_read``, and ``restarted`` (why
         everything was read again, or None).
     run : dict
-        How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``.
+        How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
+        ``call`` (the function and the arguments that are no defaults) and ``command`` (of the command line).
     """
 
     title: ClassVar[str] = "Robust means"

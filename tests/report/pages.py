@@ -32,6 +32,11 @@ def _lake(folder: Path) -> Path:
     return folder
 
 
+def _training(_: Path) -> Any:
+    columns = {"x": X, "y": 2.0 * X + G.normal(size=N)}
+    return dm.train(columns, "regression", target="y", options={"max_iter": 60}, rng=0)
+
+
 def _tournament(_: Path) -> Any:
     y = X + G.normal(size=N)
     columns = {"y": y, "good": X, "same": 1.001 * X, "bad": 3.0 * X, EVIL: 0.0 * X}
@@ -57,6 +62,7 @@ PAGES: dict[str, Callable[[Path], Any]] = {
     "two variants": lambda _: dm.difference({"x": X, "v": GROUP != "a"}, "x", by="v", rng=0),
     "describe": lambda folder: dm.describe(_lake(folder), rng=0),
     "tournament": _tournament,
+    "training": _training,
     "plan": lambda _: dm.plan(10**6, contamination=10),
 }
 """What is reported, by name."""

@@ -199,7 +199,7 @@ def _rows_of(mine: list[Result]) -> str:
     missing = {kind: sum(r.left_out()[kind] for r in mine) for kind in kinds}
     told = [f"{n:,} {kind}" for kind, n in missing.items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
-    return f"{total:,}, of which {used:,} used{tail}"
+    return f"{total:,}, of which {used:,} used{tail}" if used else f"{total:,}{tail}"
 
 
 def again_block(run: dict[str, Any]) -> Code:
