@@ -15,6 +15,7 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
+    from distmom.estimators.compare.compare import compare, explain_compare
     from distmom.estimators.describe.describe import describe
     from distmom.estimators.difference.difference import difference
     from distmom.estimators.mean.accumulator import MeanAccumulator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from distmom.report import (
         CandidateResult,
         ColumnProfile,
+        CompareResult,
         DescribeResult,
         DifferenceResult,
         MeanResult,
@@ -47,6 +49,7 @@ __all__ = [
     "BadFileError",
     "CandidateResult",
     "ColumnProfile",
+    "CompareResult",
     "ConfigError",
     "DataError",
     "DescribeResult",
@@ -64,8 +67,10 @@ __all__ = [
     "VectorResult",
     "__version__",
     "check_output",
+    "compare",
     "describe",
     "difference",
+    "explain_compare",
     "explain_mean",
     "explain_shuffle",
     "explain_tournament",
@@ -84,6 +89,7 @@ __all__ = [
 _HOMES = {
     "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
+    "CompareResult": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
     "MeanAccumulator": "distmom.estimators.mean.accumulator",
@@ -96,8 +102,10 @@ _HOMES = {
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "compare": "distmom.estimators.compare.compare",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
+    "explain_compare": "distmom.estimators.compare.compare",
     "explain_mean": "distmom.estimators.mean.explain",
     "explain_shuffle": "distmom.estimators.shuffle.shuffle",
     "explain_tournament": "distmom.estimators.tournament.tournament",
