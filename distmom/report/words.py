@@ -9,8 +9,6 @@ from typing import Any
 NAMED = 5
 """Names in a remark: a run of many groups should not bury its table."""
 
-TWO_STORIES = "blocks of rows tell another story than blocks of files, which are heard"
-
 
 def number(value: float | None) -> str:
     """A number with six digits; a dash where there is none."""
@@ -48,6 +46,11 @@ def listed(names: Iterable[str]) -> str:
     every = list(names)
     more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
     return ", ".join(every[:NAMED]) + more
+
+
+def weightless(n_unweighted: int | None, n_zero_weight: int | None) -> dict[str, int]:
+    """Rows that are left out for their weight, by what is said of them."""
+    return {"without a weight": n_unweighted or 0, "of weight zero": n_zero_weight or 0}
 
 
 def accused(files: tuple[str, ...]) -> list[str]:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
-from distmom.cluster.dask_frame import open_frame
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
-from distmom.estimators.sources import Names, unit_columns
+from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.plan import open_arena
 from distmom.estimators.tournament.rounds import play_rounds
 from distmom.estimators.tournament.state import RoundKeeper
-from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
+from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -61,6 +61,7 @@ def tournament(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> TournamentResult:
     """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
@@ -108,7 +109,8 @@ def tournament(
         that is best for what may fall into one part.
     chunk_rows, block_by
         Rows or units that stay together in one part and block, as for `distmom.mean`.
-    missing, on_bad_file, rng, client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    missing, on_bad_file, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
+    storage_options, progress
         As for `distmom.mean`.
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
@@ -190,7 +192,9 @@ def tournament(
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
-    source, read, field = _open(data, candidates, target, features, where, options, batch_rows)
+    source, read, field = _open(
+        data, candidates, target, features, where, options, batch_rows, storage_options
+    )
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
@@ -213,9 +217,10 @@ def _open(
     where: Any,
     options: TournamentOptions,
     batch_rows: int,
+    storage_options: Mapping[str, object] | None,
 ) -> tuple[Source, ReadOptions, Field]:
     """The source, all columns of all candidates, and the candidates."""
-    source = open_frame(data) or open_lake(data)
+    source = open_source(data, storage_options)
     field = find_candidates(candidates, target, features, source.schema().names, options.loss)
     units = unit_columns(options.block_by, field.columns)
     read = ReadOptions(
@@ -242,7 +247,8 @@ def explain_tournament(
     check_count("batch_rows", wanted["batch_rows"])
     seed, shown = resolve_seed(wanted["rng"])
     source, read, field = _open(
-        data, candidates, target, wanted["features"], wanted["where"], chosen, wanted["batch_rows"]
+        *(data, candidates, target, wanted["features"], wanted["where"], chosen),
+        *(wanted["batch_rows"], wanted["storage_options"]),
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
         arena = open_arena(source, read, field, chosen, seed, executor, None)
