@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import distmom as dm
+from distmom.errors import ConfigError
 from pipelines.config import Config, Key
 from pipelines.job import DATA, Job, arguments, main
 from pipelines.log import MinuteLines, log
@@ -54,8 +55,13 @@ def explain(config: Config) -> dict[str, Any]:
 
 
 def _arguments(config: Config) -> dict[str, Any]:
-    given = arguments(config, "drift")
-    return {name: value for name, value in given.items() if name not in ("state", "on_change")}
+    for name in ("state", "on_change"):
+        if ("run", name) in config.lines:
+            line = config.lines["run", name]
+            raise ConfigError(
+                f"{config.path}, line {line}: run.{name}: a comparison reads all its rows again; drop it"
+            )
+    return arguments(config, "drift")
 
 
 JOB = Job("drift", {"data": {**DATA, "where": Key("texts")}, "drift": DRIFT}, run, explain)

@@ -35,6 +35,13 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     assert [r["estimate"] for r in found] == [r.estimate for r in expected]
 
 
+def test_there_is_no_state(run: Run, folder: Path) -> None:
+    text = 'pipeline = "drift"\ndata.path = "lake"\ndrift.columns = "x"\nrun.state = "a"\noutput.files = "o.json"\n'
+    (folder / "job.toml").write_text(text)
+    ended = run(folder / "job.toml")
+    assert ended.code == 2 and "line 4" in ended.err and "drop it" in ended.err
+
+
 def test_drift_is_a_warning_of_the_log(run: Run, folder: Path) -> None:
     (folder / "job.toml").write_text(
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ from distmom.estimators.arguments import arguments_of
 from distmom.estimators.compare.answer import adjusted, compared
 from distmom.estimators.compare.options import CompareOptions, compare_options
 from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permuted_test
-from distmom.estimators.compare.samples import Sample, samples_by, samples_of
+from distmom.estimators.compare.samples import How, Sample, samples_by, samples_of
 from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import place_of
-from distmom.estimators.sources import Names, names_of, open_data
+from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.run import Found, first_plan
@@ -76,6 +76,7 @@ def compare(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> CompareResult | Results:
     """Did this column drift, how far, and could it be chance: two samples compared column by column.
@@ -120,7 +121,7 @@ def compare(
     confidence_level : float
         Of each interval, and of the tests together: a column has ``drifted`` if its adjusted p-value is at
         most ``1 - confidence_level``.
-    rng, client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    rng, client, workers, scheduler, threads, memory_limit, batch_rows, storage_options, progress
         As for `distmom.mean`.
 
     Returns
@@ -187,8 +188,8 @@ def compare(
     _check_samples(samples, by)
     both = samples_of(data, by, where)
     seed, shown = resolve_seed(rng)
-    read_by = (missing, batch_rows)
-    opened = _open(both or [Sample(data, where, "")], column, options, *read_by)
+    how = How(missing, batch_rows, storage_options)
+    opened = _open(both or [Sample(data, where, "")], column, options, how)
     columns = opened[0][1].columns
     place = place_of(any(source.in_memory for source, _ in opened), client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
@@ -197,10 +198,8 @@ def compare(
         if both is None:
             assert by is not None
             pass_ = MeanOptions(nan=nan, on_bad_file=on_bad_file)
-            both = samples_by(
-                data, columns[0], by, samples, where, pass_, missing, batch_rows, executor, progress
-            )
-            opened = _open(both, column, options, *read_by)
+            both = samples_by(data, columns[0], by, samples, where, pass_, how, executor, progress)
+            opened = _open(both, column, options, how)
         found, facts = _compared(opened, both, columns, options, seed, executor, progress)
         n_threads = executor.threads
     return _told(found, facts, run_facts(time.perf_counter() - started, shown, n_threads))
@@ -232,9 +231,19 @@ def explain_compare(data: Any, column: Any = None, **options: Any) -> dict[str, 
     )
     _check_samples(wanted["samples"], wanted["by"])
     both = samples_of(data, wanted["by"], wanted["where"]) or (Sample(data, wanted["where"], ""),) * 2
-    columns = _open(both, column, chosen, wanted["missing"], wanted["batch_rows"])[0][1].columns
+    how = How(*(wanted[name] for name in How._fields))
+    columns = _open(both, column, chosen, how)[0][1].columns
     shared = {name: wanted[name] for name in SHARED}
-    place = ("rng", "client", "workers", "scheduler", "threads", "memory_limit", "batch_rows")
+    place = (
+        "rng",
+        "client",
+        "workers",
+        "scheduler",
+        "threads",
+        "memory_limit",
+        "batch_rows",
+        "storage_options",
+    )
     told = explain_ustatistic(
         [one.data for one in both],
         columns[0],
@@ -259,11 +268,11 @@ def _check_samples(samples: Any, by: str | None) -> None:
 
 
 def _open(
-    samples: Sequence[Sample], column: Names, options: CompareOptions, missing: str, batch_rows: int
+    samples: Sequence[Sample], column: Names, options: CompareOptions, how: How
 ) -> list[tuple[Source, ReadOptions]]:
     """The rows of each sample."""
     units = options.rows.block_by
-    opened = [open_data(s.data, column, None, s.where, missing, batch_rows, units) for s in samples]
+    opened = [how.open(s.data, column, None, s.where, units) for s in samples]
     columns = opened[0][1].columns
     if names_of("column", column) == () and any(read.columns != columns for _, read in opened):
         raise ConfigError("column: the samples have different columns; name those to compare")

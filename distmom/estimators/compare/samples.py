@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.errors import ConfigError, NoAnswerError
@@ -11,11 +11,12 @@ from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import column_share, plan_mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import open_data
+from distmom.estimators.sources import Names, open_data
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
+    from distmom.lake import ReadOptions, Source
 
 
 class Sample(NamedTuple):
@@ -24,6 +25,28 @@ class Sample(NamedTuple):
     data: Any
     where: Any
     label: str
+
+
+class How(NamedTuple):
+    """How data are opened, alike for both samples."""
+
+    missing: str
+    batch_rows: int
+    storage_options: Mapping[str, object] | None
+
+    def open(
+        self,
+        data: Any,
+        column: Names,
+        by: Names,
+        where: Any,
+        block_by: str | tuple[str, ...] | None = None,
+    ) -> tuple[Source, ReadOptions]:
+        """The rows, and what to read of them."""
+        store = self.storage_options
+        return open_data(
+            data, column, by, where, self.missing, self.batch_rows, block_by, storage_options=store
+        )
 
 
 def samples_of(data: Any, by: str | None, where: Any) -> tuple[Sample, Sample] | None:
@@ -64,8 +87,7 @@ def samples_by(
     wanted: Sequence[Any] | None,
     where: Any,
     options: MeanOptions,
-    missing: str,
-    batch_rows: int,
+    how: How,
     executor: Executor,
     progress: Progress | None,
 ) -> tuple[Sample, Sample]:
@@ -78,7 +100,7 @@ def samples_by(
     NoAnswerError
         If there are fewer than two.
     """
-    source, read = open_data(data, column, by, where, missing, batch_rows)
+    source, read = how.open(data, column, by, where)
     if source.one_pass:
         raise ConfigError("by: a stream can be read only once; give a table, or write it to Parquet files")
     share = column_share(source, read)
