@@ -51,14 +51,31 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--width", type=float, help="Half-width wanted, in standard deviations of a row: tells the rows needed."
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="For the times.")
+@click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")
+@click.option(
+    "--parameter",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Of the kernel, such as bandwidth=1.5; repeatable.",
+)
+@click.option("--pair-budget", type=float, metavar="PAIRS", help="Most pairs to evaluate one by one.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of the table.")
-def plan_command(as_json: bool, **options: Any) -> int:
+def plan_command(
+    as_json: bool, kernel: str | None, parameter: tuple[str, ...], pair_budget: float | None, **options: Any
+) -> int:
     """Ways to take a robust mean of ROWS rows, side by side, and which one to take.
 
     ROWS is a number such as 1000000 or 1e9. Nothing is read; 'distmom mean --dry-run' plans for a lake.
     """
     from distmom.estimators.plan import plan
 
+    if pair_budget is not None:
+        options["pair_budget"] = pair_budget
+    if kernel is not None:
+        from distmom.cli.ustat import parameters_of
+        from distmom.numerics.kernels.catalogue import named
+
+        options["kernel"] = named(kernel, **parameters_of(parameter))
     found = plan(**options)
     if as_json:
         show_json(document(found.to_dict()))

@@ -36,8 +36,8 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
 
 
 def test_there_is_no_state(run: Run, folder: Path) -> None:
-    text = 'pipeline = "drift"\ndata.path = "lake"\ndrift.columns = "x"\nrun.state = "a"\noutput.files = "o.json"\n'
-    (folder / "job.toml").write_text(text)
+    lines = ['pipeline = "drift"', 'data.path = "lake"', 'drift.columns = "x"', 'run.state = "a"']
+    (folder / "job.toml").write_text("\n".join([*lines, 'output.files = "o.json"']))
     ended = run(folder / "job.toml")
     assert ended.code == 2 and "line 4" in ended.err and "drop it" in ended.err
 
