@@ -102,7 +102,8 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; neither repeats nor weights. Sampling schemes take neither `by` nor two samples
+        As for `distmom.mean`; neither repeats nor weights. For two samples `contamination` is the number of
+        arbitrary rows or units in both together. Sampling schemes take neither `by` nor two samples
         nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
