@@ -29,7 +29,7 @@ def test_arbitrary_rows_of_both_samples_are_allowed_for(kernel: str) -> None:
 
 def test_a_share_of_two_samples_is_refused() -> None:
     x = np.arange(100.0)
-    with pytest.raises(dm.ConfigError, match="contamination: must be a number of rows .* together"):
+    with pytest.raises(dm.ConfigError, match=r"contamination: must be a number of rows .* together"):
         dm.ustatistic([x, x], kernel="auc", contamination=0.01)
     with pytest.raises(dm.ConfigError, match="outvote"):
         dm.ustatistic([x, x], kernel="auc", contamination=5, n_blocks=9)
