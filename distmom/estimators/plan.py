@@ -13,6 +13,7 @@ from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.options import SAMPLING, check_choice, check_count, check_fraction
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.pair_ways import PairPlanner, plan_kernel
+from distmom.estimators.versions import versions
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.report.plan_result import PlannedWay, PlanResult
@@ -134,19 +135,11 @@ def plan(
         wrong = [name for name, value in other.items() if value is not None]
         if wrong:
             raise ConfigError(f"{wrong[0]}: plans for a kernel do not take it; drop it or the kernel")
-        delta = float(f"{1.0 - confidence_level:.12g}")
+        made = plan_kernel(named(kernel) if isinstance(kernel, str) else kernel)
         budget = _whole("pair_budget", pair_budget)
         check_fraction("projection_share", projection_share, 1.0, "such as 0.5")
-        planner = PairPlanner(
-            plan_kernel(named(kernel) if isinstance(kernel, str) else kernel),
-            n,
-            delta,
-            budget,
-            projection_share,
-            tau,
-            kappa,
-            threads,
-        )
+        delta = float(f"{1.0 - confidence_level:.12g}")
+        planner = PairPlanner(made, n, delta, budget, projection_share, tau, kappa, threads)
         return _of_pairs(planner, confidence_level, n_blocks)
     if scheme is not None:
         check_choice("scheme", scheme, ("partition", *SAMPLING))
@@ -175,8 +168,19 @@ def plan(
         raise ConfigError(refusals[0].partition(": ")[2])
     chosen, why = _recommend(ways, n, share_or_count, refusals)
     return PlanResult(
-        n, confidence_level, outlying_number(share_or_count, n), width, tuple(ways), chosen, why
+        n,
+        confidence_level,
+        outlying_number(share_or_count, n),
+        width,
+        tuple(ways),
+        chosen,
+        why,
+        _run(),
     )
+
+
+def _run() -> dict[str, Any]:
+    return {"seconds": None, "seed": None, "workers": None, "versions": versions()}
 
 
 def _of_pairs(planner: PairPlanner, confidence_level: float, n_blocks: int | None) -> PlanResult:
@@ -186,7 +190,7 @@ def _of_pairs(planner: PairPlanner, confidence_level: float, n_blocks: int | Non
     ways = planner.ways(n_blocks)
     chosen, why = planner.recommended(ways)
     return PlanResult(
-        planner.n_rows, confidence_level, 0, None, tuple(ways), chosen, why, planner.kernel.name
+        planner.n_rows, confidence_level, 0, None, tuple(ways), chosen, why, _run(), planner.kernel.name
     )
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from distmom.report.digits import three
 from distmom.report.ustat_result import UStatisticResult
-from distmom.report.words import number, span, units_cells
+from distmom.report.words import units_cells
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
 
 _TEST = (
     *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),
@@ -53,6 +57,7 @@ class CompareResult(UStatisticResult):
     smallest_p: float | None = None
     bandwidth: float | None = None
 
+    kind: ClassVar[str] = "Comparison of two samples"
     shown: ClassVar[tuple[str, ...]] = ("column", "compared_by", *_TEST, *UStatisticResult.shown[1:])
 
     @property
@@ -79,10 +84,15 @@ class CompareResult(UStatisticResult):
         units = units_cells(self.n_units, self.n_units_exact)
         counts = (f"{self.n_used:,}", *units, str(self.n_blocks))
         p = tuple("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_adjusted))
-        values = number(self.estimate), span(self.interval), number(self.plain_estimate)
+        values = three(self.estimate, self.interval, self.plain_estimate)
         return [(self.name, (*values, *p, *counts))]
 
     def remarks(self) -> list[str]:  # noqa: D102
         missing = [f"no p-value: {self.p_reason}"] if self.p_reason else []
         drifted = [f"{self.first} and {self.second} differ"] if self.drifted else []
         return [*drifted, *missing, *super().remarks()]
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.compared import tell_compare
+
+        return tell_compare(self)
