@@ -89,16 +89,22 @@ def test_compiled_sums_have_the_bits_of_their_twins(squared: bool) -> None:
         a[place] = value
     b[6], b[7] = np.inf, np.nan
     cells = g.integers(0, 11, 5_000).astype(np.int32)
-    for add, arrays in ((add_to_cells, (a,)), (add_distances, (a, b))):
-        options = {"squared": squared} if add is add_distances else {}
-        mine, theirs, cut = np.ones(11), np.ones(11), np.ones(11)
-        add(*arrays, cells, mine, compiled=True, **options)
-        add(*arrays, cells, theirs, **options)
-        for start in range(0, 5_000, 700):
-            part = slice(start, start + 700)
-            add(*(v[part] for v in arrays), cells[part], cut, **options)
-        assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
-    assert np.isinf(theirs).any() and not np.isnan(theirs).any()
+    pairs = np.array([[0, 1], [0, 0], [1, 0]], np.int32)
+    mine, theirs, cut = np.ones(11), np.ones(11), np.ones(11)
+    add_to_cells(a, cells, mine, compiled=True)
+    add_to_cells(a, cells, theirs)
+    for start in range(0, 5_000, 700):
+        add_to_cells(a[start : start + 700], cells[start : start + 700], cut)
+    assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
+    both = np.stack([a, b])
+    mine, theirs, cut = np.ones((3, 11)), np.ones((3, 11)), np.ones((3, 11))
+    add_distances(both, pairs, cells, mine, squared=squared, compiled=True)
+    add_distances(both, pairs, cells, theirs, squared=squared)
+    for start in range(0, 5_000, 700):
+        part = slice(start, start + 700)
+        add_distances(both[:, part], pairs, cells[part], cut, squared=squared)
+    assert np.array_equal(mine, theirs) and np.array_equal(mine, cut)
+    assert np.isinf(theirs).any() and not np.isnan(theirs).any() and (theirs[1] == 1.0).all()
 
 
 @pytest.mark.parametrize("root", [False, True])

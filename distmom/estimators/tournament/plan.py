@@ -38,6 +38,9 @@ TOGETHER = 128
 BATCH_BYTES = 16_000_000
 LEAST_BATCH_ROWS = 8_192
 PAIRS_TOGETHER = 65_536
+COLUMNS_TOGETHER = 512
+"""Candidates from which the first ones of pairs are, and the second ones, whose distances one pass sums."""
+
 COLUMN_BYTES = 2_500_000
 """Memory of a reader for each column: its buffer and the page being decoded."""
 
@@ -87,17 +90,18 @@ class Arena:
         self, pairs: Sequence[tuple[int, int]], part: int = 0, *, squared: bool = False
     ) -> NDArray[np.float64]:
         """Sums of the distances of pairs over the blocks of a part, in one pass; shape (n, n_blocks)."""
-        chosen = sorted({i for pair in pairs for i in pair})
-        place = {c: i for i, c in enumerate(chosen)}
-        read, of = self._declare(chosen)
-        found = []
-        for start in range(0, len(pairs), PAIRS_TOGETHER):
-            mine = np.array(
-                [[place[f], place[g]] for f, g in pairs[start : start + PAIRS_TOGETHER]], np.int32
-            )
-            reduction = BlockDistances(of, mine, part, squared)
-            found.append(self._run(read, reduction, reduction.state_bytes(), of))
-        return np.concatenate(found)
+        asked = np.array(pairs, np.int32).reshape(-1, 2)
+        sums = np.empty((len(asked), self.parts.n_blocks))
+        tiles = asked // COLUMNS_TOGETHER
+        for tile in np.unique(tiles, axis=0):
+            inside = np.flatnonzero((tiles == tile).all(axis=1))
+            for start in range(0, inside.size, PAIRS_TOGETHER):
+                mine = inside[start : start + PAIRS_TOGETHER]
+                chosen, places = np.unique(asked[mine], return_inverse=True)
+                read, of = self._declare(chosen.tolist())
+                reduction = BlockDistances(of, places.reshape(-1, 2).astype(np.int32), part, squared)
+                sums[mine] = self._run(read, reduction, reduction.state_bytes(), of)
+        return sums
 
     def _declare(self, chosen: Sequence[int]) -> tuple[ReadOptions, BlockLosses]:
         field = self.field.of(chosen)

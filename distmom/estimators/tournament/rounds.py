@@ -76,7 +76,7 @@ def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
         return lower_median(block_values(_joined(sums, joined), of_distances))
 
     measures = _means(_joined(state.measures, joined), of_distances)
-    known = Distances(ask, least_distances(measures, state.reach))
+    known = Distances(ask, least_distances(measures, state.reach), margins)
     if arena.options.table == "full":
         known.ask_all()
     rounds = play(loses, known, arena.options.beta_r)
