@@ -84,9 +84,7 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ),
     ("contamination", "n_blocks='paper'", "the proposition knows no outlying rows; use n_blocks='auto'"),
     ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
-    ("weights", "joint", "the radius for vectors is that of unweighted means; drop one"),
     ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
-    ("repeats", "joint", "the radius for vectors is that of one partition; drop repeats"),
     ("joint", "n_blocks='paper'", "the proposition is for single means; use n_blocks='auto' or a number"),
     (
         "joint='geometric'",

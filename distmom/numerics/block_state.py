@@ -82,6 +82,10 @@ class BlockState(Protocol):
         """The same with some blocks emptied of their rows."""
         ...
 
+    def with_means(self, mean: Floats) -> Self:
+        """The same with other block means."""
+        ...
+
     def moved(self, distance: float) -> Self:
         """Those of the same rows, all values being greater by a distance."""
         ...

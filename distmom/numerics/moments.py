@@ -53,6 +53,10 @@ class Moments(NamedTuple):
         """The same with some blocks emptied of their rows."""
         return Moments(np.where(aside, 0, self.count), self.mean, self.m2)
 
+    def with_means(self, mean: Floats) -> Moments:
+        """The same with other block means."""
+        return self._replace(mean=mean)
+
     def moved(self, distance: float) -> Moments:
         """Those of the same rows, all values being greater by a distance."""
         return self._replace(mean=np.where(self.count > 0, self.mean + distance, self.mean))

@@ -29,13 +29,16 @@ class CellRows:
         Values of a row.
     compiled : bool
         Use compiled kernels (same places).
+    first_cell : int
+        Number of the first cell among those of all others.
     """
 
-    def __init__(self, sizes: Counts, n_columns: int, *, compiled: bool = False) -> None:
+    def __init__(self, sizes: Counts, n_columns: int, *, compiled: bool = False, first_cell: int = 0) -> None:
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.next = self.starts[:-1].copy()
         self._buffer = np.empty((int(self.starts[-1]), n_columns))
         self._compiled = compiled
+        self.first_cell = first_cell
 
     @property
     def n_cells(self) -> int:

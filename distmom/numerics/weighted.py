@@ -88,6 +88,10 @@ class WeightedMoments(NamedTuple):
         weight, weight2 = (np.where(aside, 0.0, array) for array in (self.weight, self.weight2))
         return self._replace(count=none, weight=weight, weight2=weight2)
 
+    def with_means(self, mean: Floats) -> WeightedMoments:
+        """The same with other block means."""
+        return self._replace(mean=mean)
+
     def moved(self, distance: float) -> WeightedMoments:
         """Those of the same rows, all values being greater by a distance."""
         mean, mean2 = (np.where(self.count > 0, m + distance, m) for m in (self.mean, self.mean2))

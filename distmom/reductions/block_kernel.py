@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,27 @@ from distmom.numerics.kernels.components import (
 from distmom.numerics.kernels.evaluate import Form, block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
-from distmom.numerics.regroup import CellRows
 
 COMPONENTS = 3
 """Variances of a kernel's projections: sigma_1^2 and sigma_2^2, or zeta_10, zeta_01 and zeta_11."""
+
+
+class KeptRows(Protocol):
+    """Rows of some blocks."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of blocks."""
+        ...
+
+    @property
+    def first_cell(self) -> int:
+        """Number of the first of these blocks among all."""
+        ...
+
+    def rows(self, cell: int) -> NDArray[np.float64]:
+        """Rows of a block, in the order of files and rows."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,7 @@ class BlockKernel:
     form: Form = "u"
     variances: bool = True
 
-    def __call__(self, *kept: CellRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
+    def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
         """Statistics of the blocks, which are paired by their numbers if there are several samples.
 
         `between` is called before each block: it may raise to end the work.

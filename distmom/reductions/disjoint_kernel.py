@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.labels import COMPILE
 from distmom.numerics.random import permutation, stream_key
-
-
-class KeptRows(Protocol):
-    """Rows of some blocks."""
-
-    @property
-    def n_cells(self) -> int:
-        """Number of blocks."""
-        ...
-
-    def rows(self, cell: int) -> NDArray[np.float64]:
-        """Rows of a block, in the order of files and rows."""
-        ...
+from distmom.reductions.block_kernel import KeptRows
 
 
 @dataclass(frozen=True)
@@ -43,8 +28,10 @@ class DisjointKernel:
 
     Notes
     -----
-    The rows of a block, in the order of files and rows, are put in a random order that depends on seed and
-    number of rows alone; the first two are a pair, then the next two, and so on: floor(B/2) pairs. Pairing
+    The rows of a block, in the order of files and rows, are put in a random order that depends on the seed,
+    the block's number and its rows' alone; the first two are a pair, then the next two, and so on: floor(B/2)
+    pairs. One order for all blocks would pair the same places of a sorted column everywhere, and blocks would
+    err together (simulated: order intervals at 90 % covered 25 %). Pairing
     rows by their places, as in (X_i, X_{i + n/2}), estimates another parameter where a column is sorted:
     1.594 instead of 1.128 for the Gini mean difference of normal rows.
     """
@@ -53,19 +40,23 @@ class DisjointKernel:
     seed: int
     compiled: bool = False
 
-    def __call__(self, kept: KeptRows) -> TupleMoments:
-        """Moments of the blocks, in order."""
-        return TupleMoments.joined([self._block(kept.rows(c)) for c in range(kept.n_cells)])
+    def __call__(self, kept: KeptRows, *, between: Callable[[], None] = lambda: None) -> TupleMoments:
+        """Moments of the blocks, in order. `between` is called before each: it may raise to end the work."""
+        blocks = []
+        for cell in range(kept.n_cells):
+            between()
+            blocks.append(self._block(kept.first_cell + cell, kept.rows(cell)))
+        return TupleMoments.joined(blocks)
 
     def merge(self, left: TupleMoments, right: TupleMoments) -> TupleMoments:
         """Blocks of both; `left` holds the lower numbers."""
         return TupleMoments.joined([left, right])
 
-    def _block(self, rows: Floats) -> TupleMoments:
+    def _block(self, number: int, rows: Floats) -> TupleMoments:
         degree = self.kernel.degrees[0]
         n = rows.shape[0]
         key = stream_key(self.seed, "disjoint")
-        order = permutation(key, 0, n, compiled=self.compiled or n > COMPILE)
+        order = permutation(key, number, n, compiled=self.compiled or n > COMPILE)
         tuples = order[: n // degree * degree].reshape(-1, degree)
         sample = self.kernel.as_sample(rows)
         return TupleMoments.of(self.kernel, *(sample[tuples[:, side]] for side in range(degree)))

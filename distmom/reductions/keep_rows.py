@@ -32,12 +32,15 @@ class BlockRange:
         Rows of each block kept.
     first_rows : ndarray of int64, optional
         Of stored blocks: the number in the lake of the first row of each file.
+    first_cell : int
+        Number of the first block kept, among all.
     """
 
     first_group: int
     cells: NDArray[np.int32]
     sizes: NDArray[np.int64]
     first_rows: NDArray[np.int64] | None = None
+    first_cell: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ class RowKeeper:
     def __init__(self, spec: KeepRows, window: BlockRange) -> None:
         self._spec = spec
         self._range = window
-        self._cells = CellRows(window.sizes, len(spec.columns), compiled=spec.compiled)
+        self._cells = CellRows(
+            window.sizes, len(spec.columns), compiled=spec.compiled, first_cell=window.first_cell
+        )
         self._number, self._path, self._key = 0, "", np.uint64(0)
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102

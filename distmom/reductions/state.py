@@ -33,8 +33,8 @@ class MeanState:
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
     counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) where rows are vectors
-        Nulls, NaNs and infinities among them. With weights shape (C + 1, G, 3): those of the rows that have a
-        weight, and last the rows that have none, because it is null, NaN or zero.
+        Nulls, NaNs and infinities among them. With weights one more line: these are those of the rows that
+        have a weight, and the last line the rows that have none, because it is null, NaN or zero.
     moments : Moments or WeightedMoments, of shape (C, G, n_blocks + n_cells)
         First the row blocks, then the cells that hold whole files.
     samples : tuple of RowSample, length C
@@ -76,7 +76,7 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
     n_groups, shape = len(state.keys), state.moments.count.shape
     n_columns, n_blocks = (shape[0], shape[2]) if len(shape) == 3 else (0, 0)
     weighted = isinstance(state.moments, WeightedMoments)
-    lines = (n_columns + 1,) if weighted else (n_columns, 1)  # of a vector there is one
+    lines = (n_columns + weighted, 1 + weighted)  # of a vector there is one
     sizes = {a.shape[-1] for sample in state.samples for a in sample if a.ndim == 2}
     good = (
         state.n_rows.shape == (n_groups,)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span, units_cells
+from distmom.report.words import TWO_STORIES, accused, number, span, units_cells, weightless
 
 if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
@@ -239,8 +239,7 @@ class MeanResult(Result):
         return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102
-        weightless = {"without a weight": self.n_unweighted or 0, "of weight zero": self.n_zero_weight or 0}
-        return {**super().left_out(), **weightless}
+        return {**super().left_out(), **weightless(self.n_unweighted, self.n_zero_weight)}
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span
+from distmom.report.words import TWO_STORIES, accused, number, span, weightless
 
 Vector = NDArray[np.float64]
 
@@ -19,7 +19,8 @@ MOST_LINES = 20
 _FLAT = (
     *("radius", "interval_kind", "interval_reason", "confidence_level", "achieved_level", "trace", "gap"),
     *("status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "block_size"),
-    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact", "method", "scheme"),
+    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact", "repeats", "weights", "n_unweighted"),
+    *("n_zero_weight", "n_effective", "method", "scheme"),
 )
 """Fields that the flat rows of all coordinates share, in order."""
 
@@ -71,8 +72,16 @@ class VectorResult(Result):
         Units whose rows stay together, and whether they were counted rather than estimated.
     n_set_aside : int
         Fine blocks whose means lay far outside in some coordinate and were left out.
-    block_estimates : ndarray of float64, shape (n_blocks, d)
-        The block mean vectors, ruined ones included.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int or None
+        Rows left out because their weight is null or NaN, and because it is zero; None without weights.
+    n_effective : float or None
+        Effective rows, (sum w)^2 / sum w^2 over the used rows; None without weights.
+    repeats : int
+        Random partitions, of `n_blocks` blocks each.
+    block_estimates : ndarray of float64, shape (repeats n_blocks, d)
+        The block mean vectors, ruined ones included; one partition after the other.
     accused_files : tuple of str
         Files in whose cells the difference between rows and files lies.
     other_estimate : ndarray of float64, shape (d,), or None
@@ -110,8 +119,13 @@ class VectorResult(Result):
     n_set_aside: int = 0
     n_units: int | None = None
     n_units_exact: bool | None = None
+    weights: str | None = None
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
+    n_effective: float | None = None
     block_estimates: Vector = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     accused_files: tuple[str, ...] = ()
+    repeats: int = 1
     other_estimate: Vector | None = None
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -145,6 +159,11 @@ class VectorResult(Result):
         "n_set_aside",
         "n_units",
         "n_units_exact",
+        "repeats",
+        "weights",
+        "n_unweighted",
+        "n_zero_weight",
+        "n_effective",
         "other_estimate",
         "accused_files",
         "notes",
@@ -187,6 +206,9 @@ class VectorResult(Result):
         if not few:
             lines.append((f"… {len(self.columns) - MOST_LINES + 1} more", ("",) * 5))
         return lines
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        return {**super().left_out(), **weightless(self.n_unweighted, self.n_zero_weight)}
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

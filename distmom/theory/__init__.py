@@ -49,7 +49,7 @@ from distmom.theory.variances import (
     two_sample_variance,
     ustatistic_variance,
 )
-from distmom.theory.vectors import resampled_vector_factor, vector_factor
+from distmom.theory.vectors import repeated_vector_factor, resampled_vector_factor, vector_factor
 from distmom.theory.ways import (
     Way,
     automatic_way,
@@ -106,6 +106,7 @@ __all__ = [
     "repeated_factors",
     "repeated_halfwidth",
     "repeated_p",
+    "repeated_vector_factor",
     "repeated_way",
     "resampled_failure",
     "resampled_halfwidth",

@@ -82,7 +82,7 @@ def repeated_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outly
 
 
 def _solve(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int) -> NDArray[Any]:
-    """`repeated_p` of several numbers of blocks: bisection in log p, which errs downwards."""
+    """`repeated_p` of several numbers of blocks."""
     import numpy as np
 
     check_delta(delta)
@@ -92,7 +92,17 @@ def _solve(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int) 
     out = np.zeros(blocks.shape)
     possible = blocks > 2 * outlying
     good = (blocks[possible] - outlying).astype(np.float64)
-    t = (0.5 * blocks[possible] - outlying) / good
+    out[possible] = share_p((0.5 * blocks[possible] - outlying) / good, good, delta)
+    return out
+
+
+def share_p(t: NDArray[Any], good: NDArray[Any], delta: float) -> NDArray[Any]:
+    """Largest p <= t with exp(-good kl(t | p)) <= delta, for shares t in (0, 1) of `good` blocks that miss.
+
+    Bisection in log p, which errs downwards.
+    """
+    import numpy as np
+
     exponent = math.log(1.0 / delta) / good
     entropy = t * np.log(t) + (1.0 - t) * np.log1p(-t)
     low, high = (entropy - exponent) / t, np.log(t)  # kl(t | p) exceeds the exponent at exp(low)
@@ -100,5 +110,4 @@ def _solve(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int) 
         middle = 0.5 * (low + high)
         far = entropy - t * middle - (1.0 - t) * np.log1p(-np.exp(middle)) >= exponent
         low, high = np.where(far, middle, low), np.where(far, high, middle)
-    out[possible] = np.exp(low)
-    return out
+    return np.asarray(np.exp(low))

@@ -71,3 +71,12 @@ def test_wrong_words_are_one_line(distmom: Run, pairs: Path, words: tuple[str, .
     ended = distmom("ustat", pairs, "-c", "x", *words)
     assert ended.code == 2 and message in ended.err
     assert ended.err.count("\n") == 1 and not ended.out
+
+
+def test_samples_of_pairs_in_the_words_of_python(distmom: Run, pairs: Path) -> None:
+    words = ("-c", "x", "--kernel", "gini", "--pairs", "incomplete", "--scheme", "swor", "--blocks", 5)
+    done = distmom("ustat", pairs, *words, "--pair-count", 300, "--json", "--quiet")
+    wanted: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 300}
+    found = dm.ustatistic(pairs, "x", kernel="gini", rng=0, **wanted)
+    assert json.loads(done.out)["results"] == [found.to_dict()] and found.n_pairs == 1500
+    assert json.loads(distmom("ustat", pairs, *words, "--dry-run", "--json").out)["plan"]["n_pairs"] == 12_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "contaminated units": {"block_by": "u", "contamination": 2},
     "vectors": {"columns": ["x", "y"], "joint": True},
     "vectors by coordinates, groups": {"columns": ["x", "y"], "joint": "coordinatewise", "by": "key"},
+    "lists": {"columns": "v", "joint": True},
+    "lists of fixed size beside numbers, groups and a filter": {
+        "columns": ["y", "f"],
+        "joint": "coordinatewise",
+        "by": "key",
+        "where": "u > 0.3",
+    },
 }
 EACH = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
@@ -45,15 +53,19 @@ def rows(n: int = 1_500, seed: int = 0) -> pa.Table:
     g = np.random.default_rng(seed)
     x = g.standard_t(3, n) + 1.0
     x[g.random(n) < 0.03] = np.nan
-    return pa.table(
-        {
-            "x": pa.array(x, mask=g.random(n) < 0.05),
-            "y": g.normal(10.0, 1.0, n),
-            "key": pa.array(g.integers(0, 4, n), mask=g.random(n) < 0.1),
-            "name": g.choice(["a", "b", "ü"], n),
-            "u": g.random(n),
-        }
-    )
+    columns = {
+        "x": pa.array(x, mask=g.random(n) < 0.05),
+        "y": g.normal(10.0, 1.0, n),
+        "key": pa.array(g.integers(0, 4, n), mask=g.random(n) < 0.1),
+        "name": g.choice(["a", "b", "ü"], n),
+        "u": g.random(n),
+    }
+    cloud = g.standard_t(3, (n, 3))
+    null = g.random(n) < 0.05
+    null[0] = False  # the first row tells how long lists are
+    columns["v"] = pa.array([None if gone else list(row) for gone, row in zip(null, cloud, strict=True)])
+    columns["f"] = columns["v"].cast(pa.list_(pa.float64(), 3))
+    return pa.table(columns)
 
 
 ROWS = rows()
@@ -364,7 +376,111 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     assert max(sizes) <= 9 * sizes[0]
 
 
-def test_lists_are_refused_as_vectors() -> None:
-    lists = pa.table({"v": pa.array([[1.0, 2.0], [3.0, 4.0]])})
-    with pytest.raises(dm.ConfigError, match="'v' holds lists; give their coordinates as columns of numbers"):
-        dm.MeanAccumulator("v", joint=True).update(lists)
+# --- list columns
+
+
+LISTS = {
+    "lists": pa.list_(pa.float64()),
+    "large lists": pa.large_list(pa.float32()),
+    "fixed size": pa.list_(pa.float64(), 3),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"by": "k"}, {"weights": "w"}, {"nan": "raise"}], ids=str)
+@pytest.mark.parametrize("type_", LISTS.values(), ids=LISTS)
+def test_lists_are_vectors(type_: pa.DataType, options: dict[str, Any]) -> None:
+    g = np.random.default_rng(0)
+    v = pa.array([None if i % 11 == 0 else g.normal(size=3).tolist() for i in range(2_000)], type_)
+    table = pa.table({"v": v, "k": g.integers(0, 3, 2_000), "w": g.random(2_000)})
+    options = {"joint": True, "rng": 0, **options}
+    mine, early = dm.MeanAccumulator("v", **options), dm.MeanAccumulator("v", name="early", **options)
+    for start in range(0, 2_000, 300):
+        mine.update(table.slice(start, 300))
+    found, whole = mine.result(), dm.mean(table, "v", **options)
+    assert same(found, whole) and same(dm.MeanAccumulator.from_bytes(mine.to_bytes()).result(), whole)
+    early.merge(mine)  # has not seen a list yet
+    early.update(table)
+    first, *_ = dm.Results.of(early.result())
+    assert first.columns == ("v[0]", "v[1]", "v[2]") and early.n_rows == 2_000
+    assert sum(r.n_rows for r in dm.Results.of(early.result())) == 4_000
+
+
+def lists(*rows: Any, type_: pa.DataType | None = None) -> pa.Table:
+    return pa.table({"v": pa.array(rows, type_ or pa.list_(pa.float64()))})
+
+
+def test_lists_without_joint_are_refused() -> None:
+    refused(dm.DataError, ["'v'", "joint=True"], lambda: dm.MeanAccumulator("v").update(lists([1.0, 2.0])))
+
+
+def test_the_first_batch_with_rows_tells_the_length_of_lists() -> None:
+    mine = dm.MeanAccumulator("v", joint=True, rng=0)
+    mine.update(lists())
+    mine = dm.MeanAccumulator.from_bytes(mine.to_bytes())
+    before = mine.to_bytes()
+    for wrong, words in (
+        (lists(None, None), ["'v'", "no row", "lists of fixed size"]),
+        (lists([1.0, 2.0], [1.0]), ["'v'", "length 1 in row 1", "length 2"]),
+        (lists([], [1.0]), ["'v'", "empty list in row 0"]),
+    ):
+        refused(dm.DataError, words, lambda w=wrong: mine.update(w))
+        assert mine.to_bytes() == before, "a batch that is refused tells nothing"
+    fixed = dm.MeanAccumulator("v", joint=True, rng=0)
+    fixed.update(lists(None, None, type_=pa.list_(pa.float64(), 2)))
+    with pytest.raises(dm.NoAnswerError):
+        fixed.result()
+    cloud = [[float(i), float(i * i)] for i in range(200)]
+    for stream_, head in ((mine, []), (fixed, [None, None])):
+        stream_.update(lists(*cloud))
+        assert same(stream_.result(), dm.mean(lists(*head, *cloud), joint=True, rng=0))
+
+
+def test_lists_keep_their_length() -> None:
+    mine = dm.MeanAccumulator("v", joint=True, rng=0)
+    mine.update(lists(*[[1.0, float(i)] for i in range(100)]))
+    before = mine.to_bytes()
+    for wrong, words in (
+        (lists([1.0, 2.0], [1.0, 2.0, 3.0]), ["'v'", "length 3 in row 1", "length 2"]),
+        (lists([1.0] * 3, type_=pa.list_(pa.float64(), 3)), ["'v'", "length 3", "length 2"]),
+        (pa.table({"v": [1.0]}), ["'v'", "only lists of numbers"]),
+    ):
+        refused(dm.DataError, words, lambda w=wrong: mine.update(w))
+        assert mine.to_bytes() == before
+    mine.update(pa.table({"v": pa.nulls(3)}))
+    assert mine.result().n_rows == 103 and mine.result().n_used == 100
+    numbers = stream({"columns": ["x", "y"], "joint": True})
+    numbers.update(ROWS)
+    mixed = ROWS.set_column(0, "x", ROWS["v"])
+    refused(dm.DataError, ["'x'", "none before"], lambda: numbers.update(mixed))
+
+
+def test_streams_of_lists_merge_with_those_that_have_no_rows() -> None:
+    options = {"columns": "v", "joint": True}
+    full, longer = stream(options, name="full"), stream(options, name="longer")
+    full.update(ROWS)
+    longer.update(lists([1.0] * 4))
+    right = full.result()
+    empty = stream(options, name="empty")
+    empty.merge(stream(options, name="also empty"))
+    empty.merge(full)
+    full.merge(stream(options, name="late"))
+    close(empty.result(), right)
+    close(full.result(), right)
+    close(dm.MeanAccumulator.from_bytes(empty.to_bytes()).result(), right)
+    refused(dm.DataError, ["'v'", "length 4", "length 3"], lambda: empty.update(lists([1.0] * 4)))
+    refused(dm.ConfigError, ["other", "vectors"], lambda: full.merge(longer))
+    plain = stream({"columns": "v"}, name="plain")
+    refused(dm.ConfigError, ["other", "joint"], lambda: full.merge(plain))
+
+
+def test_a_refused_batch_of_lists_adds_no_row() -> None:
+    mine = dm.MeanAccumulator("v", joint=True, nan="raise", rng=0)
+    with pytest.raises(dm.DataError, match="NaN in row 1"):
+        mine.update(lists([1.0, 2.0, 3.0], [1.0, math.nan, 3.0]))
+    assert mine.n_rows == 0
+    mine.update(lists([1.0, 2.0], [3.0, 4.0]))  # the length is settled by rows that were added
+    assert mine.n_rows == 2 and mine.result().plain_estimate.tolist() == [2.0, 3.0]
+    weighted = dm.MeanAccumulator("v", joint=True, weights="w", rng=0)
+    both = pa.table({"v": pa.array([[1.0, 2.0]]), "w": pa.array([[1.0, 2.0]])})
+    refused(dm.DataError, ["weights", "'w'", "lists"], lambda: weighted.update(both))
+    assert weighted.n_rows == 0

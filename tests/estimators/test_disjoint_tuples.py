@@ -48,6 +48,12 @@ def test_a_sorted_column_misleads_the_fixed_pairing_only() -> None:
     assert abs(stored.moments.values(GINI)[0] - mean) < FIVE_SIGMA * error
 
 
+def test_blocks_of_the_same_rows_have_pairs_of_their_own() -> None:
+    x = np.arange(100.0)[:, None]
+    found = DisjointKernel(GINI, 1)(BlockRows(np.concatenate([x, x]), np.array([0, 100, 200])))
+    assert found.mean[0] != found.mean[1]
+
+
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(0, 2**64), st.sampled_from([2, 3]))
 def test_every_row_is_in_one_tuple_at_most(sizes: list[int], seed: int, degree: int) -> None:
     edges = np.concatenate([[0], np.cumsum(sizes)])

@@ -90,6 +90,11 @@ def test_the_paper_interval_of_samples() -> None:
     assert (high - low) / 2 == pytest.approx(right, rel=0.3)
     other = dm.mean(X, scheme="swor", n_blocks=9, block_size=100, interval="paper", rng=0)
     assert other.interval is None and "not 9" in str(other.interval_reason)
+    k, size = morm_blocks(0.99, 0.45, X.size)
+    for given, holds in ((size - 1, True), (size, True), (size + 1, False), (X.size, False)):
+        mine = dm.mean(X, scheme="swor", n_blocks=k, block_size=given, interval="paper", rng=0)
+        assert (mine.interval is not None) == holds
+        assert holds or f"at most {size:,} rows here, not {given:,}" in str(mine.interval_reason)
 
 
 def test_the_exact_interval_of_samples() -> None:

@@ -271,7 +271,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "groups": ({"column": "x", "kernel": "auc", "by": "k"}, "one group at a time"),
     "two samples": ({"column": "x", "kernel": "auc"}, "list of two"),
-    "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "n_pairs goes with"),
+    "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "does not go with n_pairs"),
 }
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from distmom.numerics.geometric_median import geometric_median
 from distmom.theory import (
     poisson_binomial_tail,
+    repeated_vector_factor,
     resampled_failure,
     resampled_p,
     resampled_vector_factor,
@@ -142,3 +143,24 @@ def test_the_tail_of_samples_at_any_rank_by_simulation(rank: int) -> None:
     w = g.beta(p * a, (1 - p) * a, n)
     missed = int((g.binomial(n_blocks, w) >= rank).sum())
     assert missed <= n * delta + 5 * math.sqrt(n * delta)
+
+
+def test_repeated_partitions_have_the_exponential_tail_at_the_best_share() -> None:
+    for n_blocks, o in ((7, 0), (11, 0), (35, 3), (105, 10)):
+        good, options = n_blocks - o, []
+        for alpha in np.linspace(o / n_blocks, 0.5, 2_001)[1:-1].tolist():
+            t = (alpha * n_blocks - o) / good
+
+            def excess(p: float, t: float = t, good: int = good) -> float:
+                entropy = t * math.log(t / p) + (1 - t) * math.log((1 - t) / (1 - p))
+                return good * entropy - math.log(100.0)
+
+            if excess(1e-300) > 0:  # else not even a tiny p is certain enough
+                options.append(
+                    constant(alpha)
+                    / math.sqrt(optimize.brentq(excess, 1e-300, t, xtol=1e-300, maxiter=2_000))
+                )
+        found = repeated_vector_factor(n_blocks, 0.01, o)
+        assert min(options) <= found * (1 + 1e-9) and found <= 1.001 * min(options)
+        assert found > vector_factor(n_blocks, 0.01, o), "a binomial tail lies below it"
+    assert repeated_vector_factor(6, 0.01, 3) == math.inf

@@ -18,6 +18,7 @@ from distmom.estimators.mean.ledger import Ledger, Numbered
 from distmom.estimators.mean.made import Made, hard_differences, listed, soft_differences
 from distmom.estimators.mean.plan import MeanPlan, check_weights
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
+from distmom.estimators.mean.streamed_lists import reader_of_batch, with_lists_of
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.sources import names_of, unit_columns
@@ -59,7 +60,8 @@ class MeanAccumulator:
     n_blocks, block_by, chunk_rows, repeats, contamination, weights, fine, nan, interval, confidence_level
         As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
     joint : bool or {"geometric", "coordinatewise"}
-        As for `distmom.mean`; the coordinates are columns of numbers, not lists.
+        As for `distmom.mean`. The first batch with rows says which columns hold lists and how long they are:
+        by its type if their size is fixed, else by its first vector that counts.
     rng : int, SeedSequence, Generator or None
         Decides every draw. Accumulators that are to be merged need the same one.
     name : str
@@ -168,7 +170,7 @@ class MeanAccumulator:
         self._made, self._others = made, others
         where = None if made.where is None else parse_filter(made.where)
         self._read = replace(made.read, where=where)
-        plan = plan_without_data(made, [FileRef(name, 0, 0)])
+        plan = plan_without_data(made, [(0, FileRef(name, 0, 0))])
         self._sums = plan.sums
         self._stream = LeafStream(plan.reduction, name, plan.leaf_rows, saved)
         self._leaf_rows = plan.leaf_rows
@@ -215,22 +217,23 @@ class MeanAccumulator:
             If it is of no kind that is read, or lacks a column.
         DataError
             If a column cannot be averaged, or holds a NaN under ``nan="raise"``, or a weight is negative or
-            infinite. Then none of the rows is added.
+            infinite, or lists differ in length or leave it open. Then none of the rows is added.
         """
         if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
         data = open_memory(batch)
-        reader = data.reader(self._read)
+        reader = reader_of_batch(data, self._read, begun=self._has_rows)
         read = self._with_times(data, reader)
-        if reader.options.vectors:
-            name = reader.options.vectors[0][0]
-            raise ConfigError(f"columns: {name!r} holds lists; give their coordinates as columns of numbers")
+        if not data.n_rows:
+            return
+        read = replace(read, vectors=reader.options.vectors)
+        check_weights(self._made.options, read)
         file = data.files[0]
         options = self._made.options
-        if options.nan == "raise" or self._read.where is not None or options.weights is not None:
+        if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:
             for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
-                self._check(found)
-        self._made, self._read = replace(self._made, read=replace(read, where=None)), read
+                self._check(found, read)
+        self._go_on(replace(self._made, read=replace(read, where=None)))
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
             self._stream.reduction = replace(self._stream.reduction, compiled=True)
         for found in self._cut(reader, file, data.n_rows):
@@ -238,6 +241,17 @@ class MeanAccumulator:
             units = None if self._hashes is None else self._hashes.of(found.units)
             if self._stream.add(rows_of(found, codes, units), self._keys()):
                 self._encoder = self._new_encoder()
+
+    @property
+    def _has_rows(self) -> bool:
+        """Whether any stream has rows, which say which columns hold lists."""
+        return any(file.size for file in self._files())
+
+    def _go_on(self, made: Made) -> None:
+        """Read so from now on; sums have other columns once the length of lists is known, before any row."""
+        if made.read.vectors != self._made.read.vectors:
+            self._begin(made, self.name, self._others, None)
+        self._made, self._read = made, replace(made.read, where=self._read.where)
 
     def _with_times(self, data: MemoryLake, reader: BatchReader) -> ReadOptions:
         """What is read, with the scales of columns of times that have their first values in this batch."""
@@ -253,9 +267,7 @@ class MeanAccumulator:
             if name not in known and values.null_count < len(values):
                 known[name] = scale
         times = tuple((name, known[name]) for name in self._read.columns if name in known)
-        read = replace(self._read, times=times)
-        check_weights(self._made.options, read)
-        return read
+        return replace(self._read, times=times)
 
     def _cut(self, reader: BatchReader, file: FileRef, n_rows: int) -> Iterator[Batch]:
         """Batches that end where leaves do."""
@@ -265,13 +277,14 @@ class MeanAccumulator:
             yield from reader.batches(file, start, stop)
             start = stop
 
-    def _check(self, batch: Batch) -> None:
+    def _check(self, batch: Batch, read: ReadOptions) -> None:
         rows, spec = rows_of(batch, None), self._stream.reduction
+        names = read.value_names if spec.weights is None else read.value_names[:-1]
         if spec.weights is not None:
             rows = Census(replace(spec, grouped=False)).weighed(rows, "the batch")
         if spec.nan != "raise":
             return
-        for c, name in enumerate(spec.columns):
+        for c, name in enumerate(names):
             nan, _ = strange_rows(rows.values[c], missing_rows(rows.valid[c], rows.keep)[0])
             if nan is not None:
                 row = batch.start + int(np.argmax(nan))
@@ -292,7 +305,12 @@ class MeanAccumulator:
         """
         if not isinstance(other, MeanAccumulator):
             raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
-        differences = hard_differences(self._made, other._made)
+        mine, theirs = self._made, other._made
+        if not self._has_rows:
+            mine = with_lists_of(mine, theirs)
+        elif not other._has_rows:
+            theirs = with_lists_of(theirs, mine)
+        differences = hard_differences(mine, theirs)
         if self._sums != other._sums:
             differences += soft_differences(self._made.options, other._made.options)
         if differences:
@@ -306,15 +324,14 @@ class MeanAccumulator:
                 f"other: both hold a stream of the name {both[0]!r}, whose rows would be drawn alike and may "
                 "be the same; give each stream a name of its own"
             )
-        read = with_times_of(self._read, other._read)
-        self._made, self._read = replace(self._made, read=replace(read, where=None)), read
+        self._go_on(replace(mine, read=with_times_of(mine.read, theirs.read)))
         plan = self._plan()
-        total = recounted(other._total(plan), plan.reduction.columns, other._read, read)
+        total = recounted(other._total(plan), plan.reduction.columns, other._read, self._read)
         self._others.base = joined(self._others.base, total, plan)
         self._others.base_files += [(0, file) for file in other._files()]
 
     def _plan(self) -> MeanPlan:
-        return plan_without_data(self._made, self._files())
+        return plan_without_data(self._made, [(0, file) for file in self._files()])
 
     def _total(self, plan: MeanPlan) -> Any:
         return joined(self._stream.total(self._keys()), self._others.base, plan)

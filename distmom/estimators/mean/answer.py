@@ -22,9 +22,9 @@ from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.median import lower_median
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
+from distmom.reductions.roots import cell_of
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult, VectorResult
 from distmom.report.times import as_times
@@ -112,7 +112,7 @@ def why_no_answer(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
     if result.n_used == 0:
         what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
-        if isinstance(result, MeanResult) and result.weights is not None:
+        if result.weights is not None:
             what = "a value and a positive weight"
             missing += f", {result.n_unweighted} without weight, {result.n_zero_weight} of weight zero"
         return f"{name}: none of the {result.n_rows} rows has {what} ({missing})"
@@ -360,14 +360,16 @@ def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[st
 
 
 def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
-    """Paths of the files in each cell that any group's answer suspects."""
+    """Paths of the files (with their folders where these are several) in each cell that a group suspects."""
     wanted = (
         set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()
     )
     found: dict[int, list[str]] = {}
     if wanted:
-        for file in plan.files:
-            cell = file_cell(file_key(plan.reduction.seed, file.path), plan.blocks.n_cells)
+        roots = plan.roots or (None,) * len(plan.files)
+        for file, root in zip(plan.files, roots, strict=True):
+            cell = cell_of(plan.reduction.seed, file.path, plan.blocks.n_cells, root)
             if cell in wanted:
-                found.setdefault(cell, []).append(file.path)
+                name = file.path if root is None else f"{root.rstrip('/')}/{file.path}"
+                found.setdefault(cell, []).append(name)
     return found

@@ -216,6 +216,9 @@ def mean(
     ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is wild in one
     is set aside for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so they hold
     together. A null in a list makes its row null, a NaN counts by `nan`. Memory grows with d 2**17 rows.
+    With weights a row has one for all coordinates, and effective rows take the place of B. Over repeated
+    partitions the median is that of all their blocks; the radius has their exponential tail in place of the
+    binomial one and is about half as long again.
 
     One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
     column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition; with weights 110 and

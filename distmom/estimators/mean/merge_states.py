@@ -13,13 +13,14 @@ from distmom.cluster.machine import memory_bytes
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.counted_times import recounted, with_times_of
-from distmom.estimators.mean.ledger import Ledger
+from distmom.estimators.mean.ledger import Ledger, Left
 from distmom.estimators.mean.made import hard_differences, listed, soft_differences
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
 from distmom.lake.source import FileRef
 from distmom.lake.statefile import check_state_path, read_state, write_state
+from distmom.reductions.roots import turned
 from distmom.reductions.stream import LeafStream
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -70,6 +71,11 @@ def merge_states(
     states give the same bits. Merging some of them first changes sums by rounding alone, and no count. Two
     files are the same if their full paths are. Times that count from different days are brought to one.
 
+    Lakes in different folders may have files of the same names: the folder is then part of what decides
+    where rows and files go, so that a bad file is found among a hundred ``part-0.parquet``. Blocks are
+    therefore others than those of one run over a folder above them; only units named by `block_by` columns
+    stay together across folders.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -103,11 +109,11 @@ def merge_states(
     )
     merged = Ledger(counted=first.saved.ledger.counted)
     merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.files]
-    plan = plan_without_data(made, [file for _, file in merged.base_files], merged.counted)
+    plan = plan_without_data(made, merged.base_files, merged.counted)
     for part in parts:
         part.check(plan)
         merged.base = joined(merged.base, part.total(plan), plan)
-        merged.left.update(part.saved.ledger.left)
+        merged.left.update(part.left_out(named=len(plan.roots) > 0))
     if target is not None:
         kept = replace(made, options=first.saved.made.options)
         write_state(target, to_container(SavedMean(kept, first.saved.sums, merged)))
@@ -143,6 +149,17 @@ class _Part:
             )
         self.saved.check(plan, self.name)
 
+    def left_out(self, *, named: bool) -> dict[str, Left]:
+        """Files that were left out, `named` with their folder where others may have such files too."""
+        left, roots = self.saved.ledger.left, self.saved.made.roots
+        if not named or len(roots) > 1:
+            return left
+        found = {}
+        for path, one in left.items():
+            full = f"{roots[0].rstrip('/')}/{path}"
+            found[full] = Left(replace(one.file, path=full), one.reason)
+        return found
+
     def total(self, plan: MeanPlan) -> Any:
         """The state of all its rows."""
         ledger, stream = self.saved.ledger, self.saved.stream
@@ -151,7 +168,11 @@ class _Part:
         else:
             own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
             total = joined(own.total(stream.keys), ledger.base, plan)
-        return recounted(total, plan.reduction.columns, self.saved.made.read, plan.reader.options)
+        total = recounted(total, plan.reduction.columns, self.saved.made.read, plan.reader.options)
+        roots = self.saved.made.roots
+        if total is None or len(roots) > 1 or not plan.roots:
+            return total
+        return turned(total, plan.reduction, roots[0])
 
 
 def _check_pair(first: _Part, other: _Part) -> None:

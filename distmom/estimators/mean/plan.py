@@ -62,7 +62,8 @@ UNIT_TABLE_BYTES = 12_000_000
 class MeanPlan:
     """Everything a run needs, and what it will cost.
 
-    With a ledger `late` are the units of its late files, `units` the others; `files` are all that it knows.
+    With a ledger `late` are the units of its late files, `units` the others; `files` are all that it knows,
+    and `roots` their folders where lakes of several folders have been brought together.
     """
 
     files: tuple[FileRef, ...]
@@ -77,6 +78,7 @@ class MeanPlan:
     n_rows: int | None
     n_bytes: int
     unit_memory: int
+    roots: tuple[str, ...] = ()
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Numbers for people who look before they run."""
@@ -113,7 +115,9 @@ class MeanPlan:
 
 
 def check_weights(options: MeanOptions, read: ReadOptions) -> None:
-    """DataError if the weights are points in time."""
+    """DataError if the weights are points in time, or lists."""
+    if options.weights in dict(read.vectors or ()):
+        raise DataError(f"weights: column {options.weights!r} holds lists; name a column of numbers")
     scale = None if options.weights is None else read.scales.get(options.weights)
     if scale is not None and scale.kind != "duration":
         raise DataError(

@@ -91,11 +91,14 @@ def _interval(
     if kind == "paper":
         tau = 0.45 if plan.options.tau is None else plan.options.tau
         try:
-            prescribed = morm_blocks(plan.options.confidence_level, tau, n_used)[0]
+            prescribed, largest = morm_blocks(plan.options.confidence_level, tau, n_used)
         except ConfigError:  # one small group must not end the run
             return None, f"the proposition does not reach this confidence level with {n_used} rows"
         if k != prescribed:
             return None, f"the proposition holds for {prescribed} blocks at tau={tau:g}, not {k}"
+        drawn = (plan.blocks.block_size or 0) * n_used // (plan.n_rows or n_used)
+        if drawn > largest:  # larger ones share more rows, and the median of them errs as their whole does
+            return None, f"the proposition holds for blocks of at most {largest:,} rows here, not {drawn:,}"
         half = paper_halfwidth_morm(mean_variance(sigma2, size), tau)
     else:
         half = sampled_halfwidth(

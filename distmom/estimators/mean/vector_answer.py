@@ -33,13 +33,14 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.mean.vector_radius import ball_of, vector_median
 from distmom.estimators.mean.vector_samples import sampled_vectors
+from distmom.estimators.mean.weight_notes import weight_notes
 from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule.answer import RuleAnswer
 from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.ladder import Merger
+from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.numerics.block_state import BlockState
-from distmom.numerics.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
 from distmom.report.words import listed
@@ -55,11 +56,12 @@ def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> lis
     NoAnswerError
         If there are no rows, or not one of the results has a finite answer.
     """
-    options = plan.reader.options
+    names = plan.reader.options.columns
+    asked = names if plan.options.weights is None else names[:-1]
     shared = [
         {
-            **shared_fields(plan, state, 0, ", ".join(options.columns), g, group),
-            "columns": options.value_names,
+            **shared_fields(plan, state, 0, ", ".join(asked), g, group),
+            "columns": plan.reduction.columns,
             "method": plan.options.joint,
         }
         for g, group in enumerate(groups_of(plan, state, by))
@@ -82,31 +84,37 @@ def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, 
     samples = np.stack([sample.values for sample in state.samples], axis=1)
     n_sample = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in state.samples], axis=1)
     counts = units_of_groups(state)
-    answer = answer_rule(
-        _vectors(rows),
-        samples.reshape(-1, samples.shape[2]),
-        n_sample.reshape(-1),
-        1.0 - delta,
-        files=None if cells is None else _vectors(cells),
-        n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        block_source=source,
-        outlying=plan.blocks.outlying,
-        intervals=("ball",) if geometric else ("order", "exact", "ball"),
-        n_columns=n_columns,
-        n_units=None if counts is None else np.repeat(counts, n_columns),
-    )
+    sampled = samples.reshape(-1, samples.shape[2]), n_sample.reshape(-1), 1.0 - delta
+    shared_options: Any = {
+        "files": None if cells is None else _vectors(cells),
+        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+        "outlying": plan.blocks.outlying,
+        "intervals": ("ball",) if geometric else ("exact", "ball"),
+        "n_columns": n_columns,
+    }
+    layout = plan.blocks.layout
+    if layout.repeats > 1:
+        every = _vectors(state.moments.at((..., slice(layout.n_blocks))))
+        every = every.each(lambda a: a.reshape(a.shape[0], layout.repeats, -1))
+        answer = answer_repeated(every, *sampled, **shared_options)
+    else:
+        if not geometric:
+            shared_options["intervals"] = ("order", "exact", "ball")
+        units = None if counts is None else np.repeat(counts, n_columns)
+        answer = answer_rule(_vectors(rows), *sampled, block_source=source, n_units=units, **shared_options)
     suspects = files_of_cells(plan, answer)
     plain = _plain_means(rows)
     results = []
     for g, fields in enumerate(shared):
-        results.append(_result(plan, answer, g, fields, suspects, plain[:, g], delta))
+        notes = weight_notes(plan, rows.at(0), g, fields)
+        results.append(_result(plan, answer, g, fields, suspects, plain[:, g], delta, notes))
     return results
 
 
-def _vectors(columns: BlockState) -> Moments:
+def _vectors(columns: BlockState) -> BlockState:
     """Blocks (columns, groups, n) as (groups x columns, n); ruined in one column, a block is so in all."""
     ruined = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
-    whole = Moments(columns.count, np.where(ruined, np.nan, columns.mean), columns.m2)
+    whole = columns.with_means(np.where(ruined, np.nan, columns.mean))
     return whole.each(lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).reshape(-1, a.shape[2]))
 
 
@@ -124,13 +132,14 @@ def _result(
     suspects: dict[int, list[str]],
     plain: Floats,
     delta: float,
+    more_notes: tuple[str, ...],
 ) -> VectorResult:
     """The result of one group."""
     mine = slice(g * plain.size, (g + 1) * plain.size)
     first = mine.start
     status = Status(int(np.bitwise_or.reduce(answer.status[mine])))
-    n_blocks = int((answer.block_rows[first] > 0).sum())
-    points = answer.block_estimates[mine, :n_blocks].T
+    n_blocks = int(answer.n_blocks[first])
+    points = answer.block_estimates[mine, : np.count_nonzero(answer.block_rows[first])].T
     finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
     estimate, gap = vector_median(points, shared["method"] == "geometric", finite)
     errors = _errors(plan, answer, mine, n_blocks, estimate, delta)
@@ -150,8 +159,9 @@ def _result(
         plain_estimate=plain,
         block_estimates=points.copy(),
         accused_files=accused,
+        repeats=plan.blocks.layout.repeats,
         other_estimate=other,
-        notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"])),
+        notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"]), *more_notes),
         **errors,
         **shared,
     )
@@ -162,7 +172,9 @@ def _errors(
 ) -> dict[str, Any]:
     """Radius or intervals, the reason where there are none, and the trace."""
     fixed = plan.blocks.n_blocks is not None
-    ball = ball_of(answer, mine, max(int(answer.n_ruined[mine.start]), plan.blocks.outlying) if fixed else 0)
+    arbitrary = max(int(answer.n_ruined[mine.start]), plan.blocks.outlying) if fixed else 0
+    repeats = 1 if answer.files_first[mine.start] else plan.blocks.layout.repeats
+    ball = ball_of(answer, mine, arbitrary, repeats)
     fields: dict[str, Any] = {"trace": ball.trace, "radius": None, "intervals": None}
     if plan.options.interval == "none":
         return fields | {"interval_kind": "none", "interval_reason": REASON_WORDS[NoInterval.NOT_WANTED]}

@@ -12,7 +12,7 @@ from distmom.estimators.rule.answer import RuleAnswer
 from distmom.estimators.rule.status import REASON_WORDS, NoInterval
 from distmom.numerics.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
-from distmom.theory import vector_factor
+from distmom.theory import repeated_vector_factor, vector_factor
 from distmom.theory.partition import NEARLY_EQUAL
 
 Floats = NDArray[np.float64]
@@ -37,25 +37,28 @@ class Ball:
     ----------
     points : ndarray, shape (K, d)
         Block mean vectors at the level where the radius is least.
-    rows : ndarray of int64, shape (K,)
-        Their used rows.
+    rows : ndarray, shape (K,)
+        Their used rows; with weights the effective ones.
     spread : ndarray, shape (d,)
         Standard deviation of a mean of a block of average size.
     n_arbitrary : int
         Blocks that may be anywhere, or are ruined and left out.
     code : NoInterval
         Why there is no radius.
+    repeats : int
+        Random partitions that the blocks are of.
     """
 
     points: Floats
-    rows: NDArray[np.int64]
+    rows: Floats
     spread: Floats
     n_arbitrary: int
     code: NoInterval
+    repeats: int = 1
 
     @property
     def trace(self) -> float:
-        """Trace of the covariance matrix of a row."""
+        """Trace of the covariance matrix of a row; with weights, of an effective one."""
         if self.code not in (NoInterval.GIVEN, NoInterval.CONSTANT_BLOCKS, NoInterval.NO_ANSWER):
             return math.nan
         with np.errstate(over="ignore", invalid="ignore"):
@@ -71,14 +74,17 @@ class Ball:
         """
         if self.code != NoInterval.GIVEN:
             return None, REASON_WORDS[self.code]
-        k = self.rows.size
-        size = np.sort(self.rows).astype(np.float64)
-        equal = bool(size[-1] <= NEARLY_EQUAL * size[0])
+        k, o = self.rows.size, self.n_arbitrary
+        size = np.sort(self.rows)
+        equal = self.repeats == 1 and bool(size[-1] <= NEARLY_EQUAL * size[0])
         # of unequal blocks the arbitrary ones are taken to be the largest
-        smaller = size[:1] if equal else size[: max(k - self.n_arbitrary, 1)]
+        smaller = size[:1] if equal else size[: max(k - o * self.repeats, 1)]
+        if self.repeats == 1:
+            factor = vector_factor(k, delta, o, equal=equal)
+        else:
+            factor = repeated_vector_factor(k // self.repeats, delta, o)
         with np.errstate(over="ignore", invalid="ignore"):
             variance = float((self.spread**2).sum() * (size.mean() / smaller).mean())
-            factor = vector_factor(k, delta, self.n_arbitrary, equal=equal)
             away = vector_median(self.points, True, True)[0] - estimate
             radius = factor * math.sqrt(variance) + math.sqrt(float((away**2).sum()))
         if not math.isfinite(factor):
@@ -88,7 +94,7 @@ class Ball:
         return radius, None
 
 
-def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int) -> Ball:
+def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int, repeats: int = 1) -> Ball:
     """The ball of the vector whose columns are the groups `mine` of the rule's answer."""
     filled = answer.ball_rows[mine.start] > 0
     codes = answer.ball_reason[mine]
@@ -96,7 +102,9 @@ def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int) -> Ball:
     telling = codes[codes != NoInterval.CONSTANT_BLOCKS] if not _all_constant(codes) else codes
     code = NoInterval(int(telling.max()))
     points = np.ascontiguousarray(answer.ball_means[mine][:, filled].T)
-    return Ball(points, answer.ball_rows[mine.start][filled], answer.ball_spread[mine], n_arbitrary, code)
+    return Ball(
+        points, answer.ball_rows[mine.start][filled], answer.ball_spread[mine], n_arbitrary, code, repeats
+    )
 
 
 def _all_constant(codes: NDArray[np.int64]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,14 @@ class NothingToRead:
         return True
 
 
-def plan_without_data(made: Made, files: Sequence[FileRef], counted: Counted | None = None) -> MeanPlan:
-    """The plan of a mean whose sums are at hand; `files` are those that are in them."""
-    ledger = Ledger(base_files=[(0, file) for file in files], counted=counted)
-    return plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
+def plan_without_data(
+    made: Made, files: Sequence[tuple[int, FileRef]], counted: Counted | None = None
+) -> MeanPlan:
+    """The plan of a mean whose sums are at hand; `files` are those in them, with the number of their root."""
+    ledger = Ledger(base_files=list(files), counted=counted)
+    plan = plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
+    several = len(made.roots) > 1
+    return replace(plan, roots=tuple(made.roots[number] for number, _ in files)) if several else plan
 
 
 def answer(

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from distmom.estimators.rule.ladder import Counts, Flags, Floats
 
+Number = TypeVar("Number", np.int64, np.float64)
+
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
@@ -116,10 +118,10 @@ class RuleAnswer:
         Cells, as they were given, whose files hold wild values.
     intervals : Intervals
     ball_rows, ball_means : ndarray, shape (n_groups, width)
-        If asked for, the blocks at the level where the radius of a vector is least, as `block_rows` and
-        `block_estimates`; those of the answer for a given number of blocks.
+        If asked for, effective rows and means of the blocks at the level where the radius of a vector is
+        least; those of the answer for a given number of blocks.
     ball_spread : ndarray of float64, shape (n_groups,)
-        Standard deviation of one of their means.
+        Standard deviation of the mean of a block of average size.
     ball_reason : ndarray of int64, shape (n_groups,)
         `NoInterval` codes.
     """
@@ -149,7 +151,7 @@ class RuleAnswer:
     file_effect: Floats
     suspect_cells: Flags
     intervals: Intervals
-    ball_rows: Counts
+    ball_rows: Floats
     ball_means: Floats
     ball_spread: Floats
     ball_reason: Counts
@@ -191,7 +193,7 @@ def block_sizes(count: Counts) -> Counts:
     return np.stack([np.where(most > 0, least, 0), most], axis=1)
 
 
-def compact(count: Counts, mean: Floats) -> tuple[Counts, Floats]:
+def compact(count: NDArray[Number], mean: Floats) -> tuple[NDArray[Number], Floats]:
     """Drop empty blocks: the others move to the left, in their order; cut to the longest row."""
     filled = count > 0
     width = int(np.count_nonzero(filled, axis=1).max(initial=0))

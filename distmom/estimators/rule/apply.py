@@ -163,8 +163,7 @@ def _answer_groups(
     fine = Merger(rows)
     # where all rows are equal no value is rare, so no block can have missed one
     n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
-    if n_columns > 1:
-        n_most = _most_of_vectors(n_most, n_sample, n_columns)
+    n_most = most_of_vectors(n_most, n_sample, n_columns)
     given = () if n_blocks == "auto" else (n_blocks,)
     levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
     usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
@@ -187,8 +186,10 @@ def _answer_groups(
     return result
 
 
-def _most_of_vectors(n_most: Counts, n_sample: Counts, n_columns: int) -> Counts:
+def most_of_vectors(n_most: Counts, n_sample: Counts, n_columns: int) -> Counts:
     """The column where one value is most frequent limits the levels of all, but not one that never varies."""
+    if n_columns == 1:
+        return n_most
     varies = (n_most > 0) & (n_most < n_sample)
     seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
     return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)

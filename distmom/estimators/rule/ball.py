@@ -20,7 +20,7 @@ from distmom.theory import vector_factor
 class Ball(NamedTuple):
     """The fields of `RuleAnswer` of the same names."""
 
-    ball_rows: Counts
+    ball_rows: Floats
     ball_means: Floats
     ball_spread: Floats
     ball_reason: Counts
@@ -29,7 +29,7 @@ class Ball(NamedTuple):
 def no_ball(n_groups: int) -> Ball:
     """Fields of groups for which no radius is wanted."""
     why = np.full(n_groups, int(NoInterval.NOT_WANTED))
-    return Ball(np.zeros((n_groups, 0), np.int64), np.empty((n_groups, 0)), np.full(n_groups, np.nan), why)
+    return Ball(np.zeros((n_groups, 0)), np.empty((n_groups, 0)), np.full(n_groups, np.nan), why)
 
 
 def row_ball(own: RowSet, set_aside: Flags, reason: Counts, delta: float, between: bool) -> Ball:
@@ -39,8 +39,8 @@ def row_ball(own: RowSet, set_aside: Flags, reason: Counts, delta: float, betwee
     have a radius by its other columns.
     """
     if own.given is not None:
-        count, mean = compact(own.answer.count, own.answer.mean)
-        return Ball(count, mean, given_spread(own.answer, own.finest, between), reason.copy())
+        rows, mean = compact(own.answer.effective, own.answer.mean)
+        return Ball(rows, mean, given_spread(own.answer, own.finest, between), reason.copy())
     best = best_blocks(
         np.ones_like(own.plain),
         own.fine,
@@ -50,6 +50,7 @@ def row_ball(own: RowSet, set_aside: Flags, reason: Counts, delta: float, betwee
         own.ladder,
         _scores(own.ladder.levels, delta),
         between,
+        sized=True,
     )
     return _of(best, reason)
 
@@ -65,15 +66,16 @@ def file_ball(found: FileSet, first: NDArray[np.int64], given: Answer, delta: fl
         found.ladder.subset(first),
         _scores(found.ladder.levels, delta),
         False,
+        sized=True,
     )
     constant = (found.finest.se[first] == 0.0) & ~found.finest.blocks.constant[first]
     return _of(best, np.where(constant, int(NoInterval.CONSTANT_BLOCKS), 0))
 
 
 def _of(best: Best, reason: Counts) -> Ball:
-    count, mean = compact(best.rows, best.means)
+    rows, mean = compact(best.effective, best.means)
     open_ = (reason == 0) | (reason == NoInterval.CONSTANT_BLOCKS)
-    return Ball(count, mean, best.spread, np.where(open_ & ~best.some, NoInterval.TOO_FEW_BLOCKS, reason))
+    return Ball(rows, mean, best.spread, np.where(open_ & ~best.some, NoInterval.TOO_FEW_BLOCKS, reason))
 
 
 def _scores(levels: NDArray[np.int64], delta: float) -> Floats:

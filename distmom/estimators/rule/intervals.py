@@ -102,7 +102,7 @@ def exact_interval(
     """
     levels = ladder.levels
     score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
-    best = best_blocks(groups, fine, answer, set_aside, finest, ladder, score, between)
+    best = best_blocks(groups, fine, answer, set_aside, finest, ladder, score, between, sized=between)
     n_blocks = np.count_nonzero(best.rows, axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
         if between:
@@ -117,7 +117,7 @@ def exact_interval(
 class Best(NamedTuple):
     """Blocks at each group's level of least width: rows, means, effective rows, deviation of a mean, if any.
 
-    The deviation is that of a typical block, or where sizes may differ of a block of average effective size.
+    The deviation is that of a typical block, or if `sized` of a block of average effective size.
     """
 
     rows: Counts
@@ -136,6 +136,8 @@ def best_blocks(
     ladder: Ladder,
     score: Floats,
     between: bool,
+    *,
+    sized: bool,
 ) -> Best:
     """The blocks at the possible level of least score (squared width of equally many rows)."""
     levels = ladder.levels
@@ -144,7 +146,7 @@ def best_blocks(
     best = levels[np.argmin(masked, axis=1)]
     some = groups & np.isfinite(masked).any(axis=1)
     count, mean, effective = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
-    share = average_efficiency if between else typical_efficiency
+    share = average_efficiency if sized else typical_efficiency
     with np.errstate(invalid="ignore", over="ignore"):
         spread = kept_se(finest, answer) * np.sqrt(np.count_nonzero(count, axis=1))
         spread *= inflation(finest, share(effective, count))

@@ -113,6 +113,16 @@ class Screen:
     shift: Floats
     near_shift: Floats
 
+    def subset(self, groups: NDArray[np.int64]) -> Screen:
+        """The same for some of the groups."""
+        return Screen(
+            self.k_hat[groups],
+            self.far[groups],
+            self.n_far[groups],
+            self.shift[groups],
+            self.near_shift[groups],
+        )
+
 
 @dataclass(frozen=True)
 class Answer:

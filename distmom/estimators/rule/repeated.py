@@ -12,6 +12,7 @@ So the answer takes the rule's number, and the interval the level of the ladder 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.rule.answer import RuleAnswer, block_sizes, compact, join, padded
-from distmom.estimators.rule.apply import CELLS_AT_ONCE, answer_rule, no_interval
+from distmom.estimators.rule.apply import CELLS_AT_ONCE, answer_rule, most_of_vectors, no_interval
 from distmom.estimators.rule.intervals import fill_exact, kinds_of
 from distmom.estimators.rule.ladder import Counts, Flags, Floats, Merger, most_frequent, row_bound
 from distmom.estimators.rule.one_set import at_kept, kept_se, median_ranks
@@ -27,7 +28,7 @@ from distmom.estimators.rule.rows import RowSet, automatic_rows, given_rows
 from distmom.estimators.rule.status import NoInterval, Status
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels, repeated_factors, repeated_halfwidth
+from distmom.theory import ladder_levels, repeated_factors, repeated_halfwidth, repeated_vector_factor
 
 
 def answer_repeated(
@@ -39,6 +40,8 @@ def answer_repeated(
     files: BlockState | None = None,
     n_blocks: int | Literal["auto"] = "auto",
     outlying: int = 0,
+    intervals: Collection[str] = ("exact",),
+    n_columns: int = 1,
 ) -> RuleAnswer:
     """As `answer_rule`, for the median over several random partitions of the same rows.
 
@@ -46,8 +49,9 @@ def answer_repeated(
     ----------
     rows : Moments
         Fine blocks, shape (n_groups, repeats, n_fine).
-    sample, n_sample, confidence_level, files, n_blocks, outlying
+    sample, n_sample, confidence_level, files, n_blocks, outlying, n_columns
         As for `answer_rule`.
+    intervals : collection of {"exact", "ball"}
 
     Returns
     -------
@@ -61,7 +65,8 @@ def answer_repeated(
     -----
     The exact interval is centred at the median over all partitions into K_e blocks: -+ sqrt(V/p), p from
     `theory.repeated_p`, V the average variance of a block mean, by the lower median over the partitions of
-    the rule's scale.
+    the rule's scale. The ball of a vector, too, is around the blocks of all partitions, at the level where
+    `theory.repeated_vector_factor` makes it least.
     """
     repeats, n_fine = rows.count.shape[1:]
     first = answer_rule(
@@ -71,33 +76,41 @@ def answer_repeated(
         confidence_level,
         files=files,
         n_blocks=n_blocks,
-        intervals=("exact",),
+        intervals=intervals,
         outlying=outlying,
+        n_columns=n_columns,
     )
-    portion = max(1, CELLS_AT_ONCE // (repeats * n_fine))
+    portion = n_columns * max(1, CELLS_AT_ONCE // (n_columns * repeats * n_fine))
     parts = []
     for start in range(0, max(first.n_groups, 1), portion):
         some = np.arange(start, min(start + portion, first.n_groups))
-        own = _partitions(rows.at(some), sample[some], n_sample[some], n_blocks)
-        parts.append(_pooled(first.subset(some), own, repeats, 1.0 - confidence_level, outlying))
+        own = _partitions(rows.at(some), sample[some], n_sample[some], n_blocks, n_columns)
+        pooled = _pooled(first.subset(some), own, repeats, 1.0 - confidence_level, outlying, intervals)
+        parts.append(pooled)
     return join(parts)
 
 
 def _partitions(
-    rows: BlockState, sample: Floats, n_sample: Counts, n_blocks: int | Literal["auto"]
+    rows: BlockState, sample: Floats, n_sample: Counts, n_blocks: int | Literal["auto"], n_columns: int
 ) -> RowSet:
-    """The steps of the rule for every partition, as if each were a group of its own."""
+    """The steps of the rule for every partition, as if each were a group of its own (of as many columns)."""
     repeats, n_fine = rows.count.shape[1:]
-    fine = Merger(rows.each(lambda a: a.reshape(-1, n_fine)))
+    # (vectors, columns, partitions): the columns of a partition stand together for the steps of the rule
+    order = np.arange(rows.count.shape[0] * repeats).reshape(-1, n_columns, repeats).swapaxes(1, 2)
+    fine = Merger(rows.each(lambda a: a.reshape(-1, n_fine)).at(order.reshape(-1)))
     given = () if n_blocks == "auto" else (n_blocks,)
     levels = np.asarray(ladder_levels(n_fine, *given), dtype=np.int64)
-    drawn, most = (np.repeat(a, repeats) for a in (n_sample, most_frequent(sample, n_sample)))
-    usable = row_bound(levels, fine.n, drawn, np.where(fine.constant, 0, most))
-    return given_rows(fine, levels, usable) if given else automatic_rows(fine, levels, usable)
+    drawn, most = (a[order.reshape(-1) // repeats] for a in (n_sample, most_frequent(sample, n_sample)))
+    most = most_of_vectors(np.where(fine.constant, 0, most), drawn, n_columns)
+    usable = row_bound(levels, fine.n, drawn, most)
+    steps = given_rows if given else automatic_rows
+    return steps(fine, levels, usable, n_columns).subset(np.argsort(order.reshape(-1)))
 
 
-def _pooled(first: RuleAnswer, own: RowSet, repeats: int, delta: float, outlying: int) -> RuleAnswer:
-    """The first partition's answer with the median, the blocks and the interval of all of them."""
+def _pooled(
+    first: RuleAnswer, own: RowSet, repeats: int, delta: float, outlying: int, intervals: Collection[str]
+) -> RuleAnswer:
+    """The first partition's answer with the median, the blocks and the intervals of all of them."""
     shape = (first.n_groups, repeats)
     count, mean = own.answer.count.reshape(first.n_groups, -1), own.answer.mean.reshape(first.n_groups, -1)
     filled = (own.answer.count > 0).sum(axis=1).reshape(shape)
@@ -121,7 +134,10 @@ def _pooled(first: RuleAnswer, own: RowSet, repeats: int, delta: float, outlying
         ruined = np.where(own.contradicted, own.finest.n_ruined, own.answer.n_ruined).reshape(shape)
     first.n_ruined[mine] = ruined.max(axis=1)[mine]
     first.block_size[mine] = block_sizes(count)[mine]
-    _exact_intervals(first, mine, own, finite, delta, outlying)
+    if "exact" in intervals:
+        _exact_intervals(first, mine, own, finite, delta, outlying)
+    if "ball" in intervals:
+        first = _with_balls(first, mine, own, finite, delta)
     return replace(first, block_rows=rows, block_estimates=estimates)
 
 
@@ -131,7 +147,7 @@ def _exact_intervals(
     """Write the exact intervals of some groups."""
     n_groups = first.n_groups
     shape = (n_groups, -1)
-    count, mean, se, some = _interval_blocks(own, n_groups, delta)
+    count, mean, se, some = _interval_blocks(own, n_groups, repeated_factors(own.ladder.levels, delta))
     ruined = ((count > 0) & ~np.isfinite(mean)).sum(axis=1).reshape(shape).max(axis=1)
     n_blocks = (count > 0).sum(axis=1).reshape(shape).min(axis=1)
     n = count.sum(axis=1)
@@ -152,10 +168,35 @@ def _exact_intervals(
     fill_exact(first.intervals, mine, why, lower_median(mean.reshape(shape)), halfwidth, n_blocks)
 
 
-def _interval_blocks(own: RowSet, n_groups: int, delta: float) -> tuple[Counts, Floats, Floats, Flags]:
+def _with_balls(
+    first: RuleAnswer, mine: NDArray[np.int64], own: RowSet, finite: Flags, delta: float
+) -> RuleAnswer:
+    """The answer with the blocks of all partitions that the balls of some groups' vectors come from."""
+    n_groups = first.n_groups
+    factors = np.asarray([repeated_vector_factor(int(k), delta) for k in own.ladder.levels])
+    count, mean, se, some = _interval_blocks(own, n_groups, factors)
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = (se * np.sqrt((count > 0).sum(axis=1))).reshape(n_groups, -1)
+    why = no_interval(own).reshape(n_groups, -1).max(axis=1)
+    why = np.where(finite, why, NoInterval.NO_ANSWER)
+    open_ = (why == 0) | (why == NoInterval.CONSTANT_BLOCKS)
+    rows, points = compact(count.astype(np.float64).reshape(n_groups, -1), mean.reshape(n_groups, -1))
+    width = max(rows.shape[1], first.ball_rows.shape[1])
+    ball_rows, ball_means = padded(first.ball_rows, width), padded(first.ball_means, width)
+    ball_rows[mine], ball_means[mine] = (
+        padded(rows.astype(np.float64), width)[mine],
+        padded(points, width)[mine],
+    )
+    first.ball_spread[mine] = lower_median(spread)[mine]
+    first.ball_reason[mine] = np.where(open_ & ~some, NoInterval.TOO_FEW_BLOCKS, why)[mine]
+    return replace(first, ball_rows=ball_rows, ball_means=ball_means)
+
+
+def _interval_blocks(own: RowSet, n_groups: int, factors: Floats) -> tuple[Counts, Floats, Floats, Flags]:
     """Rows and means of every partition's blocks, the standard errors, and the groups that have such blocks.
 
-    At a given number of blocks those of the answer; else those of the level with the shortest interval.
+    At a given number of blocks those of the answer; else those of the level with the shortest interval, whose
+    width in standard deviations of a block mean is one of the `factors`.
     """
     if own.given is not None:
         return own.answer.count, own.answer.mean, own.finest.se, np.ones(n_groups, np.bool_)
@@ -163,7 +204,7 @@ def _interval_blocks(own: RowSet, n_groups: int, delta: float) -> tuple[Counts, 
     n_levels = levels.size
     usable = own.ladder.usable & (levels[None, :] <= own.answer.n_kept[:, None])
     possible = usable.reshape(n_groups, -1, n_levels).all(axis=1)
-    score = np.where(possible, (levels * repeated_factors(levels, delta) ** 2)[None, :], np.inf)
+    score = np.where(possible, (levels * factors**2)[None, :], np.inf)
     some = np.asarray(np.isfinite(score).any(axis=1))
     best = np.where(some, levels[np.argmin(score, axis=1)], 1)
     repeats = own.plain.size // max(n_groups, 1)

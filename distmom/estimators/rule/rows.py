@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.estimators.rule.ladder import Counts, Flags, Merger, scaled_mad, typical_efficiency
 from distmom.estimators.rule.one_set import (
@@ -42,6 +43,21 @@ class RowSet:
     contradicted: Flags
     beyond: Flags
     answer: Answer
+
+    def subset(self, groups: NDArray[np.int64]) -> RowSet:
+        """The same for some of the groups, or for all in another order."""
+        return RowSet(
+            self.fine.subset(groups),
+            self.given,
+            self.plain[groups],
+            self.lowered[groups],
+            self.finest.subset(groups),
+            self.ladder.subset(groups),
+            self.seen.subset(groups),
+            self.contradicted[groups],
+            self.beyond[groups],
+            self.answer.subset(groups),
+        )
 
     @property
     def finite(self) -> Flags:

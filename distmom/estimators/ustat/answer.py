@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,7 +27,7 @@ from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, sta
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.numerics.kernels.kernel import Ratio
+from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
@@ -82,7 +82,7 @@ class Answerer:
         answer = self._rule()
         found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
-            raise NoAnswerError(self._why_none(found[0]))
+            raise NoAnswerError(why_none(found[0], self.options.degree))
         return found
 
     def _shared(self, state: MeanState, column: str, by: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ class Answerer:
             block_estimates=answer.block_estimates[g][:n_blocks].copy(),
             path=answer.path(g),
             notes=self._notes(answer, g, shared),
-            **self._sigmas(mine),
+            **sigmas_of(self.options.kernel, self.blocks, mine),
             **shared,
         )
 
@@ -203,27 +203,13 @@ class Answerer:
         half = paper_halfwidth_mou(variance)
         return (estimate - half, estimate + half), None
 
-    def _sigmas(self, mine: slice) -> dict[str, Any]:
-        """Lower medians over the blocks of the variances of a kernel of pairs."""
-        if self.options.kernel.degrees != (2,):
-            return {}
-        found = lower_median(self.blocks.components[mine, :2], axis=0).tolist()
-        names = ("sigma1_squared", "sigma2_squared")
-        return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
-
     def _plain(self, mine: slice) -> Any:
         """The statistic of all tuples together: blocks weigh by their tuples."""
+        if self.options.pairs != "complete":
+            return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.n_tuples[mine])
         sizes = self.blocks.sizes[mine].tolist()
         tuples = [count_tuples(self.options.kernel.degrees, tuple(size)) for size in sizes]
-        whole = sum(tuples)
-        if whole == 0:
-            return np.full(self.blocks.means.shape[2:], np.nan)[()]
-        weights = np.array([t / whole for t in tuples])
-        some = weights > 0.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            means = np.tensordot(weights[some], self.blocks.means[mine][some], 1)
-        plain = self.options.kernel.combine(*means)
-        return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
+        return pooled(self.options.kernel, self.blocks.means[mine], tuples)
 
     @cached_property
     def _disagreeing(self) -> list[tuple[str, ...]]:
@@ -256,19 +242,42 @@ class Answerer:
             return tuple(notes)
         return (*notes, *notes_of(self.plan, answer, line, shared))
 
-    def _why_none(self, result: UStatisticResult) -> str:
-        name = f"kernel {result.kernel!r} of {result.column!r}"
-        name += f", group {result.group}" if result.group else ""
-        if result.n_used < self.options.degree:
-            return (
-                f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "
-                f"{self.options.degree} ({result.n_null} null, {result.n_nan} NaN); give more rows"
-            )
+
+def why_none(result: UStatisticResult, degree: int) -> str:
+    """Why the first result has no finite answer, and what to do."""
+    name = f"kernel {result.kernel!r} of {result.column!r}"
+    name += f", group {result.group}" if result.group else ""
+    if result.n_used < degree:
         return (
-            f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
-            f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
-            "filter such values out, or use more blocks"
+            f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "
+            f"{degree} ({result.n_null} null, {result.n_nan} NaN); give more rows"
         )
+    return (
+        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
+        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
+        "filter such values out, or use more blocks"
+    )
+
+
+def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)) -> dict[str, Any]:
+    """Lower medians over some blocks of the variances of a kernel of pairs."""
+    if kernel.degrees != (2,):
+        return {}
+    found = lower_median(blocks.components[mine, :2], axis=0).tolist()
+    names = ("sigma1_squared", "sigma2_squared")
+    return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
+
+
+def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[int]) -> Any:
+    """The statistic of all tuples of some blocks together: blocks weigh by their tuples."""
+    whole = sum(n_tuples)
+    if whole == 0:
+        return np.full(means.shape[2:], np.nan)[()]
+    weights = np.array([t / whole for t in n_tuples])
+    some = weights > 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        plain = kernel.combine(*np.tensordot(weights[some], means[some], 1))
+    return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
 
 
 def _together(samples: Iterable[dict[str, Any]]) -> dict[str, Any]:

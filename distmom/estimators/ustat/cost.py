@@ -42,12 +42,17 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
     if n_tuples <= options.pair_budget:
         return
     kernel = options.kernel
-    blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
+    few = "" if len(kernel.degrees) > 1 else "pairs='incomplete' with scheme='swor', which draws some, "
+    if options.sampled:
+        remedy = "a smaller block_size, " + few
+    else:
+        blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
+        remedy = f"n_blocks={blocks | 1:,} or more, {few}fewer rows by where, "
     raise ConfigError(
         f"kernel {kernel.name!r} has no fast form: {n_blocks:,} blocks of {n_rows:,} rows make "
         f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
-        f"threads and more than pair_budget={options.pair_budget:.2g}; use n_blocks={blocks | 1:,} or more, "
-        "fewer rows by where, or allow a larger pair_budget"
+        f"threads and more than pair_budget={options.pair_budget:.2g}; use {remedy}"
+        "or allow a larger pair_budget"
     )
 
 

@@ -18,7 +18,8 @@ from distmom.estimators.ustat.blocks import CellMap, map_blocks
 from distmom.estimators.ustat.comoments import is_mergeable
 from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
-from distmom.estimators.ustat.run import check_columns, first_plan
+from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
+from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.two import two_samples
 from distmom.estimators.ustat.ustatistic import ustatistic
 from distmom.estimators.ustat.work import planned_ranges
@@ -26,7 +27,7 @@ from distmom.numerics.random import resolve_seed
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
-    from distmom.lake import Source
+    from distmom.lake import ReadOptions, Source
 
 OPTIONS = ("kernel", "statistic", "pairs", "n_pairs", "pair_budget", "project")
 
@@ -46,9 +47,11 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     -------
     dict
         The first entries are those of `distmom.explain_mean`; ``kernel``, ``statistic``, ``pairs``;
-        ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form is evaluated on, else 0),
+        ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form, or any kernel of drawn or
+        disjoint pairs, is evaluated on, else 0),
         ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (ranges of blocks, each of
-        which reads the lake); ``projected_memory_per_process``, ``seed``, ``skipped``.
+        which reads the lake, or in which rows of samples are gathered); ``n_pairs`` of each sample of pairs;
+        ``projected_memory_per_process``, ``seed``, ``skipped``.
 
     Raises
     ------
@@ -79,13 +82,18 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         if not joint:
             read = replace(read, columns=read.columns[:1])
         check_columns(source.reader(read), chosen)
+        check_groups(read, chosen)
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]
-        told = {**_first([plan for _, plan in samples], executor), **_second(samples, chosen, executor)}
+        told = _first([plan for _, plan in samples], executor)
+        if chosen.sampled:
+            told |= _sampled(opened[0], samples[0][1], chosen, seed, executor)
+        else:
+            told |= _second(samples, chosen, executor)
     return {**told, "seed": shown, "skipped": [s._asdict() for _, plan in samples for s in plan.skipped]}
 
 
@@ -116,8 +124,13 @@ def _second(
     plan = samples[0][1]
     n_columns = len(plan.reduction.columns)
     blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
-    n_tuples = tuples_to_take(kernel, n_columns, blocks)
-    one_pass = is_mergeable(kernel, n_columns)
+    complete = options.pairs == "complete"
+    n_tuples = (
+        tuples_to_take(kernel, n_columns, blocks)
+        if complete
+        else sum(size // options.degree for (size,) in blocks)
+    )
+    one_pass = complete and is_mergeable(kernel, n_columns)
     both = [(plan, one) for (_, plan), one in zip(samples, cells, strict=True)]
     edges, needed = ([0], plan.unit_memory) if one_pass else planned_ranges(both, executor)
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None
@@ -131,4 +144,23 @@ def _second(
         "pair_budget": options.pair_budget,
         "passes": len(edges),
         "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
+    }
+
+
+def _sampled(
+    opened: tuple[Source, ReadOptions], plan: MeanPlan, options: UStatOptions, seed: int, executor: Executor
+) -> dict[str, Any]:
+    """The samples, their tuples and the passes that gather their rows."""
+    told = planned_samples(*opened, plan, options, seed, executor)
+    needed, n_tuples = told.pop("memory"), told["tuples_one_by_one"]
+    return {
+        **told,
+        "kernel": options.kernel.name,
+        "statistic": options.statistic,
+        "pairs": options.pairs,
+        "seconds_one_by_one": in_words(seconds_for(options.kernel, n_tuples, executor.threads))
+        if n_tuples
+        else None,
+        "pair_budget": options.pair_budget,
+        "projected_memory_per_process": bytes_in_words(needed),
     }

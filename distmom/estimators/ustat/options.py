@@ -16,8 +16,45 @@ PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
+REFUSED: tuple[tuple[str, str, str], ...] = (
+    ("", "repeats", "U-statistics of several partitions are not there yet; drop repeats"),
+    ("", "weights", "U-statistics of weighted rows are not there yet; drop weights"),
+    ("pairs='complete'", "n_pairs", "all pairs are taken; drop it or use pairs='incomplete'"),
+    ("pairs='disjoint'", "n_pairs", "every row is in one pair; drop it or use pairs='incomplete'"),
+    (
+        "pairs='incomplete'",
+        "scheme='partition'",
+        "its samples are drawn from the pairs of all rows; use scheme='swor' or scheme='monte_carlo'",
+    ),
+    (
+        "pairs='disjoint'",
+        "a sampling scheme",
+        "its blocks partition the rows; use scheme='partition', or pairs='incomplete'",
+    ),
+    ("pairs='incomplete'", "block_size", "a sample is one of pairs; use n_pairs"),
+    ("pairs='incomplete'", "interval='paper'", "the paper has no bound for it; use interval='exact'"),
+    ("pairs='incomplete'", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
+    ("pairs='disjoint'", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
+    ("a sampling scheme", "a kernel of two samples", "samples are of one lake; use scheme='partition'"),
+    (
+        "a sampling scheme",
+        "a kernel with a matrix as value",
+        "all its pairs take one pass; use scheme='partition'",
+    ),
+    ("pairs='disjoint'", "a kernel of two samples", "its pairs are of one lake; use pairs='complete'"),
+    (
+        "pairs='disjoint'",
+        "a kernel with a matrix as value",
+        "all its pairs take one pass; use pairs='complete'",
+    ),
+)
+"""Options that exclude each other, with the remedy, beside those of `MeanOptions`; "" for any others."""
+
 DEGENERATE_BLOCKS = 9
 """Blocks of kernels that are degenerate where both samples have one law."""
+
+TAU = 0.45
+"""Of samples unless it is given, as for sampled means."""
 
 PAIR_BUDGET = 5 * 10**12
 """Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
@@ -89,16 +126,32 @@ class UStatOptions:
                 )
 
     def _check_supported(self) -> None:
-        if self.n_pairs is not None and self.pairs != "incomplete":
-            raise ConfigError(f"n_pairs goes with pairs='incomplete' only, not {self.pairs!r}; drop one")
-        if self.pairs != "complete":
-            raise ConfigError(f"pairs={self.pairs!r} is not there yet; use pairs='complete'")
-        if self.rows.scheme in SAMPLING:
-            raise ConfigError(f"scheme={self.rows.scheme!r} is not there yet; use scheme='partition'")
-        if self.rows.repeats > 1:
-            raise ConfigError("repeats: U-statistics of several partitions are not there yet; drop repeats")
-        if self.rows.weights is not None:
-            raise ConfigError("weights: U-statistics of weighted rows are not there yet; drop weights")
+        met = {
+            "pairs='incomplete'": self.pairs == "incomplete",
+            "pairs='complete'": self.pairs == "complete",
+            "pairs='disjoint'": self.pairs == "disjoint",
+            "a sampling scheme": self.sampled,
+            "scheme='partition'": not self.sampled,
+            "a kernel of two samples": len(self.kernel.degrees) > 1,
+            "a kernel with a matrix as value": bool(self.kernel.shape(2)),
+            "statistic='v'": self.statistic == "v",
+            "n_pairs": self.n_pairs is not None,
+            "block_size": self.rows.block_size is not None,
+            "interval='paper'": self.rows.interval == "paper",
+            "repeats": self.rows.repeats > 1,
+            "weights": self.rows.weights is not None,
+        }
+        for first, second, remedy in REFUSED:
+            if (not first or met[first]) and met[second]:
+                what = f"scheme={self.rows.scheme!r}" if first == "a sampling scheme" else first
+                raise ConfigError(f"{what or 'ustatistic'} does not go with {second}: {remedy}")
+        if self.n_pairs is not None:
+            check_count("n_pairs", self.n_pairs)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether blocks are samples that share rows."""
+        return self.rows.scheme in SAMPLING
 
     @property
     def degree(self) -> int:
@@ -124,7 +177,8 @@ def ustat_options(
     budget: Any = (
         int(pair_budget) if isinstance(pair_budget, float) and pair_budget.is_integer() else pair_budget
     )
-    by_paper = n_blocks == "paper"
+    # samples have the number of their own proposition unless it is given
+    by_paper = n_blocks == "paper" and rows["scheme"] not in SAMPLING
     if isinstance(made, Kernel):
         n_blocks = degenerate_blocks(made, n_blocks)
     # all but the number of blocks is checked first: the proposition needs a good confidence level

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distmom.errors import DataError
+from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
@@ -18,6 +18,7 @@ from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
 from distmom.estimators.ustat.comoments import is_mergeable, run_comoments, statistics_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
+from distmom.estimators.ustat.disjoint import disjoint_blocks
 from distmom.estimators.ustat.matrix import MatrixAnswerer
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.work import Counted, run_blocks
@@ -51,10 +52,11 @@ def run_ustatistic(
 ) -> Found:
     """The U-statistics of the columns that are read, one result for each group."""
     check_columns(source.reader(read), options)
+    check_groups(read, options)
     check_before(source, read, options, executor)
     plan = first_plan(source, read, options, seed, executor, progress)
-    comoments = None
-    if is_mergeable(options.kernel, len(plan.reduction.columns)):
+    comoments, complete = None, options.pairs == "complete"
+    if complete and is_mergeable(options.kernel, len(plan.reduction.columns)):
         both, skipped = run_comoments(plan, len(read.by), executor, progress)
         state, comoments = both.means, both.comoments
     else:
@@ -63,11 +65,15 @@ def run_ustatistic(
     cells = cells_of(plan, [state], options)[0]
     check_sizes(len(state.keys), [cells], len(plan.reduction.columns), options, executor)
     block_source, variances = block_source_of(options)
-    if comoments is not None:
+    counted = Counted(source, plan, state, skipped, cells)
+    if not complete:
+        blocks, cells = disjoint_blocks(
+            counted, read, options.kernel, seed, executor, progress, variances=variances
+        )
+    elif comoments is not None:
         blocks = statistics_of(comoments, cells, options, variances=variances)
     else:
         kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
-        counted = Counted(source, plan, state, skipped, cells)
         blocks = run_blocks([counted], kernel, executor, progress)
     answers = MatrixAnswerer if options.kernel.shape(2) else Answerer
     answerer = answers(options, plan, (state,), cells, blocks, block_source)
@@ -95,6 +101,15 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
         )
 
 
+def check_groups(read: ReadOptions, options: UStatOptions) -> None:
+    """ConfigError if there are groups where pairs are formed by the places of rows in the whole lake."""
+    if read.by and options.pairs == "disjoint" and options.rows.order == "stored":
+        raise ConfigError(
+            "by does not go with pairs='disjoint' and order='stored': pairs are formed by the places of rows "
+            "in the whole lake; use order='random', or where, one group at a time"
+        )
+
+
 def first_plan(
     source: Source,
     read: ReadOptions,
@@ -103,9 +118,14 @@ def first_plan(
     executor: Executor,
     progress: Progress | None,
 ) -> MeanPlan:
-    """The plan of the pass that counts the rows of fine blocks: that of the mean of the same rows."""
+    """The plan of the pass that counts the rows of fine blocks: that of the mean of the same rows.
+
+    Of sampling schemes it is that of a partition, which tells what the columns hold.
+    """
     together = options.kernel.columns != 1
     counted = replace(options.rows, joint="coordinatewise" if together else False, interval="none")
+    if options.sampled:
+        counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
     share = column_share(source, read)
     plan = plan_mean(source, read, counted, seed, executor, progress, share)
     return replace(plan, options=options.rows)
@@ -114,7 +134,12 @@ def first_plan(
 def check_before(source: Source, read: ReadOptions, options: UStatOptions, executor: Executor) -> None:
     """Refuse a run that is too long before it reads a row, where footers can tell."""
     n_columns = len(source.reader(read).options.value_names)
-    if source.one_pass or read.where is not None or not one_by_one(options.kernel, n_columns):
+    if (
+        options.pairs != "complete"
+        or source.one_pass
+        or read.where is not None
+        or not one_by_one(options.kernel, n_columns)
+    ):
         return
     census = count_rows(source, executor, options.rows.on_bad_file)
     n = int(census.rows[census.rows > 0].sum())
@@ -169,6 +194,8 @@ def check_sizes(
     n = [int(one.sizes.sum()) for one in cells]
     if options.by_paper and n_groups == 1:
         mogu_blocks(options.rows.confidence_level, n, options.kernel.degrees)
+    if options.pairs != "complete":
+        return
     blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
     n_tuples = tuples_to_take(options.kernel, n_columns, blocks)
     check_budget(options, n_tuples, sum(n), len(blocks), executor.threads)

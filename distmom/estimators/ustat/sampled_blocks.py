@@ -38,10 +38,13 @@ class BlockRows:
         Block after block, each in the order of row numbers.
     edges : ndarray of int64, shape (n_cells + 1,)
         Where each block begins and ends.
+    first_cell : int
+        Number of the first block among all.
     """
 
     values: Floats
     edges: NDArray[np.int64]
+    first_cell: int = 0
 
     @property
     def n_cells(self) -> int:
@@ -55,7 +58,7 @@ class BlockRows:
     def part(self, start: int, stop: int) -> BlockRows:
         """Blocks start … stop - 1."""
         edges = self.edges[start : stop + 1]
-        return BlockRows(self.values[edges[0] : edges[-1]], edges - edges[0])
+        return BlockRows(self.values[edges[0] : edges[-1]], edges - edges[0], self.first_cell + start)
 
 
 Finish = Callable[[BlockRows], Any]

@@ -14,12 +14,6 @@ from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, par
 from distmom.reductions.gather import ABSENT, NAN, NULL, GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
 
-NO_ORDER = (
-    "interval='order' does not go with pairs='incomplete': its samples share rows, so their order statistics "
-    "cover only the median given the data (7 to 44 % of the time at 95 %); use interval='exact'"
-)
-"""Why order statistics of the block values are no interval for this scheme."""
-
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -137,13 +131,15 @@ class SampledTuples:
         `theory.resampled_halfwidth` with the variance of one sample's value,
         ``Var(U_n) + (N - M)/(N - 1) (Var h - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with
         replacement, M the pairs of the smallest sample, and a = 1/pi, pi the chance that a sample uses a
-        given row, for the largest one. The variances are estimated, so the statement is asymptotic.
+        given row, for the largest one; samples without a pair do not count. The variances are estimated, so
+        the statement is asymptotic.
         """
         n = self.n_used if n_used is None else n_used
         complete, kernel_variance = self.variances(n)
-        smallest, largest = int(self.moments.count.min()), int(self.moments.count.max())
-        if smallest == 0:
+        filled = self.moments.count[self.moments.count > 0]
+        if not filled.size:
             return np.full_like(kernel_variance, np.nan)
+        smallest, largest = int(filled.min()), int(filled.max())
         how = {"replacement": self.replace, "degree": self.degree}
         n = _enough_rows(n, largest, self.degree) if not self.replace else n
         a = pair_inverse_inclusion(n, largest, **how)  # type: ignore[arg-type]
@@ -152,7 +148,7 @@ class SampledTuples:
             if not (np.isfinite(var_u) and np.isfinite(var_h)):
                 return float("nan")
             variance = incomplete_variance(min(var_u, var_h), var_h, n, smallest, **how)  # type: ignore[arg-type]
-            return resampled_halfwidth(variance, self.n_blocks, a, delta)
+            return resampled_halfwidth(variance, filled.size, a, delta)
 
         return np.asarray(np.vectorize(one, otypes=[np.float64])(complete, kernel_variance))
 

@@ -16,6 +16,7 @@ from distmom.estimators.place import place_of
 from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
+from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.two import run_two_samples, two_samples
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
@@ -86,18 +87,22 @@ def ustatistic(
         As for `distmom.mean`.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
-    pairs : {"complete"}
-        All pairs of a block.
+    pairs : {"complete", "incomplete", "disjoint"}
+        All pairs of a block; or samples of pairs drawn from those of all rows, without repeats in a sample
+        (``scheme="swor"``) or with (``"monte_carlo"``); or every row of a block in one pair, formed at
+        random, or by ``order="stored"`` of rows half the lake apart as published: not for sorted columns.
     n_pairs : int, optional
-        Number of pairs, where they are drawn; not with all pairs.
+        Pairs of each sample; by default ten times the rows, as far as ten million rows drawn allow.
     pair_budget : int
         Most tuples of rows that a kernel without a fast form may be evaluated on; above, the run is refused
         before it begins them, with what it would cost.
     n_blocks : int or {"auto", "paper"}
         Number of blocks. ``"auto"`` takes the statistics of fine blocks and lets the rule of the mean decide;
-        ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)).
+        ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
+        `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; of the schemes only ``"partition"``, and neither repeats nor weights.
+        As for `distmom.mean`; neither repeats nor weights. Sampling schemes take neither `by` nor two samples
+        nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -146,6 +151,19 @@ def ustatistic(
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
     takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
     blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `block_by`.
+
+    Samples of rows (``scheme="swor"`` or ``"monte_carlo"``, all pairs of each) and of pairs share rows, so
+    order statistics of their values cover only the median given the data: their interval is ``exact``, by a
+    bound for such medians that would hold for every law with finite variance if that were known. A sample of
+    M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. In samples of rows with
+    replacement a row may be paired with itself, which moves the statistic by (h(x, x) - theta)/n on average.
+
+    Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
+    rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
+    (one per cent with 95 rows, `gini`): use a small `n_blocks` there, or shuffle the lake.
+
+    Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
+    pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
 
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
     memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
@@ -217,7 +235,8 @@ def ustatistic(
             if two:
                 found.append(run_two_samples(mine, options, seed, executor, progress))
             else:
-                found.append(run_ustatistic(*mine[0], options, seed, executor, progress))
+                run = run_sampled if options.sampled else run_ustatistic
+                found.append(run(*mine[0], options, seed, executor, progress))
         n_threads = executor.threads
     results = _told(found, run_facts(time.perf_counter() - started, shown, n_threads))
     return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,8 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.rule.ladder import Counts
 from distmom.estimators.ustat.blocks import CellMap
-from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
+from distmom.reductions.block_kernel import BlockKernel
+from distmom.reductions.disjoint_kernel import DisjointKernel
 from distmom.reductions.keep_rows import BlockRange, KeepRows
 from distmom.reductions.layouts import StoredBlocks
 from distmom.reductions.state import MeanState
@@ -55,15 +56,18 @@ class Counted(NamedTuple):
 
 
 def run_blocks(
-    samples: Sequence[Counted], kernel: BlockKernel, executor: Executor, progress: Progress | None
-) -> BlockStatistics:
-    """The statistic of every block.
+    samples: Sequence[Counted],
+    kernel: BlockKernel | DisjointKernel,
+    executor: Executor,
+    progress: Progress | None,
+) -> Any:
+    """The statistic of every block: what the kernel makes of their rows.
 
     Parameters
     ----------
     samples : sequence of Counted
         With equally many blocks, which are paired by their numbers.
-    kernel : BlockKernel
+    kernel : BlockKernel or DisjointKernel
     executor, progress
 
     Raises
@@ -96,10 +100,9 @@ def run_blocks(
         for i, (first, stop) in enumerate(pairwise(edges))
     ]
     whole = ReadSamples(tuple(_read(sample) for sample in samples), kernel)
-    merger = UnitMerger(len(units), kernel.merge)
-    found = run_units(whole, units, kernel.merge, executor, progress=progress, merger=merger)
-    state: BlockStatistics = found.state
-    return state
+    merge: Callable[[Any, Any], Any] = kernel.merge
+    merger = UnitMerger(len(units), merge)
+    return run_units(whole, units, merge, executor, progress=progress, merger=merger).state
 
 
 def _read(sample: Counted) -> ReadAndReduce:
@@ -174,4 +177,6 @@ def _range(cells: CellMap, first: int, stop: int) -> BlockRange:
     high = int(np.searchsorted(starts, stop, side="left"))
     mine = cells.cells[low:high] - first
     inside = (mine >= 0) & (mine < stop - first)
-    return BlockRange(low, np.where(inside, mine, -1).astype(np.int32), cells.sizes[first:stop])
+    return BlockRange(
+        low, np.where(inside, mine, -1).astype(np.int32), cells.sizes[first:stop], first_cell=first
+    )

@@ -1,0 +1,67 @@
+"""Blocks of disjoint pairs: the statistics of blocks that partition the rows, each row in one pair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.sources import row_source
+from distmom.estimators.ustat.stored_tuples import stored_tuples
+from distmom.estimators.ustat.tuple_samples import lower_medians
+from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.disjoint_kernel import DisjointKernel
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.lake import ReadOptions
+
+
+def disjoint_blocks(
+    counted: Counted,
+    read: ReadOptions,
+    kernel: Kernel,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+    *,
+    variances: bool,
+) -> tuple[BlockStatistics, CellMap]:
+    """The mean of the kernel over the pairs of each block, and the blocks.
+
+    With ``order="stored"`` pairs are those of the paper, rows half the lake apart, and blocks are runs of
+    such pairs; else pairs are formed at random within the blocks that were counted.
+    """
+    cells, plan = counted.cells, counted.plan
+    if plan.options.order == "stored":
+        source = row_source(counted.source, read, plan, counted.skipped, executor)
+        found = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress)
+        moments = found.moments
+        cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
+    else:
+        moments = run_blocks([counted], DisjointKernel(kernel, seed), executor, progress)
+    return _statistics(kernel, moments, cells, variances=variances), cells
+
+
+def _statistics(kernel: Kernel, moments: TupleMoments, cells: CellMap, *, variances: bool) -> BlockStatistics:
+    """Means over M independent pairs, whose variance is that of the kernel over M.
+
+    Of a ratio it is that of the linearised kernel, at the typical means of the blocks of a group.
+    """
+    variance = np.full(moments.count.size, np.nan)
+    if variances:
+        for first, stop in pairwise(cells.starts.tolist()):
+            mine = slice(first, stop)
+            some = TupleMoments(moments.count[mine], moments.mean[mine], moments.product[mine])
+            weights = part_weights(kernel, *lower_medians(some.mean))
+            with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+                variance[mine] = some.variance(weights) / some.count
+    components = np.full((moments.count.size, COMPONENTS), np.nan)
+    counts = tuple(moments.count.tolist())
+    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components)

@@ -1,0 +1,224 @@
+"""Sampling schemes: a pass that counts what the columns hold, then samples of rows or of pairs, gathered."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from distmom.errors import ConfigError
+from distmom.estimators.mean.answer import groups_of
+from distmom.estimators.mean.blocks import PLENTY, choose_blocks
+from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
+from distmom.estimators.rows import count_rows
+from distmom.estimators.ustat.cost import check_budget, tuples_to_take
+from distmom.estimators.ustat.gather import COPIES, RowSource
+from distmom.estimators.ustat.options import TAU, UStatOptions
+from distmom.estimators.ustat.run import Found, check_columns, first_plan
+from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
+from distmom.estimators.ustat.sampled_blocks import sampled_blocks
+from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, sampled_tuples
+from distmom.estimators.ustat.sources import row_source
+from distmom.reductions.block_kernel import BlockKernel
+from distmom.theory import default_tuples, morm_blocks
+from distmom.theory.tuple_designs import TUPLE_BUDGET
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.lake import ReadOptions, Source
+    from distmom.reductions.state import MeanState
+
+
+def run_sampled(
+    source: Source,
+    read: ReadOptions,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+) -> Found:
+    """The median of the statistics of samples of rows, or of pairs.
+
+    The first pass reads all rows and tells how many there are, what is missing, and whether files disagree.
+    """
+    check_columns(source.reader(read), options)
+    check_data(source, read, options)
+    plan = first_plan(source, read, options, seed, executor, progress)
+    state, skipped = run_plan(plan, 0, executor, progress)
+    groups_of(plan, state, ())  # there are rows
+    rows = row_source(source, read, plan, skipped, executor)
+    column = ", ".join(read.columns)
+    draw = _pairs if options.pairs == "incomplete" else _blocks
+    answerer = draw(options, plan, state, rows, seed, progress)
+    return Found([answerer.result(column)], [plan], skipped)
+
+
+def _pairs(
+    options: UStatOptions,
+    plan: MeanPlan,
+    state: MeanState,
+    rows: RowSource,
+    seed: int,
+    progress: Progress | None,
+) -> SampleAnswerer:
+    """Samples of pairs."""
+    numbers = pair_numbers(options, rows.n_rows, int(state.n_rows.sum()))
+    found = sampled_tuples(
+        options.kernel,
+        rows,
+        seed,
+        numbers.n_blocks,
+        numbers.drawn,
+        replace=options.rows.scheme == "monte_carlo",
+        compiled=plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
+        progress=progress,
+    )
+    return PairAnswerer(options, plan, state, found)
+
+
+def _blocks(
+    options: UStatOptions,
+    plan: MeanPlan,
+    state: MeanState,
+    rows: RowSource,
+    seed: int,
+    progress: Progress | None,
+) -> SampleAnswerer:
+    """Samples of rows, all pairs of each."""
+    n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
+    n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
+    check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
+    kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
+    found = sampled_blocks(
+        kernel,
+        kernel.merge,
+        rows,
+        seed,
+        n_blocks,
+        drawn,
+        replace=options.rows.scheme == "monte_carlo",
+        compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
+        progress=progress,
+    )
+    return BlockAnswerer(options, plan, state, found.state)
+
+
+def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
+    """Refuse data that samples are not drawn from.
+
+    Raises
+    ------
+    ConfigError
+        If there are groups, or the data can be read only once.
+    """
+    scheme = options.rows.scheme
+    if read.by:
+        raise ConfigError(
+            f"by does not go with scheme={scheme!r}: samples are of all rows together; use "
+            "scheme='partition', or where, one group at a time"
+        )
+    if source.one_pass:
+        raise ConfigError(
+            f"scheme={scheme!r} reads its rows several times, and a stream can be read only once; give a "
+            "table, or write the stream to Parquet files"
+        )
+
+
+class PairNumbers(NamedTuple):
+    """Samples K, pairs M of each as wanted, and as drawn from all rows, before the filter."""
+
+    n_blocks: int
+    n_pairs: int
+    drawn: int
+
+
+def pair_numbers(options: UStatOptions, n_rows: int, n_passing: int) -> PairNumbers:
+    """How many samples of how many pairs, for `n_passing` of the lake's rows passing the filter.
+
+    K is given, or that of randomized means; M is given, or what `theory.default_tuples` says. Pairs of rows
+    that the filter drops are drawn and left out, so in proportion more are drawn.
+
+    Raises
+    ------
+    ConfigError
+        If there are no such numbers, or the pairs are more than `pair_budget`.
+    """
+    degree, rows = options.degree, options.rows
+    repeats = rows.scheme == "monte_carlo"
+    if isinstance(rows.n_blocks, int):
+        if rows.tau is not None:
+            raise ConfigError("tau: it sets the number of samples, and n_blocks gives it; drop one")
+        k = rows.n_blocks
+    else:
+        k = morm_blocks(rows.confidence_level, TAU if rows.tau is None else rows.tau, PLENTY)[0]
+    everything, passing = comb(n_rows, degree), comb(n_passing, degree)
+    m = options.n_pairs
+    if m is None:
+        budget = max(1, TUPLE_BUDGET * passing // max(1, everything))
+        m = default_tuples(max(n_passing, degree), k, degree, replacement=repeats, budget=budget)
+    elif not repeats and m > passing > 0:
+        raise ConfigError(
+            f"n_pairs: {m:,} without repeats are more than the {passing:,} that {n_passing:,} rows have; "
+            "lower it, or use scheme='monte_carlo'"
+        )
+    if k * m > options.pair_budget:
+        raise ConfigError(
+            f"n_pairs: {k:,} samples of {m:,} pairs are more than pair_budget={options.pair_budget:.2g}; "
+            "lower n_pairs or n_blocks, or allow a larger pair_budget"
+        )
+    drawn = -(-m * everything // passing) if passing else m
+    return PairNumbers(k, m, drawn if repeats else min(drawn, max(everything, 1)))
+
+
+def block_numbers(options: UStatOptions, seed: int, n_rows: int, n_passing: int) -> tuple[int, int]:
+    """Samples K, and rows B of each as drawn: those of sampled means, with a tuple in every sample.
+
+    Raises
+    ------
+    ConfigError
+        If a sample has fewer rows than a tuple.
+    """
+    rows, degree = options.rows, options.degree
+    tau = TAU if rows.tau is None else rows.tau
+    if rows.block_size is None:
+        morm_blocks(rows.confidence_level, tau, n_passing, degree)
+    elif rows.block_size < degree:
+        raise ConfigError(
+            f"block_size: a tuple of kernel {options.kernel.name!r} has {degree} rows, and a sample "
+            f"{rows.block_size}; use at least {degree}"
+        )
+    blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows, n_valid=n_passing)
+    assert blocks.n_blocks is not None and blocks.block_size is not None
+    return blocks.n_blocks, blocks.block_size
+
+
+def planned_samples(
+    source: Source,
+    read: ReadOptions,
+    plan: MeanPlan,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
+) -> dict[str, Any]:
+    """What the samples will be if all rows are complete, in the words of `explain_ustatistic`."""
+    check_data(source, read, options)
+    n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
+    n_columns = len(plan.reduction.columns)
+    told: dict[str, Any] = {"n_rows": n, "fine_blocks": None}
+    if options.pairs == "incomplete":
+        k, pairs, drawn = pair_numbers(options, n, n)
+        size = drawn * options.degree
+        told |= {"n_blocks": k, "n_pairs": pairs, "tuples_one_by_one": k * drawn}
+    else:
+        k, size = block_numbers(options, seed, n, n)
+        n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
+        told |= {"n_blocks": k, "block_size": size, "tuples_one_by_one": n_tuples}
+    gathered = COPIES * (8 * n_columns + 9) * min(n, k * size, max(MOST_ROWS, size))
+    return told | {
+        "rows_drawn": k * size,
+        "rows_drawn_per_row": round(k * size / n, 3) if n else None,
+        "passes": -(-k // max(1, MOST_ROWS // size)),
+        "memory": max(gathered, plan.unit_memory * executor.threads_per_process),
+    }

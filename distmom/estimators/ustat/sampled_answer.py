@@ -1,0 +1,254 @@
+"""Results of samples that share rows: the lower median of their statistics, and the bound for such a one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.mean.answer import shared_fields
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.rule.status import Status, status_list
+from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, why_none
+from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.options import TAU, UStatOptions
+from distmom.estimators.ustat.tuple_samples import SampledTuples
+from distmom.numerics.kernels.tuples import part_weights
+from distmom.numerics.median import lower_median
+from distmom.reductions.block_kernel import BlockStatistics
+from distmom.reductions.state import MeanState
+from distmom.report import UStatisticResult
+from distmom.theory import morm_blocks, paper_halfwidth_morm, resampled_halfwidth, row_inverse_inclusion
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SampleAnswerer(ABC):
+    """All that an answer is made from.
+
+    Attributes
+    ----------
+    options : UStatOptions
+    plan : MeanPlan
+        Of the first pass.
+    state : MeanState
+        What it found.
+    """
+
+    options: UStatOptions
+    plan: MeanPlan
+    state: MeanState
+
+    @property
+    @abstractmethod
+    def sizes(self) -> NDArray[np.int64]:
+        """What each sample holds that counts: rows, or pairs."""
+
+    @property
+    @abstractmethod
+    def n_tuples(self) -> tuple[int, ...]:
+        """Tuples of rows of each sample."""
+
+    @property
+    @abstractmethod
+    def means(self) -> Floats:
+        """Means of the parts of the kernel in each sample, shape (K, parts)."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> Floats:
+        """Estimated variance inside each sample; 0 where all its values are equal."""
+
+    @abstractmethod
+    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:
+        """Half-width of the interval, or why there is none; only asked for where no sample is ruined."""
+
+    def sigmas(self) -> dict[str, Any]:
+        """Variances of the kernel's projections, if they are known."""
+        return {}
+
+    def losses(self) -> list[str]:
+        """Notes about what was drawn and does not count."""
+        return []
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Samples that hold a tuple of rows."""
+        return np.array([n > 0 for n in self.n_tuples])
+
+    def result(self, column: str) -> UStatisticResult:
+        """The result of all rows.
+
+        Raises
+        ------
+        NoAnswerError
+            If there is no finite answer.
+        """
+        shared = shared_fields(self.plan, self.state, 0, column, 0, None)
+        filled = self.filled
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            parts = np.moveaxis(self.means, 1, 0)
+            values = np.asarray(self.options.kernel.combine(*parts), np.float64)[filled]
+        sizes, k = self.sizes[filled], int(filled.sum())
+        ruined = int((~np.isfinite(values)).sum())
+        finite = k > 0 and ruined <= (k + 1) // 2 - 1
+        estimate = float(lower_median(values)) if finite else float("nan")
+        constant = bool(finite and (values == values[0]).all() and (self.spread[filled] == 0.0).all())
+        kind = "exact" if self.plan.options.interval == "auto" else self.plan.options.interval
+        interval, reason = self._interval(kind, estimate, ruined, shared["n_used"], constant)
+        status, notes = 0 if finite else int(Status.NO_FINITE_ANSWER), [SAME] if constant else []
+        disagreeing = disagreeing_columns(self.plan, self.state)[0]
+        if disagreeing:
+            status |= int(Status.FILES_DISAGREE)
+            notes.append(disagreement_note(disagreeing))
+        if 0 < k < filled.size:
+            notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
+        found = UStatisticResult(
+            kernel=self.options.kernel.name,
+            estimate=estimate,
+            interval=interval,
+            interval_kind=kind,
+            interval_reason=reason,
+            status=tuple(status_list(status)),
+            n_blocks=k,
+            block_size=(int(sizes.min()), int(sizes.max())) if k else (0, 0),
+            n_ruined_blocks=ruined,
+            plain_estimate=pooled(self.options.kernel, self.means, self.n_tuples),
+            statistic=self.options.statistic,
+            pairs=self.options.pairs,
+            n_pairs=sum(self.n_tuples),
+            block_estimates=values.copy(),
+            notes=(*notes, *self.losses()),
+            **self.sigmas(),
+            **shared,
+        )
+        if not finite:
+            raise NoAnswerError(why_none(found, self.options.degree))
+        return found
+
+    def _interval(
+        self, kind: str, estimate: float, ruined: int, n_used: int, constant: bool
+    ) -> tuple[tuple[float, float] | None, str | None]:
+        if kind == "none":
+            return None, "not asked for"
+        if not np.isfinite(estimate):
+            return None, "there is no finite answer"
+        if ruined:
+            return None, "the bound for samples does not allow for ruined blocks"
+        if constant:
+            return (estimate, estimate), None
+        typical = float(lower_median(self.spread[self.filled]))
+        if np.isnan(typical):
+            return None, "the samples are too small to tell their variance"
+        if typical == 0.0:
+            return None, "more than half of the blocks are constant"
+        half, reason = self.halfwidth(kind, n_used)
+        if reason is None and not np.isfinite(half):
+            reason = "the variance of the statistic is not known: there are too few rows"
+        return (None, reason) if reason is not None else ((estimate - half, estimate + half), None)
+
+
+@dataclass(frozen=True)
+class PairAnswerer(SampleAnswerer):
+    """Of samples of pairs.
+
+    Attributes
+    ----------
+    found : SampledTuples
+    """
+
+    found: SampledTuples
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:  # noqa: D102
+        return self.found.moments.count
+
+    @property
+    def n_tuples(self) -> tuple[int, ...]:  # noqa: D102
+        return tuple(self.found.moments.count.tolist())
+
+    @property
+    def means(self) -> Floats:  # noqa: D102
+        return self.found.moments.mean
+
+    @property
+    def spread(self) -> Floats:  # noqa: D102
+        moments = self.found.moments
+        return moments.variance(part_weights(self.found.kernel, *lower_median(moments.mean, axis=0)))
+
+    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:  # noqa: D102
+        return float(self.found.halfwidth(self.plan.options.delta, n_used)), None
+
+    def losses(self) -> list[str]:  # noqa: D102
+        dropped, drawn = self.found.n_dropped, self.found.n_asked * self.found.n_blocks
+        if not dropped:
+            return []
+        return [f"{dropped:,} of {drawn:,} pairs drawn have a row that does not count and are left out"]
+
+
+@dataclass(frozen=True)
+class BlockAnswerer(SampleAnswerer):
+    """Of samples of rows.
+
+    Attributes
+    ----------
+    blocks : BlockStatistics
+    """
+
+    blocks: BlockStatistics
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:  # noqa: D102
+        return self.blocks.sizes[:, 0]
+
+    @property
+    def n_tuples(self) -> tuple[int, ...]:  # noqa: D102
+        return self.blocks.n_tuples
+
+    @property
+    def means(self) -> Floats:  # noqa: D102
+        return self.blocks.means
+
+    @property
+    def spread(self) -> Floats:  # noqa: D102
+        return self.blocks.variance
+
+    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:
+        """By the bound for samples, or that of the proposition.
+
+        A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
+        that the largest one uses a given row. With replacement a block is a sample of the data's own
+        distribution, whose statistic has about the variance of the complete one, which is added.
+        """
+        sizes, per_row = self.sizes[self.filled], self.spread * self.sizes
+        typical = float(lower_median(per_row[self.filled]))
+        smallest, largest = int(sizes.min()), int(sizes.max())
+        if kind == "paper":
+            return self._paper_halfwidth(typical / smallest, sizes.size, largest, n_used)
+        replacement = self.plan.options.scheme == "monte_carlo"
+        variance = typical / smallest + (typical / n_used if replacement else 0.0)
+        a = row_inverse_inclusion(n_used, largest, replacement=replacement)
+        return resampled_halfwidth(variance, sizes.size, a, self.plan.options.delta), None
+
+    def _paper_halfwidth(
+        self, variance: float, n_blocks: int, largest: int, n_used: int
+    ) -> tuple[float, str | None]:
+        tau = TAU if self.plan.options.tau is None else self.plan.options.tau
+        try:
+            k, size = morm_blocks(self.plan.options.confidence_level, tau, n_used, self.options.degree)
+        except ConfigError:
+            return np.nan, f"the proposition does not reach this confidence level with {n_used} rows"
+        if n_blocks < k or largest > size:
+            return np.nan, (
+                f"the proposition holds for {k} or more blocks of at most {size} rows at tau={tau:g}, not "
+                f"{n_blocks} of {largest}"
+            )
+        return paper_halfwidth_morm(variance, tau), None
+
+    def sigmas(self) -> dict[str, Any]:  # noqa: D102
+        return sigmas_of(self.options.kernel, self.blocks)

@@ -1,0 +1,146 @@
+"""`dm.ustatistic` on disjoint pairs: those of plain loops, their variance, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gather_lakes import row_source
+from mean_lakes import SomeWorkers, dirty_lake, same
+from ustat_twin import blocks_of, rows_of
+
+import distmom as dm
+from distmom.estimators.mean import plan as mean_plan
+from distmom.estimators.ustat import work as ustat_work
+from distmom.estimators.ustat.explain import explain_ustatistic
+from distmom.estimators.ustat.stored_tuples import stored_tuples
+from distmom.numerics.random import permutation, resolve_seed, stream_key
+from distmom.theory import width_factor
+
+SIX_SIGMA = 6.0  # of a normal law
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"))
+
+
+def run(data: Any, column: Any = "y", **options: Any) -> Any:
+    given = {"kernel": "gini", "pairs": "disjoint", "rng": 0, "threads": 1, **options}
+    return dm.ustatistic(data, column, **given)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 5])
+def test_random_pairs_are_those_of_plain_loops(lake: Path, n_blocks: int) -> None:
+    found = run(lake, n_blocks=n_blocks)
+    place = {value: i for i, (_, _, (value,)) in enumerate(rows_of(lake, ["y"]))}
+    key, expected, n_pairs = stream_key(resolve_seed(0)[0], "disjoint"), [], 0
+    for block, rows in enumerate(blocks_of(lake, ["y"], n_blocks)):
+        y = np.array(sorted((v for (v,) in rows), key=place.__getitem__))
+        y = y[permutation(key, block, y.size, compiled=False)]
+        first, second = y[: y.size // 2 * 2].reshape(-1, 2).T
+        expected.append(np.abs(first - second).mean())
+        n_pairs += first.size
+    assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10)
+    assert found.estimate == pytest.approx(sorted(expected)[(n_blocks + 1) // 2 - 1], rel=1e-10)
+    assert found.n_pairs == n_pairs and found.pairs == "disjoint"
+    assert found.plain_estimate == pytest.approx(np.mean(expected), rel=0.01)
+
+
+def test_stored_pairs_are_those_of_the_function(lake: Path) -> None:
+    found = run(lake, "x", order="stored", n_blocks=5, where="u > 0.2")
+    with row_source(lake, "x", where="u > 0.2") as source:
+        stored = stored_tuples(dm.kernels.gini(), source, 5)
+    assert np.array_equal(found.block_estimates, stored.moments.values(dm.kernels.gini()))
+    assert found.n_pairs == stored.moments.count.sum() < found.n_used // 2
+
+
+def test_a_sorted_column_and_its_intervals() -> None:
+    x = np.random.default_rng(0).normal(size=40_000)
+    mean, variance = 2.0 / np.sqrt(np.pi), 2.0 - 4.0 / np.pi
+    ordered = np.sort(x)
+    assert abs(run(ordered, None).estimate - mean) < SIX_SIGMA * np.sqrt(np.pi / 2 * variance / 20_000)
+    misled = run(ordered, None, order="stored", n_blocks=1).estimate
+    assert abs(misled - 2.0 * np.sqrt(2.0 / np.pi)) < 0.02
+    for options in ({}, {"n_blocks": 21}, {"interval": "exact", "n_blocks": 21}):
+        found = run(x, None, **options)
+        assert abs(found.estimate - mean) < SIX_SIGMA * np.sqrt(np.pi / 2 * variance / 20_000)
+        assert found.interval[0] < mean < found.interval[1] and found.status == ("ok",)
+    half = found.interval[1] - found.estimate
+    right = width_factor(21, 0.01) * np.sqrt(variance * 21 / 20_000)
+    assert half == pytest.approx(right, rel=0.05)  # a median of 21 variances of 952 pairs each
+    paper = run(x, None, n_blocks="paper", interval="paper")
+    assert paper.n_blocks == 21 and paper.interval[0] < mean < paper.interval[1]
+
+
+def test_the_interval_of_a_ratio() -> None:
+    """tau-b without ties is tau-a, whose kernel has the variance 1 - tau^2."""
+    g = np.random.default_rng(1)
+    x = g.normal(size=20_000)
+    data = {"x": x, "y": 0.5 * x + g.normal(size=x.size)}
+    a, b = (run(data, None, kernel=name, n_blocks=7, interval="exact") for name in ("kendall", "kendall-b"))
+    assert a.estimate == b.estimate
+    assert b.interval == pytest.approx(a.interval, rel=0.02)
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "random": {},
+    "grouped, filtered": {"by": ["name"], "where": "u > 0.1", "n_blocks": 3},
+    "ratio, chunks": {"kernel": "kendall-b", "column": ["x", "y"], "chunk_rows": 7},
+    "units": {"block_by": ["name", "key"], "n_blocks": 3},
+    "files": {"block_by": "file"},
+    "triples": {"kernel": "third-moment", "column": "x", "n_blocks": 7},
+    "stored": {"order": "stored", "column": "x"},
+    "contamination": {"contamination": 3, "column": "x"},
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_any_cut_of_the_work(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = VARIANTS[name]
+    right = run(lake, **options)
+    assert same(right, run(lake, **options, batch_rows=11))
+    monkeypatch.setattr(ustat_work, "RANGE_BYTES", 2_000)  # several passes over the lake
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
+    assert same(right, run(lake, **{**options, "threads": 4}))
+
+
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+def test_clusters(lake: Path, client_of: Callable[[int], SomeWorkers]) -> None:
+    client = client_of(2)
+    for name in ("random", "grouped, filtered", "stored"):
+        assert same(run(lake, **VARIANTS[name]), run(lake, **VARIANTS[name], client=client, threads=None)), (
+            name
+        )
+
+
+def test_few_rows_and_a_dry_run(lake: Path) -> None:
+    few = run(np.arange(7.0), None, n_blocks=3)
+    assert few.n_pairs == 3 and few.n_blocks == 3
+    with pytest.raises(dm.NoAnswerError, match="takes 2"):
+        run(np.array([1.0]), None)
+    assert run(np.full(2_000, 7.0), None).interval == (0.0, 0.0)
+    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", pairs="disjoint", n_blocks=1)
+    assert plan["tuples_one_by_one"] == plan["n_rows"] // 2 and plan["pairs"] == "disjoint"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scheme": "swor"}, "use scheme='partition'"),
+        ({"n_pairs": 9}, "use pairs='incomplete'"),
+        ({"statistic": "v"}, "not paired with themselves"),
+        ({"kernel": "covariance", "column": ["x", "y"]}, "use pairs='complete'"),
+        ({"kernel": "auc"}, "use pairs='complete'"),
+        ({"order": "stored", "by": "name"}, "one group at a time"),
+        ({"order": "stored", "interval": "paper", "chunk_rows": 5}, "drop chunk_rows"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(lake: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(dm.ConfigError, match=words) as refused:
+        run(lake, **options)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,274 @@
+"""`dm.ustatistic` on samples: the functions it is made of, the same bits anywhere, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from gather_lakes import all_rows, row_source
+from mean_lakes import SomeWorkers, dirty_lake, same, write
+
+import distmom as dm
+from distmom.estimators.mean import plan as mean_plan
+from distmom.estimators.ustat import sampled_tuples as tuples_module
+from distmom.estimators.ustat.explain import explain_ustatistic
+from distmom.estimators.ustat.sampled_tuples import sampled_tuples
+from distmom.numerics.pairs import sample_pairs
+from distmom.numerics.random import resolve_seed, stream_key
+from distmom.numerics.row_samples import RowSamples
+from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
+
+SEED = resolve_seed(7)[0]
+PAIRS: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 400}
+BLOCKS: dict[str, Any] = {"scheme": "swor", "n_blocks": 9, "block_size": 60}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"))
+
+
+def run(data: Any, column: Any = "y", **options: Any) -> Any:
+    return dm.ustatistic(data, column, **{"kernel": "gini", "rng": 7, "threads": 1, **options})
+
+
+def lower(values: Any) -> float:
+    return float(np.sort(values)[(len(values) + 1) // 2 - 1])
+
+
+@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize(("name", "columns"), [("gini", ["x"]), ("kendall", ["y", "u"])])
+def test_incomplete_pairs_are_plain_means(lake: Path, scheme: str, name: str, columns: list[str]) -> None:
+    found = run(lake, columns, **{**PAIRS, "kernel": name, "scheme": scheme, "nan": "omit"})
+    values, nulls = all_rows(lake, columns)
+    bad = np.isnan(values).any(axis=1)
+    kernel = dm.kernels.named(name)
+    rows, expected, n_pairs = kernel.as_sample(values), [], 0
+    for block in range(5):
+        drawn = sample_pairs(stream_key(SEED, "pairs"), block, len(bad), 400, replace=scheme != "swor")
+        first, second = (side[~bad[drawn[0]] & ~bad[drawn[1]]] for side in drawn)
+        with np.errstate(invalid="ignore"):
+            expected.append(kernel.value(rows[first], rows[second]).mean())
+        n_pairs += first.size
+    assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10)
+    assert found.estimate == pytest.approx(lower(expected), rel=1e-10)
+    assert (found.n_pairs, found.n_used, found.scheme) == (n_pairs, (~bad).sum(), scheme)
+    assert found.n_null == nulls.any(axis=1).sum() and found.n_rows == len(bad)
+    said = f"{2000 - n_pairs} of 2,000 pairs drawn"
+    assert any(said in note for note in found.notes) == bool(bad.any())
+
+
+def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
+    found = run(lake, "u", **PAIRS)
+    with row_source(lake, "u") as source:
+        samples = sampled_tuples(dm.kernels.gini(), source, SEED, 5, 400)
+    half = float(samples.halfwidth(0.01))
+    assert found.interval == (found.estimate - half, found.estimate + half)
+    assert found.interval_kind == "exact" and found.status == ("ok",)
+    assert found.to_dict()["n_pairs"] == 2000 and run(lake, "u", **PAIRS, interval="none").interval is None
+
+
+def test_default_numbers_and_a_filter(lake: Path) -> None:
+    found = run(lake, "u", pairs="incomplete", scheme="monte_carlo", where="u > 0.5")
+    values = all_rows(lake, ["u"])[0][:, 0]
+    passing = int((values > 0.5).sum())
+    share = (passing * (passing - 1)) / (len(values) * (len(values) - 1))
+    n_blocks = 1060
+    # ten times the rows that pass would do; ten million rows drawn allow less
+    wanted = n_blocks * min(10 * passing, int(10_000_000 * share) // (2 * n_blocks))
+    assert found.n_blocks == n_blocks and found.n_rows == found.n_used == passing
+    assert abs(found.n_pairs / wanted - 1.0) < 0.01  # 1e6 pairs at random: 0.1 %
+    inside = values[values > 0.5]
+    complete = np.abs(np.subtract.outer(inside, inside)).sum() / (passing * (passing - 1))
+    assert found.interval[0] < complete < found.interval[1]
+
+
+def test_ruined_constant_and_few_rows() -> None:
+    x = np.random.default_rng(0).normal(size=400)
+    x[0] = np.inf
+    found = run(x, None, **{**PAIRS, "n_blocks": 41, "n_pairs": 20})
+    assert 0 < found.n_ruined_blocks < 21 and np.isfinite(found.estimate)
+    assert found.interval is None and "ruined" in found.interval_reason
+    with pytest.raises(dm.NoAnswerError, match="blocks are ruined"):
+        run(x, None, **{**PAIRS, "n_pairs": 5_000})
+    same_values = run(np.full(50, 3.0), None, **PAIRS)
+    assert (same_values.estimate, same_values.interval) == (0.0, (0.0, 0.0)) and same_values.notes
+    with pytest.raises(dm.NoAnswerError, match="takes 2"):
+        run(np.array([1.0]), None, **PAIRS)
+    few = run(np.array([1.0, np.nan, 2.0, np.nan]), None, **{**PAIRS, "n_blocks": 40, "n_pairs": 1})
+    assert 0 < few.n_blocks < 40 and few.estimate == 1.0 and "hold no tuple" in few.notes[0]
+
+
+def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    for i in range(20):
+        write(tmp_path / f"{i:02}.parquet", {"x": g.normal(size=500) + 1e6 * (i == 3)})
+    assert run(tmp_path, "x", **PAIRS).status == ("files disagree",)
+    (tmp_path / "03.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(dm.DataError, match=r"03\.parquet"):
+        run(tmp_path, "x", **PAIRS)
+    found = run(tmp_path, "x", **PAIRS, on_bad_file="skip")
+    assert found.n_rows == 9_500 and len(found.data["skipped"]) == 1
+
+
+@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("where", [None, "u > 0.3"])
+@pytest.mark.parametrize("form", ["u", "v"])
+def test_samples_of_rows_are_those_of_the_mean(lake: Path, scheme: str, where: str | None, form: str) -> None:
+    found = run(lake, **{**BLOCKS, "scheme": scheme}, where=where, statistic=form)
+    mean = dm.mean(lake, "y", **{**BLOCKS, "scheme": scheme}, where=where, rng=7)
+    assert (found.block_size, found.n_used) == (mean.block_size, mean.n_used)
+    columns = all_rows(lake, ["y", "u"])[0]
+    n, n_passing = len(columns), mean.n_rows
+    numbers = RowSamples(SEED, file_rows(lake), round(60 * n / n_passing), scheme != "swor").numbers(0, 9)
+    expected, n_pairs = [], 0
+    for block in numbers:
+        rows = columns[block][columns[block][:, 1] > 0.3] if where else columns[block]
+        m = len(rows)
+        expected.append(np.abs(np.subtract.outer(rows[:, 0], rows[:, 0])).sum() / (m * (m - (form == "u"))))
+        n_pairs += m * (m - 1) // 2
+    assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10)
+    assert found.estimate == pytest.approx(lower(expected), rel=1e-10)
+    assert found.n_pairs == n_pairs
+
+
+def file_rows(lake: Path) -> np.ndarray:
+    with row_source(lake, "y") as source:
+        return source.rows
+
+
+@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+def test_the_interval_of_samples_of_rows(lake: Path, scheme: str) -> None:
+    """Of variances (x - y)^2/2 at normal rows: (mu_4 - (B - 3)/(B - 1))/B = 2/(B - 1)."""
+    x = np.random.default_rng(1).normal(size=20_000)
+    found = run(x, None, kernel="variance", scheme=scheme, n_blocks=501, block_size=400)
+    n = x.size
+    a = row_inverse_inclusion(n, 400, replacement=scheme != "swor")
+    variance = 2 / 399 + (2 / n if scheme != "swor" else 0.0)
+    right = resampled_halfwidth(variance, 501, a, 0.01)
+    half = found.interval[1] - found.estimate
+    assert half == pytest.approx(right, rel=0.1)  # the median of 501 estimates, biased low by a few per cent
+    assert found.sigma1_squared == pytest.approx(0.5, rel=0.1) and found.interval_kind == "exact"
+
+
+def test_numbers_and_interval_of_the_proposition() -> None:
+    x = np.random.default_rng(2).normal(size=3_000)
+    options: dict[str, Any] = {"scheme": "swor", "tau": 0.3, "interval": "paper", "confidence_level": 0.9}
+    found = run(x, None, **options)
+    k, size = morm_blocks(0.9, 0.3, 3_000, 2)
+    assert (found.n_blocks, found.block_size) == (k, (size, size))
+    again = run(x, None, **options, n_blocks="paper")
+    assert again.interval == found.interval and found.interval[1] > found.interval[0]
+    other = run(x, None, **{**options, "tau": None}, n_blocks=5, block_size=100)
+    assert other.interval is None and "the proposition holds for" in other.interval_reason
+
+
+def test_samples_of_few_rows() -> None:
+    x = np.arange(12.0)
+    x[3:] = np.nan
+    found = run(x, None, scheme="swor", n_blocks=40, block_size=5)
+    assert 0 < found.n_blocks < 40 and "hold no tuple" in found.notes[0]
+    with pytest.raises(dm.NoAnswerError, match="use at most 12"):
+        run(x, None, scheme="swor", n_blocks=40, block_size=13)
+    wild = np.random.default_rng(3).normal(size=2_000)
+    wild[:9] = np.inf
+    found = run(wild, None, scheme="swor", n_blocks=101, block_size=20)
+    assert found.n_ruined_blocks > 0 and abs(found.estimate - 1.128) < 0.2 and found.interval is None
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "pairs": PAIRS,
+    "pairs, filtered": {**PAIRS, "where": "u > 0.3", "scheme": "monte_carlo"},
+    "triples": {**PAIRS, "kernel": "third-moment", "n_pairs": 50},
+    "rows": BLOCKS,
+    "rows, filtered": {**BLOCKS, "where": "u > 0.3", "scheme": "monte_carlo", "column": "x"},
+    "rows of columns": {**BLOCKS, "kernel": "distance", "column": ["y", "u"]},
+    "pairs of columns": {**PAIRS, "kernel": "kendall-b", "column": ["y", "u"]},
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_any_cut_of_the_work(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = VARIANTS[name]
+    right = run(lake, **options)
+    assert same(right, run(lake, **options, batch_rows=11)) and same(
+        right, run(lake, **{**options, "threads": 4})
+    )
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
+    assert same(right, run(lake, **options))
+
+
+def test_several_passes_give_the_same_values(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, **PAIRS)
+    monkeypatch.setattr(tuples_module, "MOST_ROWS", 900)
+    assert np.array_equal(run(lake, **PAIRS).block_estimates, right.block_estimates)
+
+
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+def test_clusters(lake: Path, client_of: Callable[[int], SomeWorkers]) -> None:
+    client = client_of(2)
+    for name in VARIANTS:
+        assert same(run(lake, **VARIANTS[name]), run(lake, **VARIANTS[name], client=client, threads=None)), (
+            name
+        )
+
+
+def test_a_dry_run_tells_the_samples(lake: Path) -> None:
+    plan = explain_ustatistic(lake, "y", kernel="gini", **PAIRS)
+    assert (plan["n_blocks"], plan["n_pairs"], plan["tuples_one_by_one"]) == (5, 400, 2000)
+    assert (plan["rows_drawn"], plan["scheme"], plan["pairs"], plan["passes"]) == (
+        4000,
+        "swor",
+        "incomplete",
+        1,
+    )
+    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS)
+    assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
+    assert plan["rows_drawn"] == 540 and explain_ustatistic(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "order": ({**PAIRS, "interval": "order"}, "only the median given the data; use interval='exact'"),
+    "partition": ({"pairs": "incomplete"}, "use scheme='swor'"),
+    "groups": ({**PAIRS, "by": "key"}, "one group at a time"),
+    "size": ({**PAIRS, "block_size": 9}, "use n_pairs"),
+    "v": ({**PAIRS, "statistic": "v"}, "not paired with themselves"),
+    "paper": ({**PAIRS, "interval": "paper"}, "no bound"),
+    "tau": ({**PAIRS, "tau": 0.3}, "drop one"),
+    "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use scheme='partition'"),
+    "two samples": ({**PAIRS, "kernel": "auc"}, "use scheme='partition'"),
+    "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
+    "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
+    "no number": ({**PAIRS, "n_pairs": 0}, "n_pairs: must be a whole number"),
+    "one row": ({**BLOCKS, "block_size": 1}, "use at least 2"),
+    "order of blocks": ({**BLOCKS, "interval": "order"}, "only the median given the data"),
+    "dear blocks": (
+        {**BLOCKS, "kernel": "distance", "pair_budget": 9, "column": ["y", "u"]},
+        "smaller block_size",
+    ),
+    "stored": ({**PAIRS, "order": "stored"}, "drop order"),
+    "complete": ({"n_pairs": 5}, "use pairs='incomplete'"),
+    "repeats": ({"repeats": 3}, "not there yet"),
+    "dear": (
+        {"kernel": "distance", "column": ["y", "u"], "pair_budget": 99},
+        "pairs='incomplete' with scheme=",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused_in_one_line(lake: Path, name: str) -> None:
+    options, words = REFUSED[name]
+    with pytest.raises(dm.ConfigError, match=words) as refused:
+        run(lake, **options)
+    assert "\n" not in str(refused.value)
+
+
+def test_streams_are_refused() -> None:
+    with pytest.raises(dm.ConfigError, match="read only once"):
+        run(pa.table({"y": np.arange(9.0)}).to_reader(), **PAIRS)
