@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
@@ -66,6 +67,7 @@ __all__ = [
     "check_output",
     "describe",
     "difference",
+    "epsilon_cover",
     "explain_mean",
     "explain_shuffle",
     "explain_tournament",
@@ -98,6 +100,7 @@ _HOMES = {
     "check_output": "distmom.report",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
+    "epsilon_cover": "distmom.estimators.tournament.cover",
     "explain_mean": "distmom.estimators.mean.explain",
     "explain_shuffle": "distmom.estimators.shuffle.shuffle",
     "explain_tournament": "distmom.estimators.tournament.tournament",
