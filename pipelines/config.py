@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "number": ("a number", (int, float)),
     "whole number or text": ("a whole number or a text", (int, str)),
     "true, false or text": ("true, false or a text", (bool, str)),
+    "options": ("a table of texts, numbers, true and false", (dict,)),
 }
 
 
@@ -62,7 +63,7 @@ class Config:
     """
 
     path: Path
-    values: dict[str, dict[str, Any]]
+    values: dict[str, dict[str, Any]] = field(repr=False)  # there may be secrets among them
     lines: dict[tuple[str, str], int] = field(repr=False)
 
     def table(self, name: str) -> dict[str, Any]:
@@ -207,8 +208,11 @@ class _Check:
         good = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if isinstance(value, list):
             good = good and bool(value) and all(isinstance(item, str) for item in value)
+        if isinstance(value, dict):
+            good = good and all(isinstance(item, (str, int, float)) for item in value.values())
         if not good:
-            self.refuse(key, f"must be {words}, not {_shown(value)}")
+            # options may be secret
+            self.refuse(key, f"must be {words}" + ("" if types == (dict,) else f", not {_shown(value)}"))
         if spec.choices and value not in spec.choices:
             self.refuse(key, f"must be {_options(spec.choices)}, not {value!r}{_near(value, spec.choices)}")
 

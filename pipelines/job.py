@@ -41,6 +41,7 @@ DATA = {
     "where": Key("text"),
     "missing": Key("text"),
     "on_bad_file": Key("text"),
+    "storage_options": Key("options"),
 }
 RUN = {
     "seed": Key("whole number or text", "rng"),

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
+from distmom.errors import ConfigError
 
 
 def answer(
@@ -62,4 +63,19 @@ def given(options: dict[str, Any], *several: str) -> dict[str, Any]:
             arguments[name] = "file"
     if arguments["rng"] == "random":
         arguments["rng"] = None
-    return arguments
+    return with_storage_options(arguments)
+
+
+def with_storage_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the pairs of ``--storage-option`` as a mapping, or None.
+
+    Raises
+    ------
+    ConfigError
+        If a key is given twice.
+    """
+    pairs = arguments.get("storage_options") or ()
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ConfigError("storage_options: a key is given twice; give each once")
+    return {**arguments, "storage_options": found or None}

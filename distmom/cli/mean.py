@@ -183,7 +183,31 @@ STATE_OPTIONS = [
     ),
 ]
 
+
+class StorageOption(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """``KEY=VALUE``; the value, which may be secret, is not shown."""
+
+    name = "KEY=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The key and the value."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = value.partition("=")
+        if not key or not equals:
+            self.fail("must be KEY=VALUE, such as endpoint=http://127.0.0.1:9000", param, ctx)
+        return key, text
+
+
 RUN_OPTIONS = [
+    click.Option(
+        ["--storage-option", "storage_options"],
+        type=StorageOption(),
+        multiple=True,
+        help="Of the object store: region, endpoint, anonymous, max_attempts …; repeatable.",
+    ),
     click.Option(["--workers"], type=int, metavar="N", help="Run on that many processes of this machine."),
     click.Option(
         ["--threads"], type=int, metavar="N", help="Run on that many threads.  [default: one a CPU]"
@@ -237,7 +261,8 @@ def mean_command(
     """Robust means of columns, with intervals, next to the plain means.
 
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together.
+    these a line; several are read together. Folders, files and patterns may lie in an object store:
+    s3://bucket/folder, gs://…, abfs://….
 
     The table goes to standard output; progress and remarks (missing values, files that stand out or were
     skipped, why there is no interval) go to standard error.

@@ -15,6 +15,7 @@ from typing import Any
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
+from distmom.errors import AccessError
 
 LARGE_STATE = 1_000_000
 """Bytes above which states are merged on workers."""
@@ -65,6 +66,14 @@ class BatchWork:
 
     def __call__(self, task: Unit | Batch) -> UnitOutcome:
         """The outcome of a unit, or of all units of a batch with their merged states, a `Merged`."""
+        try:
+            return self._run(task)
+        except AccessError as error:  # the client got in, or there would be no task
+            from distributed import get_worker
+
+            raise AccessError(f"on worker {get_worker().address}: {error}") from error
+
+    def _run(self, task: Unit | Batch) -> UnitOutcome:
         if isinstance(task, Unit):
             return self.work(task)
         merger: UnitMerger[Any] = UnitMerger(self.n_files, self.merge)

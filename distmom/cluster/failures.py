@@ -6,7 +6,7 @@ import errno
 import re
 from typing import Protocol
 
-from distmom.errors import DataError, DistmomError, ResourceError
+from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
 
 
 class Named(Protocol):
@@ -35,6 +35,8 @@ def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
         return ResourceError(
             f"{where}: out of memory while reading ({what}); use fewer threads or fewer columns"
         )
+    if isinstance(error, BusyStore):
+        return ResourceError(f"{where}: {what}; {BusyStore.remedy}")
     if is_transient(error):
         tries = "once" if n_attempts == 1 else f"{n_attempts} times"
         return ResourceError(f"{where}: reading failed {tries} ({what}); check the store and run again")

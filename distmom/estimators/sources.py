@@ -30,9 +30,10 @@ def open_data(
     *,
     joint: bool = False,
     weights: str | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
-    source = open_frame(data) or open_lake(data)
+    source = open_source(data, storage_options)
     columns = names_of("column", column) or _only_columns(source, weights)
     keys = names_of("by", by)
     both = [name for name in columns if name in keys]
@@ -47,6 +48,14 @@ def open_data(
         columns = (*columns, weights)
     read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
     return source, read
+
+
+def open_source(data: Any, storage_options: Mapping[str, object] | None) -> Source:
+    """The source of the rows: a Dask DataFrame, files here or in an object store, or data in memory."""
+    frame = open_frame(data)
+    if frame is not None and storage_options:
+        raise ConfigError("storage_options: a Dask DataFrame has its own; drop them")
+    return frame or open_lake(data, storage_options=storage_options)
 
 
 def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from numpy.typing import NDArray
 
-from distmom.errors import DataError, ResourceError
+from distmom.errors import BusyStore, DataError, ResourceError
 from distmom.lake import footers
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
@@ -19,6 +19,7 @@ from distmom.lake.references import settle
 from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
+from distmom.lake.store_errors import final
 from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured
 
@@ -33,7 +34,7 @@ class Lake:
     Attributes
     ----------
     root : str
-        Absolute path of the folder that the files' paths start from.
+        Absolute path of the folder that the files' paths start from; in an object store, bucket first.
     files : tuple of FileRef
     partition_names : tuple of str
         Keys of the ``key=value`` folders.
@@ -43,6 +44,8 @@ class Lake:
     n_ignored : int
         Names passed over because they start with ``_`` or ``.``.
     filesystem : pyarrow.fs.FileSystem
+    prefix : str
+        What stands before the root in addresses: ``"s3://"``; empty on local disks.
     """
 
     root: str
@@ -54,6 +57,12 @@ class Lake:
     in_memory = False
     one_pass = False
     filesystem: pafs.FileSystem = field(default_factory=pafs.LocalFileSystem, repr=False, compare=False)
+    prefix: str = ""
+
+    @property
+    def address(self) -> str:
+        """How messages and states call the root."""
+        return f"{self.prefix}{self.root}"
 
     def schema(self) -> pa.Schema:
         """Columns of the first readable file, with the partition columns in place of or after them.
@@ -132,7 +141,7 @@ class Lake:
         NoAnswerError
             If the length of a list column is looked for and no row has one.
         """
-        options, references = settle(options, self.partition_names, self._schemas, self.root)
+        options, references = settle(options, self.partition_names, self._schemas, self.address)
         options = with_times(options, references, self._scale)
         reader = Reader(
             root=self.root,
@@ -168,13 +177,15 @@ class Lake:
             try:
                 with footers.open_parquet(self.filesystem, self.root, file) as parquet:
                     schema = parquet.schema_arrow
+            except BusyStore as error:
+                raise final(error) from error
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
             found = True
             yield file, self._with_partitions(schema)
         if not found and failure is not None:
-            raise failure
+            raise failure if isinstance(failure, DataError) else final(failure) from failure
 
     def _with_partitions(self, schema: pa.Schema) -> pa.Schema:
         fields = {name: schema.field(i) for i, name in enumerate(schema.names)}

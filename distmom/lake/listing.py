@@ -13,30 +13,23 @@ import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake import partitions, patterns, tables
+from distmom.lake.footers import whole_seconds
 from distmom.lake.lake import Lake
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef, PartitionType, Source
+from distmom.lake.store_errors import final, store_error
+from distmom.lake.stores import address_of, is_local, open_store
 
-_OBJECT_STORES = {
-    "s3",
-    "s3a",
-    "s3n",
-    "gs",
-    "gcs",
-    "abfs",
-    "abfss",
-    "az",
-    "adl",
-    "wasb",
-    "wasbs",
-    "hdfs",
-    "http",
-    "https",
-}
+_OTHER_STORES = {"adl", "wasb", "wasbs", "hdfs", "http", "https"}
+_FOLDER_MARK = "_$folder$"
 MOST_LEVELS = 30  # deeper, it is a link that leads back: its files would count forty times
 
 
-def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = None) -> Source:
+def open_lake(
+    data: Any,
+    partition_types: Mapping[str, PartitionType] | None = None,
+    storage_options: Mapping[str, object] | None = None,
+) -> Source:
     """List the files that ``data`` names, or wrap data that is already in memory.
 
     Parameters
@@ -50,6 +43,8 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
     partition_types : mapping of str to {"int", "text"}, optional
         Types of columns that come from ``key=value`` folders; by default text, unless all values of a key
         are canonical integers.
+    storage_options : mapping, optional
+        How to reach the object store that addresses as ``s3://bucket/folder`` name.
 
     Returns
     -------
@@ -58,10 +53,12 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
     Raises
     ------
     ConfigError
-        If ``data`` is of a kind that is not read, such as an object store.
+        If ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong.
     DataError
         If a path does not exist, no file is found, a file is given twice, the folder belongs to a table
-        format, or the partition keys of two files differ.
+        format, the partition keys of two files differ, or there is no such bucket.
+    ResourceError
+        If an object store cannot be reached, denies access, or is still too busy after all attempts.
 
     Notes
     -----
@@ -81,13 +78,15 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
     """
     names = _path_list(data)
     if names is not None:
-        return _open_files(names, partition_types)
+        return _open_files(names, partition_types, storage_options)
+    if storage_options:
+        raise ConfigError("storage_options: data in memory is in no object store; drop them")
     from distmom.lake.memory import open_memory
     from distmom.lake.stream import open_stream
 
     streamed = open_stream(data)
     if isinstance(streamed, list):
-        return _open_files(streamed, partition_types)
+        return _open_files(streamed, partition_types, None)
     if partition_types:
         raise ConfigError("partition_types: data in memory has no partition columns")
     return open_memory(data) if streamed is None else streamed
@@ -96,6 +95,7 @@ def open_lake(data: Any, partition_types: Mapping[str, PartitionType] | None = N
 def would_list(data: Any, path: str | os.PathLike[str]) -> bool:
     """Whether a file of this path would be read as data: it lies in a folder that ``data`` names."""
     names = [item for name in _path_list(data) or () for item in _read_list_file(name)]
+    names = [name for name in names if address_of(name) is None]
     target = _local_path(os.fspath(path))
     for folder in map(_local_path, names):
         inside = target.startswith(f"{folder.rstrip('/')}/") and os.path.isdir(folder)  # noqa: PTH112
@@ -124,17 +124,53 @@ def _path_text(item: str | os.PathLike[str]) -> str:
     return text
 
 
-def _open_files(names: list[str], partition_types: Mapping[str, PartitionType] | None) -> Lake:
-    filesystem = pafs.LocalFileSystem()
-    try:
-        items = [_list_item(filesystem, item) for name in names for item in _read_list_file(name)]
-    except OSError as error:
-        raise DataError(f"cannot list {', '.join(names[:3])}: {first_line(error)}") from error
+def _open_files(
+    names: list[str],
+    partition_types: Mapping[str, PartitionType] | None,
+    storage_options: Mapping[str, object] | None,
+) -> Lake:
+    wanted = [item for name in names for item in _read_list_file(name)]
+    filesystem, prefix, paths = _store_of(wanted, storage_options)
+    shown = ", ".join(names[:3])
+    items = []
+    for name, path in zip(wanted, paths, strict=True):
+        try:
+            items.append(_list_item(filesystem, name, path))
+        except OSError as error:
+            if prefix:
+                raise final(store_error(error, filesystem, path, name)) from error
+            raise DataError(f"cannot list {shown}: {first_line(error)}") from error
     root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _, _ in items])
     infos = [info for _, found, _ in items for info in found]
     if not infos:
-        raise DataError(f"no Parquet file under {', '.join(names[:3])}{' …' if len(names) > 3 else ''}")
-    return _build(filesystem, root, infos, sum(ignored for _, _, ignored in items), partition_types)
+        raise DataError(f"no Parquet file under {shown}{' …' if len(names) > 3 else ''}")
+    n_ignored = sum(ignored for _, _, ignored in items)
+    return _build(filesystem, prefix, root, infos, n_ignored, partition_types)
+
+
+def _store_of(
+    names: list[str], storage_options: Mapping[str, object] | None
+) -> tuple[pafs.FileSystem, str, list[str]]:
+    """The filesystem of all items, what stands before its paths, and these."""
+    addresses = [address_of(name) for name in names]
+    first = addresses[0]
+    if first is None:
+        other = next((name for name, address in zip(names, addresses, strict=True) if address), None)
+        if other is not None:
+            raise ConfigError(f"data: {names[0]} is local but {other} is not; read them one after the other")
+        if storage_options:
+            raise ConfigError(f"storage_options: {names[0]} is in no object store; drop them")
+        return pafs.LocalFileSystem(), "", [_local_path(name) for name in names]
+    paths = []
+    for name, address in zip(names, addresses, strict=True):
+        if address is None or (address.kind, address.account) != (first.kind, first.account):
+            raise ConfigError(f"data: {names[0]} and {name} are in two stores; read them one after the other")
+        if address.path.partition("/")[0] != first.path.partition("/")[0]:
+            raise ConfigError(
+                f"data: {names[0]} and {name} are in two buckets; read them one after the other"
+            )
+        paths.append(address.path)
+    return open_store(first, storage_options), first.prefix, paths
 
 
 def _read_list_file(name: str) -> list[str]:
@@ -157,9 +193,9 @@ def _read_list_file(name: str) -> list[str]:
 def _local_path(name: str) -> str:
     """Absolute local path of a name or ``file://`` URL."""
     scheme, separator, _ = name.partition("://")
-    if separator and scheme.lower() in _OBJECT_STORES:
+    if separator and scheme.lower() in _OTHER_STORES:
         raise ConfigError(
-            f"object stores are not supported yet; copy {name} to a local or shared disk, or mount it"
+            f"{scheme}:// is not read (s3://, gs:// and abfs:// are); copy {name} to a local or shared disk"
         )
     if separator and scheme.lower() == "file":
         parts = urlsplit(name)
@@ -169,10 +205,16 @@ def _local_path(name: str) -> str:
     return os.path.abspath(os.path.expanduser(name)).replace(os.sep, "/")  # noqa: PTH100, PTH111 (keeps symlinks)
 
 
-def _list_item(filesystem: pafs.FileSystem, name: str) -> tuple[str, list[pafs.FileInfo], int]:
+def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo], int]:
     """Root, files and number of names passed over of one item of the list."""
-    path = _local_path(name)
-    info = filesystem.get_file_info(path)
+    if not is_local(filesystem) and patterns.has_wildcard(path):
+        info = pafs.FileInfo(path, type=pafs.FileType.NotFound)  # keys rarely have such characters
+    else:
+        info = filesystem.get_file_info(path)
+    if info.type == pafs.FileType.File and not (is_local(filesystem) or info.size):
+        below = filesystem.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+        if below:  # an empty object that stands for the folder
+            info = pafs.FileInfo(path, type=pafs.FileType.Directory)
     if info.type == pafs.FileType.File:
         return path.rpartition("/")[0] or "/", [info], 0
     if info.type == pafs.FileType.Directory:
@@ -180,6 +222,10 @@ def _list_item(filesystem: pafs.FileSystem, name: str) -> tuple[str, list[pafs.F
         listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
         return path, *_select(path, listed)
     if not patterns.has_wildcard(path):
+        if not is_local(filesystem):
+            bucket = path.partition("/")[0]
+            if filesystem.get_file_info(bucket).type == pafs.FileType.NotFound:
+                raise DataError(f"{name}: no such bucket {bucket!r}; check its name")
         raise DataError(f"no such file or folder: {name}")
     root, rest = patterns.split_pattern(path)
     if filesystem.get_file_info(root).type != pafs.FileType.Directory:
@@ -215,9 +261,12 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
         if "/_" in relative or "/." in relative:
             parts = relative[1:].split("/")
             first = next(i for i, part in enumerate(parts) if part[:1] in ("_", "."))
-            ignored.add("/".join(parts[: first + 1]))
+            hidden = "/".join(parts[: first + 1])
             if first == len(parts) - 1:
                 seen.append(info)
+            elif hidden not in ignored:  # some stores list no folders
+                seen.append(pafs.FileInfo(f"{root.rstrip('/')}/{hidden}", type=pafs.FileType.Directory))
+            ignored.add(hidden)
         elif info.type == pafs.FileType.File:
             if relative.count("/") > MOST_LEVELS:
                 raise DataError(
@@ -233,18 +282,32 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
     return files, len(ignored)
 
 
+def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:
+    """Without the empty objects by which tools mark folders in an object store."""
+    folders = {info.path.rpartition("/")[0] for info in infos}
+    return [
+        info for info in infos if info.size or not (info.path.endswith(_FOLDER_MARK) or info.path in folders)
+    ]
+
+
 def _build(
     filesystem: pafs.FileSystem,
+    prefix: str,
     root: str,
     infos: list[pafs.FileInfo],
     n_ignored: int,
     partition_types: Mapping[str, PartitionType] | None,
 ) -> Lake:
     """Names, partition values and order of the files found."""
-    prefix = len(root.rstrip("/")) + 1
+    start = len(root.rstrip("/")) + 1
+    local = is_local(filesystem)
+    if not local:
+        infos = _without_folder_marks(infos)
+        if not infos:
+            raise DataError(f"no Parquet file under {prefix}{root}")
     listed: dict[str, tuple[str, pafs.FileInfo]] = {}
     for info in infos:
-        raw = info.path[prefix:]
+        raw = info.path[start:]
         label = raw
         if "%" in raw or not raw.isascii():
             label = unicodedata.normalize("NFC", unquote(raw))
@@ -267,7 +330,8 @@ def _build(
     files: list[FileRef] = []
     for label, row in zip(labels, rows, strict=True):
         raw, info = listed[label]
-        files.append(FileRef(label, info.size, info.mtime_ns, row, None if raw == label else info.path))
+        changed = info.mtime_ns if local else whole_seconds(info.mtime_ns)
+        files.append(FileRef(label, info.size, changed, row, None if raw == label else info.path))
     return Lake(
         root=root,
         files=tuple(files),
@@ -276,4 +340,5 @@ def _build(
         n_bytes=sum(file.size for file in files),
         n_ignored=n_ignored,
         filesystem=filesystem,
+        prefix=prefix,
     )

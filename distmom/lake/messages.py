@@ -16,6 +16,9 @@ def suggestion(wrong: str, names: Iterable[str]) -> str:
     """``"; did you mean 'amount'?"`` for a misspelled name, else the names there are (at most eight)."""
     known = list(names)
     lower = {name.lower(): name for name in known}
+    parts = [part.strip() for part in wrong.split(",")]
+    if len(parts) > 1 and set(parts) <= set(known):
+        return f"; name each column by itself: {listing(parts)}"
     if wrong.lower() in lower:
         return f"; did you mean {lower[wrong.lower()]!r}?"
     close = [lower[near] for near in difflib.get_close_matches(wrong.lower(), lower, n=2)]

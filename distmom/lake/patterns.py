@@ -55,8 +55,20 @@ def expand(filesystem: pafs.FileSystem, root: str, names: list[str]) -> list[paf
 
 
 def _list(filesystem: pafs.FileSystem, folder: str, *, recursive: bool) -> list[pafs.FileInfo]:
-    listed: list[pafs.FileInfo] = filesystem.get_file_info(pafs.FileSelector(folder, recursive=recursive))
-    return listed
+    listed: list[pafs.FileInfo]
+    if filesystem.type_name != "gcs":
+        listed = filesystem.get_file_info(pafs.FileSelector(folder, recursive=recursive))
+        return listed
+    # of this store only objects are listed: folders are what stands before their slashes
+    listed = filesystem.get_file_info(pafs.FileSelector(folder, recursive=True))
+    found = {info.path: info for info in listed}
+    for info in listed:
+        above = info.path.rpartition("/")[0]
+        while len(above) > len(folder) and above not in found:
+            found[above] = pafs.FileInfo(above, type=pafs.FileType.Directory)
+            above = above.rpartition("/")[0]
+    start = len(folder) + 1
+    return [info for info in found.values() if recursive or "/" not in info.path[start:]]
 
 
 def _matcher(name: str) -> Callable[[str], bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
 from distmom.lake.schema import Reference, check_type, roles_of
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
+from distmom.lake.store_errors import from_store
 
 
 class Recent:
@@ -91,7 +93,7 @@ class Reader:
         """
         if self.excludes(file):
             return
-        with footers.open_parquet(self.filesystem, self.root, file, self._dictionaries()) as parquet:
+        with self._open(file) as parquet:
             assembler = self._assembler_of(parquet, file)
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
@@ -99,10 +101,14 @@ class Reader:
         """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
         if self.excludes(file):
             return
-        with footers.open_parquet(self.filesystem, self.root, file, self._dictionaries()) as parquet:
+        with self._open(file) as parquet:
             assembler = self._assembler_of(parquet, file)
             for start, stop in _stretches(parquet, rows):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
+
+    def _open(self, file: FileRef) -> AbstractContextManager[pq.ParquetFile]:
+        n_columns = len(roles_of(self.options))
+        return footers.open_parquet(self.filesystem, self.root, file, self._dictionaries(), n_columns)
 
     def _dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
@@ -236,7 +242,8 @@ def _arrays(
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError) as error:
-            if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            number = getattr(error, "errno", None)
+            if isinstance(error, MemoryError) or number is not None or from_store(error):
                 raise
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:

@@ -9,6 +9,7 @@ from typing import BinaryIO, cast
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake.atomic import atomic_file
 from distmom.lake.container import Container, read_container, write_container
+from distmom.lake.stores import address_of
 
 
 def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> Path:
@@ -22,6 +23,10 @@ def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> 
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigError(f"{parameter}: must be the path of a file, not {path!r}")
+    if address_of(text) is not None:
+        raise ConfigError(
+            f"{parameter} {text!r}: must be a file on a local or shared disk; the data may be remote"
+        )
     target = Path(text).expanduser()
     if target.is_dir():
         raise ConfigError(f"{parameter} {text!r}: a folder of that name exists; name a file")

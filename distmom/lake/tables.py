@@ -11,7 +11,9 @@ from pathlib import PurePosixPath
 
 import pyarrow.fs as pafs
 
-from distmom.errors import DataError
+from distmom.errors import AccessError, DataError
+from distmom.lake.store_errors import store_error
+from distmom.lake.stores import is_local
 
 _MARKS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}
 _ALL_MARKS = {**_MARKS, "metadata": "an Iceberg table"}
@@ -44,14 +46,29 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
     above: set[PurePosixPath] = set()
     for folder in folders:
         here = PurePosixPath(folder)
-        above.update((here, *here.parents))
+        above.update(path for path in (here, *here.parents) if path != PurePosixPath())
     marks = [(path / mark, path, what) for path in sorted(above) for mark, what in _ALL_MARKS.items()]
-    found = filesystem.get_file_info([str(mark) for mark, _, _ in marks])
+    found = _infos(filesystem, [str(mark) for mark, _, _ in marks])
     for info, (mark, table, what) in zip(found, marks, strict=True):
         if info.type != pafs.FileType.Directory:
             continue
         if mark.name in _MARKS or _holds_iceberg_metadata(filesystem, str(mark)):
             raise _refusal(str(table), what)
+
+
+def _infos(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInfo]:
+    """What lies at these paths; what we may not look at counts as missing, as rights may end below a root."""
+    try:
+        found: list[pafs.FileInfo] = filesystem.get_file_info(paths)
+    except OSError as error:
+        if len(paths) == 1:
+            if is_local(filesystem) or not isinstance(
+                store_error(error, filesystem, paths[0], paths[0]), AccessError
+            ):
+                raise
+            return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
+        return [info for path in paths for info in _infos(filesystem, [path])]
+    return found
 
 
 def _holds_iceberg_metadata(filesystem: pafs.FileSystem, folder: str) -> bool:

@@ -110,7 +110,8 @@ class WholeRows:
         DataError
             If the file is damaged or has changed, or its folder's name disagrees with its values.
         """
-        with footers.open_parquet(self.filesystem, self.root, file) as parquet:
+        n_columns = len(self.stored)
+        with footers.open_parquet(self.filesystem, self.root, file, n_columns=n_columns) as parquet:
             self.check(parquet, file)
             rows = row_groups_of(parquet, start, stop)
             if not rows.groups:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span, units_cells, weightless
+from distmom.report.words import accused, number, span, units_cells, weightless
 
 if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
@@ -245,10 +245,7 @@ class MeanResult(Result):
         found = []
         if self.interval is None and self.interval_reason and self.interval_kind != "none":
             found.append(f"no interval: {self.interval_reason}")
-        found += self.notes
-        if self.other_estimate is not None:
-            found.append(TWO_STORIES)
-        return found + accused(self.accused_files)
+        return found + list(self.notes) + accused(self.accused_files)
 
     def plot(self, ax: Any = None) -> Any:
         """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.

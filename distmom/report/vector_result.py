@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import TWO_STORIES, accused, number, span, weightless
+from distmom.report.words import accused, number, span, weightless
 
 Vector = NDArray[np.float64]
 
@@ -215,10 +215,7 @@ class VectorResult(Result):
         if self.interval_reason and self.interval_kind != "none":
             what = "radius" if self.method == "geometric" else "interval"
             found.append(f"no {what}: {self.interval_reason}")
-        found += self.notes
-        if self.other_estimate is not None:
-            found.append(TWO_STORIES)
-        return found + accused(self.accused_files)
+        return found + list(self.notes) + accused(self.accused_files)
 
     def plot(self, ax: Any = None) -> Any:
         """Block mean vectors, estimate, ball or intervals, and plain mean.

@@ -9,8 +9,6 @@ from typing import Any
 NAMED = 5
 """Names in a remark: a run of many groups should not bury its table."""
 
-TWO_STORIES = "blocks of rows tell another story than blocks of files, which are heard"
-
 
 def number(value: float | None) -> str:
     """A number with six digits; a dash where there is none."""

@@ -39,6 +39,7 @@ def test_file_effects_are_told(tmp_path: Path, effect: float, options: dict[str,
     assert found.status == ("ok",)
 
 
+@pytest.mark.slow
 def test_the_remedy_holds(tmp_path: Path) -> None:
     """Over lakes of such files the interval by files covers their common mean, the one by rows does not."""
     covered = {"rows": 0, "file": 0}

@@ -132,6 +132,7 @@ def test_wild_vectors_are_set_aside_in_every_partition() -> None:
     assert len(ruined.block_estimates) == 4 * 211
 
 
+@pytest.mark.slow
 @JOINT
 def test_it_covers_with_nearly_the_risk_of_the_plain_mean(joint: str) -> None:
     """At 95 % in 150 runs, 17 misses or more have probability 1.5e-3; five partitions lower the risk.

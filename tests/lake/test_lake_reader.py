@@ -120,6 +120,8 @@ def test_misspelled_names_get_a_suggestion(write, tmp_path, read):
         read(tmp_path / "t", (), ("Country",))
     with pytest.raises(ConfigError, match="there is 'amount', 'country'"):
         read(tmp_path / "t", ("zzz",))
+    with pytest.raises(ConfigError, match="name each column by itself: 'amount', 'country'"):
+        read(tmp_path / "t", ("amount, country",))
 
 
 @pytest.mark.parametrize("lacking", [0, 1])

@@ -27,7 +27,7 @@ import distmom as dm
 import pipelines
 import pipelines.log as log_room
 from distmom.cli.program import program
-from pipelines.job import RUN, main
+from pipelines.job import DATA, RUN, main
 from pipelines.summary import JOB, MEAN
 
 Run = Callable[..., Any]
@@ -103,7 +103,7 @@ def test_a_joint_vector(run: Run, folder: Path) -> None:
 
 def test_every_option_of_python_can_be_configured() -> None:
     known = {key.name or name for name, key in {**MEAN, **RUN}.items()} - {"log"}
-    known |= {"data", "where", "missing", "on_bad_file"}
+    known |= {key.name or name for name, key in DATA.items()}
     assert known == set(inspect.signature(dm.mean).parameters) - {"client", "progress"}
 
 

@@ -44,6 +44,7 @@ def welch(data: dict[str, Any], cap: bool) -> bool:
     return bool(abs(means[1] - means[0] - 0.1 * MEAN) <= reach)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad_units", [0, 10])
 def test_differences_and_lifts_are_covered(bad_units: int) -> None:
     """Negative control: capped and plain means where ten of 1,000 users of the new arm are corrupted."""

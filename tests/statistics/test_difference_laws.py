@@ -108,6 +108,7 @@ def test_intervals_cover_where_capped_and_plain_means_do_not(law: str, n_bad: in
         assert max(met["plain"], met["capped"]) < fewest(0.9)
 
 
+@pytest.mark.slow
 def test_rows_taken_for_independent_units_cover_too_little() -> None:
     """Thirty equal rows a user: covered as units, not as rows (dealt out in random order)."""
     g = np.random.default_rng(5)

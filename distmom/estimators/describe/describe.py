@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
@@ -44,6 +45,7 @@ def describe(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> DescribeResult:
     """Robust profile of every column of a lake, and which files break it.
@@ -76,7 +78,7 @@ def describe(
         Of the intervals, in (0, 1).
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone.
-    client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    client, workers, scheduler, threads, memory_limit, batch_rows, storage_options, progress
         As for `distmom.mean`.
 
     Returns
@@ -138,7 +140,7 @@ def describe(
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
-    source, read, kinds = open_columns(data, columns, by, where, missing, batch_rows)
+    source, read, kinds = open_columns(data, columns, by, where, missing, batch_rows, storage_options)
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     share = column_share(source, read)
     load = load_kernels if worth_compiling(source.files, share) else None
@@ -177,7 +179,7 @@ def explain_describe(data: Any, columns: Names = None, **options: Any) -> dict[s
     check_count("batch_rows", wanted["batch_rows"])
     seed, shown = resolve_seed(wanted["rng"])
     source, read, kinds = open_columns(
-        data, columns, *(wanted[k] for k in ("by", "where", "missing", "batch_rows"))
+        data, columns, *(wanted[k] for k in ("by", "where", "missing", "batch_rows", "storage_options"))
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
         share = column_share(source, read)

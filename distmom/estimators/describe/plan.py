@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.cluster import check_memory
-from distmom.cluster.dask_frame import open_frame
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import MOST_BATCH_ROWS_OF_GROUPS, Names, names_of
-from distmom.lake import ReadOptions, open_lake
+from distmom.estimators.sources import MOST_BATCH_ROWS_OF_GROUPS, Names, names_of, open_source
+from distmom.lake import ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.lake.schema import kind_of, type_name
 from distmom.reductions.block_means import BlockMeans
@@ -78,10 +77,16 @@ class DescribePlan:
 
 
 def open_columns(
-    data: Any, columns: Names, by: Names, where: Any, missing: str, batch_rows: int
+    data: Any,
+    columns: Names,
+    by: Names,
+    where: Any,
+    missing: str,
+    batch_rows: int,
+    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[Source, ReadOptions, Columns]:
     """The source, what to read of it, and what can be said of each column."""
-    source = open_frame(data) or open_lake(data)
+    source = open_source(data, storage_options)
     schema = source.schema()
     keys = names_of("by", by)
     asked = names_of("columns", columns)

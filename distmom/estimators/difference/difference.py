@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ def difference(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> DifferenceResult | Results:
     """Difference and lift of a heavy-tailed metric between variants of an experiment, without capping it.
@@ -86,7 +88,7 @@ def difference(
         In (0, 1), of each interval: with several variants they do not hold together.
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows.
-    client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    client, workers, scheduler, threads, memory_limit, batch_rows, storage_options, progress
         As for `distmom.mean`.
 
     Returns
@@ -148,7 +150,9 @@ def difference(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     columns = (metric,) if denominator is None else (metric, denominator)
-    source, read = open_data(data, columns, by, where, missing, batch_rows, options.block_by)
+    source, read = open_data(
+        data, columns, by, where, missing, batch_rows, options.block_by, storage_options=storage_options
+    )
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
@@ -184,7 +188,10 @@ def explain_difference(data: Any, metric: str, **options: Any) -> dict[str, Any]
     check_count("batch_rows", wanted["batch_rows"])
     seed, shown = resolve_seed(wanted["rng"])
     columns = (metric,) if denominator is None else (metric, denominator)
-    source, read = open_data(data, columns, by, where, missing, wanted["batch_rows"], chosen.block_by)
+    store, batch_rows = wanted["storage_options"], wanted["batch_rows"]
+    source, read = open_data(
+        data, columns, by, where, missing, batch_rows, chosen.block_by, storage_options=store
+    )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
         plan = _plan(source, read, chosen, seed, executor, None)
         told = plan.describe(executor)

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 FEW_UNITS = 10
 
+FILES_HEARD = "blocks of rows tell another story than blocks of files, which are heard"
+ROWS_HEARD = (
+    "blocks of files tell another story than blocks of rows, which are heard because n_blocks was given; use "
+    "n_blocks='auto' or block_by='file'"
+)
+
 ALIKE = (
     "rows of a file resemble each other more than those of different files, so the interval, which takes "
     "rows as independent, is too short for anything beyond these files; use block_by='file'"
@@ -339,6 +345,8 @@ def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any])
     by_rows = plan.options.order == "random" and plan.options.chunk_rows == 1 and not answer.files_first[g]
     if by_rows and math.isfinite(answer.file_effect[g]):
         notes.append(ALIKE)
+    if int(answer.status[g]) & Status.FILES_DISAGREE:
+        notes.append(FILES_HEARD if answer.files_first[g] else ROWS_HEARD)
     if "n_units" in shared:
         notes += _few_units(plan, int(answer.n_blocks[g]), shared)
     return tuple(notes)

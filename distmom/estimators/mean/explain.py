@@ -68,6 +68,7 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
         chosen.block_by,
         joint=bool(chosen.joint),
         weights=chosen.weights,
+        storage_options=wanted["storage_options"],
     )
     source.reader(read)  # names and the condition are checked with the filter still in place
     ledger = None

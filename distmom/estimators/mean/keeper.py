@@ -113,9 +113,10 @@ class Keeper:
                 "from new ones; use MeanAccumulator, or drop state"
             )
         given = read if self.saved is None else replace(read, times=self.saved.made.read.times)
-        made = Made.of(options, source.reader(given), (source.root,), seed, shown_seed)
+        made = Made.of(options, source.reader(given), (source.address,), seed, shown_seed)
         place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
-        if would_list(data, self.path) or any(file.path == place for file in source.files):
+        among = not source.prefix and any(file.path == place for file in source.files)
+        if would_list(data, self.path) or among:
             raise ConfigError(
                 f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
                 "begin its name with '_' or '.'"
@@ -128,7 +129,7 @@ class Keeper:
             change = self.ledger.change(source.files, fixed_by(made.options))
             if change is not None:
                 self._restart(change)
-                made = Made.of(options, source.reader(read), (source.root,), seed, shown_seed)
+                made = Made.of(options, source.reader(read), (source.address,), seed, shown_seed)
         self._made = made
         return self.ledger, replace(read, times=made.read.times)
 

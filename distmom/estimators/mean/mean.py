@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect, run_units
@@ -57,6 +58,7 @@ def mean(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
@@ -145,6 +147,9 @@ def mean(
         Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
     batch_rows : int
         Rows decoded at a time, at most 65,536 with groups; the result does not depend on it.
+    storage_options : mapping, optional
+        Of the object store (``s3://``, ``gs://``, ``abfs://``), such as ``{"endpoint": …, "region": …}``;
+        credentials come from the environment, profile or role unless given here. Workers get them too.
     progress : Progress, optional
         Is told how far the run is.
 
@@ -286,17 +291,8 @@ def mean(
     check_count("batch_rows", batch_rows)
     keeper = open_keeper(state, on_change, memory_limit)
     seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
-    source, read = open_data(
-        data,
-        column,
-        by,
-        where,
-        missing,
-        batch_rows,
-        options.block_by,
-        joint=bool(joint),
-        weights=weights,
-    )
+    how: Any = {"joint": bool(joint), "weights": weights, "storage_options": storage_options}
+    source, read = open_data(data, column, by, where, missing, batch_rows, options.block_by, **how)
     ledger = None
     if keeper is not None:
         ledger, read = keeper.begin(data, source, read, options, seed, shown)

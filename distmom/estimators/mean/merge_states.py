@@ -93,6 +93,9 @@ def merge_states(
     started = time.perf_counter()
     if not states:
         raise ConfigError("states: name the files of the states to merge")
+    for path in states:
+        if not isinstance(path, str | os.PathLike):
+            raise ConfigError(f"states: give each as a path of its own, not a {type(path).__name__}")
     target = None if output is None else check_state_path(output, "output")
     parts = sorted((_Part(path) for path in states), key=lambda part: part.order)
     first = parts[0]

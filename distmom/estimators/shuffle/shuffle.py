@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ from distmom.lake import footers, open_lake
 from distmom.lake.listing import would_list
 from distmom.lake.parquet_out import WriteStyle
 from distmom.lake.spill import run_bytes
+from distmom.lake.stores import address_of
 from distmom.lake.whole_rows import WholeRows, plain_array
 from distmom.numerics.random import resolve_seed
 from distmom.numerics.shuffle import bucket_bits
@@ -102,6 +103,7 @@ def shuffle(
     scheduler: str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> ShuffleResult:
     """Write all rows of a lake to a new one, in an exactly uniform random order.
@@ -121,7 +123,7 @@ def shuffle(
     scratch : path, optional
         Folder for temporary files, about as large as the rows in memory; by default beside `output`. On a
         cluster both must be reachable by all workers.
-    client, workers, scheduler, threads, memory_limit, progress
+    client, workers, scheduler, threads, memory_limit, storage_options, progress
         Where to run, as in `distmom.mean`.
 
     Returns
@@ -171,7 +173,7 @@ def shuffle(
     started = time.perf_counter()
     seed, shown = resolve_seed(rng)
     target = _target(data, output)
-    lake = open_lake(data)
+    lake = open_lake(data, storage_options=storage_options)
     reader = WholeRows.of(lake)  # type: ignore[arg-type]
     with (
         _temporary(target.parent, f".{target.name}.") as beside,
@@ -205,12 +207,13 @@ def explain_shuffle(
     *,
     rng: Any = None,
     scratch: str | os.PathLike[str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     **run: Any,
 ) -> dict[str, Any]:
     """What `shuffle` would do and need; reads footers and a few rows."""
     _, shown = resolve_seed(rng)
     target = _target(data, output)
-    lake = open_lake(data)
+    lake = open_lake(data, storage_options=storage_options)
     reader = WholeRows.of(lake)  # type: ignore[arg-type]
     with connect(**run) as executor:
         plan = _plan(lake, reader, executor)  # type: ignore[arg-type]
@@ -232,6 +235,10 @@ def explain_shuffle(
 
 def _target(data: Any, output: str | os.PathLike[str]) -> Path:
     """The folder to write; ConfigError if it cannot be one."""
+    if address_of(os.fspath(output)) is not None:
+        raise ConfigError(
+            "output: must be a folder on a local or shared disk, not in an object store; the data may be"
+        )
     target = Path(os.path.abspath(output))  # noqa: PTH100  # not resolved: links stay as they are named
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ConfigError(f"output: {target} exists; name a new folder, or remove it")

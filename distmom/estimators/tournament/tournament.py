@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
-from distmom.cluster.dask_frame import open_frame
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
-from distmom.estimators.sources import Names, unit_columns
+from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import PAIR_BUDGET, TournamentOptions
@@ -24,7 +24,7 @@ from distmom.estimators.tournament.pair_rounds import play_pair_rounds
 from distmom.estimators.tournament.plan import Arena, open_arena
 from distmom.estimators.tournament.rounds import play_rounds
 from distmom.estimators.tournament.state import RoundKeeper, made
-from distmom.lake import BATCH_ROWS, ReadOptions, open_lake
+from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -69,9 +69,10 @@ def tournament(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> TournamentResult:
-    r"""Choose among candidates by a median-of-means tournament, on data that nobody can clean.
+    """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
 
     Every candidate predicts the target of a row, or has a loss on pairs of rows: a metric, a ranking, a
     partition. Blocks of rows decide each match by majority, so a few wild rows or labels decide nothing, as
@@ -126,7 +127,8 @@ def tournament(
         that is best for what may fall into one part.
     chunk_rows, block_by
         Rows or units that stay together in one part and block, as for `distmom.mean`.
-    missing, on_bad_file, rng, client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    missing, on_bad_file, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
+    storage_options, progress
         As for `distmom.mean`.
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
@@ -231,7 +233,9 @@ def tournament(
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
-    source, read, field = _open(data, candidates, target, features, where, options, batch_rows)
+    source, read, field = _open(
+        data, candidates, target, features, where, options, batch_rows, storage_options
+    )
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
@@ -260,9 +264,10 @@ def _open(
     where: Any,
     options: TournamentOptions,
     batch_rows: int,
+    storage_options: Mapping[str, object] | None,
 ) -> tuple[Source, ReadOptions, Field | PairField]:
     """The source, all columns of all candidates, and the candidates."""
-    source = open_frame(data) or open_lake(data)
+    source = open_source(data, storage_options)
     names = source.schema().names
     field: Field | PairField
     if options.pairwise:
@@ -294,7 +299,8 @@ def explain_tournament(
     check_count("batch_rows", wanted["batch_rows"])
     seed, shown = resolve_seed(wanted["rng"])
     source, read, field = _open(
-        data, candidates, target, wanted["features"], wanted["where"], chosen, wanted["batch_rows"]
+        *(data, candidates, target, wanted["features"], wanted["where"], chosen),
+        *(wanted["batch_rows"], wanted["storage_options"]),
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
         arena: Arena | PairArena

@@ -76,9 +76,8 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     two = len(chosen.kernel.degrees) == 2
     opened = []
     for one in two_samples(data, chosen.kernel.name, by) if two else (data,):
-        source, read = open_data(
-            one, column, by, where, missing, batch_rows, chosen.rows.block_by, joint=joint
-        )
+        how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
+        source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
         if not joint:
             read = replace(read, columns=read.columns[:1])
         check_columns(source.reader(read), chosen)

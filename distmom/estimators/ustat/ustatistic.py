@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,7 @@ def ustatistic(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     batch_rows: int = BATCH_ROWS,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> UStatisticResult | Results:
     """Median of U-statistics: the mean of a function of pairs of rows that bad rows and files cannot move.
@@ -113,7 +114,8 @@ def ustatistic(
         As for `distmom.mean`. A row enters with all its columns or, where one is missing, not at all.
     interval : {"auto", "order", "exact", "paper", "none"}
         As for `distmom.mean`; ``"paper"`` is sqrt(6 V) on both sides.
-    confidence_level, rng, client, workers, scheduler, threads, memory_limit, batch_rows, progress
+    confidence_level, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
+    storage_options, progress
         As for `distmom.mean`.
 
     Returns
@@ -218,10 +220,8 @@ def ustatistic(
     whole_rows = options.kernel.columns != 1
     two = len(options.kernel.degrees) == 2
     several = two_samples(data, options.kernel.name, by) if two else (data,)
-    opened = [
-        open_data(one, column, by, where, missing, batch_rows, rows.block_by, joint=whole_rows)
-        for one in several
-    ]
+    how: Any = {"joint": whole_rows, "storage_options": storage_options}
+    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
     source, read = opened[0]
     columns = [read.columns] if whole_rows else [(name,) for name in read.columns]
     in_memory = any(source.in_memory for source, _ in opened)

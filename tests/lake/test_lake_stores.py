@@ -1,0 +1,135 @@
+"""Addresses, options and errors of object stores, without any server."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow.fs as pafs
+import pytest
+
+from distmom.cluster.failures import explain, is_transient
+from distmom.errors import AccessError, BusyStore, ConfigError, DataError, ResourceError
+from distmom.lake import open_lake
+from distmom.lake.store_errors import final, from_store, store_error
+from distmom.lake.stores import Address, address_of, connected, open_store
+
+NOWHERE = pafs.LocalFileSystem()
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("s3://bucket/a/b.parquet", Address("s3", "bucket/a/b.parquet")),
+        ("S3A://bucket/a/", Address("s3", "bucket/a")),
+        ("gcs://bucket", Address("gs", "bucket")),
+        ("abfss://box@name.dfs.core.windows.net/a", Address("abfs", "box/a", "name")),
+        ("az://box/a*/b?.parquet", Address("abfs", "box/a*/b?.parquet")),
+        ("s3:/bucket/a", None),
+        ("lake/s3.parquet", None),
+        ("file:///a", None),
+    ],
+)
+def test_addresses(name: str, address: Address | None) -> None:
+    assert address_of(name) == address
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("s3://", "must name a bucket"),
+        ("s3:///a", "must name a bucket"),
+        ("s3://b*/a", "must name a bucket"),
+        ("s3://b//a", "empty name"),
+        ("s3://AKIA:hidden@bucket/a", "holds credentials"),
+        ("abfs://box:hidden@name/a", "holds credentials"),
+    ],
+)
+def test_wrong_addresses(name: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as error:
+        address_of(name)
+    assert "hidden" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"regiom": "hidden"}, r"no option 'regiom' for s3://; did you mean 'region'"),
+        ({"max_attempts": "hidden"}, "max_attempts must be a whole number"),
+        ({"anonymous": "hidden"}, "anonymous must be true or false"),
+        ({"connect_timeout": "-1"}, "connect_timeout must be a number of seconds"),
+        ({"key": "hidden", "access_key": "hidden"}, "access_key is given twice"),
+        ({"endpoint": "ftp://hidden"}, "scheme must be http or https"),
+        ({"access_key": "hidden", "region": "us-east-1"}, "refused for s3"),
+        ([("region", "x")], "must be a mapping"),
+    ],
+)
+def test_wrong_options_are_named_without_their_values(
+    options: object, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pafs, "resolve_s3_region", lambda bucket: pytest.fail("asked the network"))
+    with pytest.raises(ConfigError, match=told) as error:
+        open_store(Address("s3", "bucket"), options)  # type: ignore[arg-type]
+    assert "hidden" not in str(error.value)
+
+
+def test_a_filesystem_keeps_its_options_when_it_is_pickled() -> None:
+    options = (("access_key", "a"), ("max_attempts", "2"), ("region", "us-east-1"), ("secret_key", "hidden"))
+    store = connected("s3", options)
+    assert pickle.loads(pickle.dumps(store)) is store
+    assert "hidden" not in repr(store)
+    assert connected("s3", (*options[:-2], ("region", "eu-west-1"), options[-1])) is not store
+    account = open_store(Address("abfs", "box/a", "name"), {"account_key": "aGlkZGVu"})
+    assert pickle.loads(pickle.dumps(account)) is account
+    assert pickle.loads(pickle.dumps(connected("gs", (("anonymous", "true"),)))).type_name == "gcs"
+
+
+def test_options_without_a_store(tmp_path) -> None:
+    with pytest.raises(ConfigError, match="in no object store"):
+        open_lake(tmp_path, storage_options={"region": "x"})
+    with pytest.raises(ConfigError, match="in no object store"):
+        open_lake({"x": [1.0]}, storage_options={"region": "x"})
+    with pytest.raises(ConfigError, match="abfs:// needs account_name"):
+        open_lake("abfs://box/a")
+    for names, told in (
+        ([str(tmp_path), "s3://b/a"], "is local but"),
+        (["s3://b/a", "gs://b/a"], "two stores"),
+        (["s3://b/a", "s3://c/a"], "two buckets"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            open_lake(names)
+
+
+AWS = "When reading information for key 'x' in bucket 'b': AWS Error {} during GetObject operation: {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        (AWS.format("SLOW_DOWN", "Reduce"), BusyStore, "asks to slow down"),
+        (AWS.format("UNKNOWN (HTTP status 503)", "No response body."), BusyStore, "asks to slow down"),
+        (AWS.format("ACCESS_DENIED", "no"), AccessError, "access denied for s3://b/x"),
+        (
+            AWS.format("UNKNOWN (HTTP status 400)", "ExceptionName: ExpiredToken"),
+            AccessError,
+            "token has expired",
+        ),
+        (AWS.format("NO_SUCH_BUCKET", "no"), DataError, "no such bucket 'b'"),
+        (AWS.format("NETWORK_CONNECTION", "curlCode: 7, Failed"), ConnectionError, "cannot be reached"),
+        (AWS.format("INTERNAL_FAILURE", "?sig=hidden&a"), OSError, "the store failed"),
+    ],
+)
+def test_answers_of_stores(text: str, kind: type[Exception], told: str) -> None:
+    error = OSError(text)
+    assert from_store(error) and not from_store(OSError("Couldn't deserialize thrift: no more data"))
+    found = store_error(error, NOWHERE, "b/x", "s3://b/x")
+    assert type(found) is kind and told in str(found) and "hidden" not in str(found)
+    assert is_transient(found) == isinstance(found, OSError)
+    assert isinstance(final(found), ResourceError | DataError)
+    assert type(pickle.loads(pickle.dumps(found))) is kind
+
+
+def test_throttling_names_the_setting() -> None:
+    class Unit:
+        name = "t/0.parquet"
+
+    assert "max_attempts" in str(explain(BusyStore("slow down"), Unit(), 4))

@@ -1,0 +1,121 @@
+"""A proxy in front of an object store, which refuses some requests and remembers all."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import NamedTuple
+
+_DROPPED = {"connection", "transfer-encoding", "content-length", "date", "server"}
+
+
+class Request(NamedTuple):
+    method: str
+    path: str
+    range: str | None
+
+
+class Proxy:
+    """Forwards to ``127.0.0.1:port``; as a context manager it listens at ``self.endpoint``.
+
+    Parameters
+    ----------
+    every : int
+        Answer every so manyeth request with 503 SlowDown; 0 for none, 1 for all.
+    good_for : int, optional
+        Requests after which the token has expired.
+    refused : str, optional
+        Error code of all answers, with 403.
+    pause : float
+        Seconds before each answer.
+    """
+
+    def __init__(
+        self, port: int, *, every: int = 0, good_for: int | None = None, refused: str = "", pause: float = 0.0
+    ) -> None:
+        self.every, self.good_for, self.refused, self.pause = every, good_for, refused, pause
+        self.requests: list[Request] = []
+        self.in_flight = self.most_in_flight = self.n_slowed = 0
+        self._lock = threading.Lock()
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                with proxy._lock:
+                    proxy.in_flight += 1
+                    proxy.most_in_flight = max(proxy.most_in_flight, proxy.in_flight)
+                try:
+                    time.sleep(proxy.pause)
+                    body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                    error = proxy.refusal(Request(self.command, self.path, self.headers.get("Range")))
+                    if error is not None:
+                        self.refuse(*error)
+                        return
+                    upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                    upstream.request(self.command, self.path, body, dict(self.headers))
+                    got = upstream.getresponse()
+                    data = got.read()
+                    self.send_response(got.status)
+                    for name, value in got.getheaders():
+                        if name.lower() not in _DROPPED:
+                            self.send_header(name, value)
+                    length = got.headers["Content-Length"] if self.command == "HEAD" else str(len(data))
+                    self.send_header("Content-Length", length or "0")
+                    self.end_headers()
+                    self.wfile.write(data)
+                    upstream.close()
+                finally:
+                    with proxy._lock:
+                        proxy.in_flight -= 1
+
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
+
+            def refuse(self, status: int, code: str) -> None:
+                text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>Not now.</Message></Error>"
+                self.send_response(status)
+                self.send_header("Content-Type", "application/xml")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(text.encode())
+
+            def log_message(self, *words: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def refusal(self, request: Request) -> tuple[int, str] | None:
+        """Status and error code, or None for what is forwarded."""
+        with self._lock:
+            self.requests.append(request)
+            number = len(self.requests)
+            if self.refused:
+                return 403, self.refused
+            if self.good_for is not None and number > self.good_for:
+                return 403, "ExpiredToken"
+            if self.every and number % self.every == 0:
+                self.n_slowed += 1
+                return 503, "SlowDown"
+        return None
+
+    def __enter__(self) -> Proxy:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
