@@ -74,9 +74,9 @@ OWN_OPTIONS = [
         type=click.Choice(("partition", "swor", "monte_carlo")),
         default="partition",
         show_default=True,
-        help="Blocks of pairwise losses: all rows, or samples without or with replacement.",
+        help="Blocks: all rows, or samples without or with replacement.",
     ),
-    click.Option(["--block-size"], type=int, metavar="ROWS", help="Of a sampled block.  [default: 256]"),
+    click.Option(["--block-size"], type=int, metavar="ROWS", help="Of a sampled block."),
     click.Option(
         ["--pairs"],
         type=click.Choice(("complete", "incomplete")),

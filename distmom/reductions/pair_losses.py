@@ -64,7 +64,7 @@ class PairCandidate:
 
 
 @dataclass(frozen=True)
-class PairLossState:
+class BlockLossTable:
     """What is left of B blocks; m candidates, p asked pairs of candidates.
 
     Attributes
@@ -95,9 +95,9 @@ class PairLossState:
         """Bytes of the arrays."""
         return sum(a.nbytes for a in vars(self).values())
 
-    def followed_by(self, other: PairLossState) -> PairLossState:
+    def followed_by(self, other: BlockLossTable) -> BlockLossTable:
         """These blocks and then the other ones."""
-        return PairLossState(
+        return BlockLossTable(
             *(np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self))
         )
 
@@ -127,15 +127,15 @@ class PairLosses:
         """One of them, for messages."""
         return self.candidates[0].kernel
 
-    def __call__(self, kept: RowsOfBlocks, between: Callable[[], None] = lambda: None) -> PairLossState:
+    def __call__(self, kept: RowsOfBlocks, between: Callable[[], None] = lambda: None) -> BlockLossTable:
         """What is left of the blocks; `between` is called before each and may raise to end the work."""
         found = []
         for cell in range(kept.n_cells):
             between()
             found.append(self._one(kept.rows(cell)))
-        return PairLossState(*(np.array(each) for each in zip(*found, strict=True)))
+        return BlockLossTable(*(np.array(each) for each in zip(*found, strict=True)))
 
-    def merge(self, left: PairLossState, right: PairLossState) -> PairLossState:
+    def merge(self, left: BlockLossTable, right: BlockLossTable) -> BlockLossTable:
         """Blocks of both; `left` holds the lower numbers."""
         return left.followed_by(right)
 

@@ -236,7 +236,8 @@ def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
         ([np.eye(2)], {"loss": "clustering"}, "a partition has none"),
         (["s0"], {"loss": dm.kernels.gini()}, "takes no candidates"),
         (["s0"], {"loss": "kernel"}, "kernel of pairs"),
-        (["s0"], {"loss": "squared", "scheme": "swor"}, "only losses of pairs"),
+        (["s0"], {"loss": "squared", "scheme": "swor", "pairs": "incomplete"}, "only losses of pairs"),
+        (["s0"], {"loss": "squared", "scheme": "swor", "rule": "champions_league", "r1": 1.0}, "for scheme="),
     ],
 )
 def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], words: str) -> None:
@@ -264,7 +265,7 @@ def test_files_of_matrices_are_read_without_objects(tmp_path: Path) -> None:
 
 def test_too_few_rows_are_told() -> None:
     few = {name: values[:3] for name, values in data().items()}
-    with pytest.raises(dm.NoAnswerError, match="too few for two parts"):
+    with pytest.raises(dm.NoAnswerError, match="too few for 2 parts"):
         dm.tournament(few, ["s0"], "y", loss="ranking", rng=0)
     some = {name: values[:9] for name, values in data().items()}
     found = dm.tournament(some, ["s0", "s1"], "y", loss="ranking", n_blocks=11, rng=0)

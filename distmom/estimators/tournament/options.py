@@ -127,11 +127,9 @@ class TournamentOptions:
         if isinstance(budget, float) and budget.is_integer():
             object.__setattr__(self, "pair_budget", int(budget))
         check_count("pair_budget", self.pair_budget)
-        if not self.pairwise:
-            for name, default in (("scheme", "partition"), ("pairs", "complete")):
-                if getattr(self, name) != default:
-                    raise ConfigError(f"{name}: only losses of pairs have one, not {self.loss_name}; drop it")
-        elif self.distance == "prediction":
+        if not self.pairwise and self.pairs != "complete":
+            raise ConfigError(f"pairs: only losses of pairs have some, not {self.loss_name}; drop it")
+        if self.pairwise and self.distance == "prediction":
             raise ConfigError("distance='prediction': pairs are compared by roots of losses; drop distance")
         if self.pairs == "incomplete" and self.scheme == "partition":
             raise ConfigError("pairs='incomplete': samples of pairs are scheme='swor' or 'monte_carlo'")
@@ -153,6 +151,8 @@ class TournamentOptions:
             raise ConfigError("r1: rule='champions_league' needs the radius r1; give it")
         if self.r1 is not None and not league:
             raise ConfigError("r1: only rule='champions_league' has a radius; drop it")
+        if league and self.scheme != "partition":
+            raise ConfigError("rule='champions_league' is for scheme='partition'; use rule='tournament'")
         if league and self.loss != "squared":
             raise ConfigError(
                 f"rule='champions_league' is for the squared loss, not {self.loss_name}; use "

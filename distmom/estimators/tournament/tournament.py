@@ -16,11 +16,11 @@ from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
+from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
+from distmom.estimators.tournament.block_rounds import play_block_rounds
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import PAIR_BUDGET, TournamentOptions
 from distmom.estimators.tournament.pair_candidates import PairField, find_pair_candidates
-from distmom.estimators.tournament.pair_plan import PairArena, open_pair_arena
-from distmom.estimators.tournament.pair_rounds import play_pair_rounds
 from distmom.estimators.tournament.plan import Arena, open_arena
 from distmom.estimators.tournament.rounds import play_rounds
 from distmom.estimators.tournament.state import RoundKeeper, made
@@ -133,10 +133,10 @@ def tournament(
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
     scheme : {"partition", "swor", "monte_carlo"}
-        Blocks of pairwise losses: all rows of a part, or K samples of its rows (or pairs) without or with
-        replacement.
+        Blocks: all rows of a part, or K samples of its rows (or pairs) without or with replacement.
     block_size : int, optional
-        Rows of a sampled block, by default 256.
+        Rows of a sampled block, by default 256; of losses of single rows as many as blocks of all rows would
+        have, from 256 to 4,096.
     pairs : {"complete", "incomplete"}
         All pairs of a block, or K samples of `n_pairs` pairs of all pairs of a part.
     n_pairs : int, optional
@@ -240,10 +240,10 @@ def tournament(
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
         keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
-        arena: Arena | PairArena
-        if isinstance(field, PairField):
-            arena = open_pair_arena(source, read, field, options, seed, executor, progress)
-            found = play_pair_rounds(arena, keeper)
+        arena: Arena | BlockArena
+        if isinstance(field, PairField) or options.sampled:
+            arena = open_block_arena(source, read, field, options, seed, executor, progress)
+            found = play_block_rounds(arena, keeper)
         else:
             arena = open_arena(source, read, field, options, seed, executor, progress)
             found = play_rounds(arena, keeper)
@@ -292,7 +292,8 @@ def explain_tournament(
 ) -> dict[str, Any]:
     """The plan of `distmom.tournament` for the same arguments: files, bytes, units, memory, blocks.
 
-    Footers are read as a run would, no rows, but those of losses of pairs are counted; no worker is started.
+    Footers are read as a run would, no rows, but those of losses of pairs and of samples are counted; no
+    worker is started.
     """
     wanted = arguments_of(tournament, data, candidates, target, **options)
     chosen = TournamentOptions(**{f.name: wanted[f.name] for f in fields(TournamentOptions)})
@@ -303,9 +304,9 @@ def explain_tournament(
         *(wanted["batch_rows"], wanted["storage_options"]),
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
-        arena: Arena | PairArena
-        if isinstance(field, PairField):
-            arena = open_pair_arena(source, read, field, chosen, seed, executor, None)
+        arena: Arena | BlockArena
+        if isinstance(field, PairField) or chosen.sampled:
+            arena = open_block_arena(source, read, field, chosen, seed, executor, None)
         else:
             arena = open_arena(source, read, field, chosen, seed, executor, None)
         told = arena.describe()

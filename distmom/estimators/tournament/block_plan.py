@@ -1,4 +1,4 @@
-"""Blocks of pairs in two disjoint parts of the rows: whole blocks, samples of rows, or samples of pairs."""
+"""Blocks whose rows are together, in disjoint parts: whole blocks of pairs, samples of rows or of pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import column_share, plan_mean
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows
-from distmom.estimators.tournament.options import PAIR_PARTS, TournamentOptions
+from distmom.estimators.tournament.candidates import Field
+from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.pair_candidates import PairField
 from distmom.estimators.tournament.plan import contaminated_parts, number_of
 from distmom.estimators.ustat.blocks import CellMap, given_numbers, map_blocks
@@ -32,7 +33,10 @@ from distmom.numerics.random import stream_key
 from distmom.numerics.row_samples import RowSamples
 from distmom.numerics.triple_draws import sample_tuples
 from distmom.numerics.wanted_rows import distinct
-from distmom.reductions.pair_losses import PairLosses, PairLossState
+from distmom.reductions.block_losses import BlockLosses
+from distmom.reductions.pair_losses import BlockLossTable, PairLosses
+from distmom.reductions.parts import Parts
+from distmom.reductions.sampled_losses import SampledLosses
 from distmom.theory import default_tuples, joined_blocks
 from distmom.theory.parts import AUTOMATIC
 
@@ -47,6 +51,9 @@ PAIR_ROWS = 4
 SAMPLED_ROWS = 256
 """Rows of a sampled block unless another number is given."""
 
+MOST_SAMPLED_ROWS = 4_096
+"""Rows of a sampled block of single rows: as many as those of a partition would have, up to this number."""
+
 RATE = 3e7
 """Losses a second on one thread, roughly."""
 
@@ -54,14 +61,14 @@ Ints = NDArray[np.int64]
 
 
 @dataclass
-class PairArena:
-    """Where candidates meet on pairs of rows: evaluates blocks of a part.
+class BlockArena:
+    """Where candidates meet on blocks whose rows are together: evaluates those of a part.
 
     Attributes
     ----------
     source : Source
     read : ReadOptions
-    field : PairField
+    field : PairField or Field
     options : TournamentOptions
     seed : int
     executor : Executor
@@ -80,7 +87,7 @@ class PairArena:
 
     source: Source
     read: ReadOptions
-    field: PairField
+    field: PairField | Field
     options: TournamentOptions
     seed: int
     executor: Executor
@@ -104,28 +111,43 @@ class PairArena:
         null, nan, inf = (int(n) for n in state.counts.reshape(-1, 3)[0])
         return int(state.n_rows.sum()), null, nan, inf
 
-    def losses(self, part: int) -> PairLossState:
+    def losses(self, part: int) -> BlockLossTable:
         """Losses of all candidates on the blocks of a part; of the first one the means of their roots too."""
-        return self._run(part, PairLosses(self.field.candidates, part == 0, self._by_pairs))
+        return self._run(part, self._work(self.field, roots=part == 0))
 
-    def distances(self, pairs: Sequence[tuple[int, int]]) -> PairLossState:
+    def distances(self, pairs: Sequence[tuple[int, int]]) -> BlockLossTable:
         """Distances of candidates on the blocks of the first part."""
         chosen, places = np.unique(np.array(pairs, np.int32).reshape(-1, 2), return_inverse=True)
-        some = tuple(self.field.candidates[i] for i in chosen)
-        asked = places.reshape(-1, 2).astype(np.int32)
-        return self._run(0, PairLosses(some, False, self._by_pairs, asked))
+        return self._run(0, self._work(self.field, chosen.tolist(), places.reshape(-1, 2).astype(np.int32)))
+
+    def _work(
+        self,
+        field: PairField | Field,
+        chosen: Sequence[int] | None = None,
+        asked: NDArray[np.int32] | None = None,
+        *,
+        roots: bool = False,
+    ) -> PairLosses | SampledLosses:
+        """What is made of each block: losses, or distances asked of chosen candidates."""
+        mine: Any = field.candidates if chosen is None else tuple(field.candidates[i] for i in chosen)
+        if isinstance(field, PairField):
+            return PairLosses(mine, roots, self._by_pairs, asked)
+        parts = Parts(self.seed, self.options.n_parts, self.n_blocks)
+        of = BlockLosses(mine, self.options.row_loss(), self.options.measured, parts)
+        return SampledLosses(of, asked)
 
     @property
     def _by_pairs(self) -> bool:
         return self.options.pairs == "incomplete"
 
-    def _run(self, part: int, work: PairLosses) -> PairLossState:
+    def _run(self, part: int, work: PairLosses | SampledLosses) -> BlockLossTable:
         if self.drawn is None or self.rows is None:
+            assert isinstance(work, PairLosses)
             mine = self.counted._replace(cells=_of_part(self.counted.cells, part, self.n_blocks))
-            found: PairLossState = run_blocks([mine], work, self.executor, self.progress)
+            found: BlockLossTable = run_blocks([mine], work, self.executor, self.progress)
             return found
         rows = self.rows
-        state: PairLossState | None = None
+        state: BlockLossTable | None = None
         step = max(1, MOST_ROWS // (self.drawn * (2 if self._by_pairs else 1)))
         for first in range(0, self.n_blocks, step):
             numbers = self._draw(part, first, min(step, self.n_blocks - first), rows.rows)
@@ -143,7 +165,8 @@ class PairArena:
     def _draw(self, part: int, first: int, n: int, file_rows: Ints) -> Any:
         """Row numbers of some sampled blocks of a part; of pairs the first rows, then the second ones."""
         assert self.drawn is not None
-        n_part = int(file_rows.sum()) // PAIR_PARTS
+        n_parts = self.options.n_parts
+        n_part = int(file_rows.sum()) // n_parts
         again = self.options.scheme == "monte_carlo"
         first += part * self.n_blocks  # samples of the parts are independent
         if self._by_pairs:
@@ -155,7 +178,7 @@ class PairArena:
         else:
             samples = RowSamples(self.seed, np.array([n_part]), self.drawn, again)
             places = samples.numbers(first, n)
-        return rows_of_part(self.seed, PAIR_PARTS, part, places)
+        return rows_of_part(self.seed, n_parts, part, places)
 
     def describe(self) -> dict[str, Any]:
         """Numbers for people who look before they run."""
@@ -165,7 +188,7 @@ class PairArena:
             "n_bytes": plan.n_bytes,
             "n_rows": self.tally[0],
             "n_candidates": len(self.field.candidates),
-            "n_parts": PAIR_PARTS,
+            "n_parts": self.options.n_parts,
             "n_blocks": self.n_blocks,
             "scheme": self.options.scheme,
             "drawn": self.drawn,
@@ -176,25 +199,26 @@ class PairArena:
         }
 
     def n_losses(self) -> int:
-        """Losses of pairs to be evaluated, distances apart."""
+        """Losses to be evaluated, distances apart."""
         if self.drawn is None:
             sizes = self.counted.cells.sizes.astype(object)
             n_pairs = int((sizes * (sizes - 1) // 2).sum())
         else:
-            each = self.drawn if self._by_pairs else self.drawn * (self.drawn - 1) // 2
-            n_pairs = PAIR_PARTS * self.n_blocks * each
+            by_rows = self._by_pairs or not self.options.pairwise
+            each = self.drawn if by_rows else self.drawn * (self.drawn - 1) // 2
+            n_pairs = self.options.n_parts * self.n_blocks * each
         return n_pairs * len(self.field.candidates)
 
 
-def open_pair_arena(
+def open_block_arena(
     source: Source,
     read: ReadOptions,
-    field: PairField,
+    field: PairField | Field,
     options: TournamentOptions,
     seed: int,
     executor: Executor,
     progress: Progress | None,
-) -> PairArena:
+) -> BlockArena:
     """Count the rows, and lay the blocks of both parts out.
 
     Raises
@@ -207,40 +231,43 @@ def open_pair_arena(
     scales = source.reader(read).options.scales  # names and types are told before anything is counted
     timed = [name for name in read.columns if name in scales]
     if timed:
-        raise DataError(f"column {timed[0]!r} holds {scales[timed[0]].kind}s; losses of pairs take numbers")
+        raise DataError(f"column {timed[0]!r} holds {scales[timed[0]].kind}s; losses take numbers")
     wanted, outlying = AUTOMATIC if options.n_blocks == "auto" else int(options.n_blocks), None
     if options.contamination is not None:
         rows = count_rows(source, executor, options.on_bad_file).rows.tolist()
         n_rows = number_of(source, read, options, [max(n, 0) for n in rows], executor, progress)
         wanted, outlying = contaminated_parts(options, n_rows)
-    if PAIR_PARTS * wanted > MOST_BLOCKS:
-        raise ConfigError(
-            f"n_blocks: {PAIR_PARTS} parts of {wanted:,} blocks exceed {MOST_BLOCKS:,}; lower it"
-        )
+    n_parts = options.n_parts
+    if n_parts * wanted > MOST_BLOCKS:
+        raise ConfigError(f"n_blocks: {n_parts} parts of {wanted:,} blocks exceed {MOST_BLOCKS:,}; lower it")
+    # of single rows only the target decides whether they count
+    counting = read if options.pairwise else replace(read, columns=read.columns[:1])
     blank = replace(
         options.common,
-        n_blocks=PAIR_PARTS * wanted,
+        n_blocks=n_parts * wanted,
         contamination=None,
         joint="coordinatewise",
         interval="none",
     )
-    plan = plan_mean(source, read, blank, seed, executor, progress, column_share(source, read))
+    plan = plan_mean(source, counting, blank, seed, executor, progress, column_share(source, counting))
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
     count = row_and_cell_blocks(plan, state.moments)[0].count[0]
-    n = int(count.sum())
-    if n < 2 * PAIR_PARTS:
-        raise NoAnswerError(f"{n:,} rows without missing values are too few for two parts; use more rows")
+    n, degree = int(count.sum()), 2 if options.pairwise else 1
+    if n < degree * n_parts:
+        raise NoAnswerError(f"{n:,} rows that count are too few for {n_parts} parts; use more rows")
     if options.n_blocks == "auto" and options.contamination is None and options.block_by is None:
-        wanted = joined_blocks(n // (PAIR_PARTS * PAIR_ROWS))
-    numbers, lowered = given_numbers(count.sum(axis=1), PAIR_PARTS * wanted, 2)
-    n_blocks = wanted if options.sampled else int(numbers[0]) // PAIR_PARTS
-    cells = map_blocks(count, np.array([PAIR_PARTS * n_blocks]), lowered)
+        wanted = joined_blocks(n // (n_parts * (PAIR_ROWS if options.pairwise else 1)))
+    numbers, lowered = given_numbers(count.sum(axis=1), n_parts * wanted, degree)
+    n_blocks = wanted if options.sampled else int(numbers[0]) // n_parts
+    cells = map_blocks(count, np.array([n_parts * n_blocks]), lowered)
     counted = Counted(source, plan, state, skipped, cells)
-    arena = PairArena(source, read, field, options, seed, executor, progress, counted, n_blocks)
+    arena = BlockArena(source, read, field, options, seed, executor, progress, counted, n_blocks)
     arena.outlying = outlying
     if options.sampled:
-        arena.rows = row_source(source, read, plan, skipped, executor)
+        rows_of_all = row_source(source, read, plan, skipped, executor)
+        needed = None if options.pairwise else 0
+        arena.rows = replace(rows_of_all, reader=source.reader(read), needed=needed)
         arena.drawn = _drawn(options, arena.rows.n_rows, n, n_blocks, len(field.candidates))
     _check_budget(arena)
     return arena
@@ -248,23 +275,26 @@ def open_pair_arena(
 
 def _drawn(options: TournamentOptions, n_rows: int, n_used: int, n_blocks: int, m: int) -> int:
     """Rows or pairs to draw for a sampled block: more than are asked for, as some rows will not count."""
-    n_part, share = n_rows // PAIR_PARTS, n_used / n_rows
+    n_parts = options.n_parts
+    n_part, n_good, share = n_rows // n_parts, n_used // n_parts, n_used / n_rows
     again = options.scheme == "monte_carlo"
     if options.pairs == "incomplete":
-        most = max(1, options.pair_budget // (PAIR_PARTS * n_blocks * m))
-        default = default_tuples(n_used // PAIR_PARTS, PAIR_PARTS * n_blocks, replacement=again)
+        most = max(1, options.pair_budget // (n_parts * n_blocks * m))
+        default = default_tuples(n_good, n_parts * n_blocks, replacement=again)
         drawn = math.ceil((options.n_pairs or min(most, default)) / share**2)
         return drawn if again else min(drawn, n_part * (n_part - 1) // 2)
-    size = options.block_size or min(SAMPLED_ROWS, n_used // PAIR_PARTS)
-    if not again and size > n_used // PAIR_PARTS:
+    most = SAMPLED_ROWS if options.pairwise else MOST_SAMPLED_ROWS
+    size = options.block_size or min(most, max(SAMPLED_ROWS, n_good // n_blocks), n_good)
+    if not again and size > n_good:
         raise ConfigError(
-            f"block_size: {size:,} rows without replacement from a part of {n_used // PAIR_PARTS:,} cannot "
-            "be drawn; use fewer"
+            f"block_size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
+            "use fewer"
         )
-    return min(n_part, math.ceil(size / share)) if not again else math.ceil(size / share)
+    drawn = math.ceil(size / share)
+    return drawn if again else min(n_part, drawn)
 
 
-def _check_budget(arena: PairArena) -> None:
+def _check_budget(arena: BlockArena) -> None:
     n, budget = arena.n_losses(), arena.options.pair_budget
     if n > budget:
         raise ConfigError(

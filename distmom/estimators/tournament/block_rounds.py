@@ -1,4 +1,4 @@
-"""A tournament on pairs of rows, round by round: losses on both parts, distances as they are asked."""
+"""A tournament on blocks whose rows are together, round by round: losses of parts, distances as asked."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.tournament.block_plan import BlockArena
 from distmom.estimators.tournament.outcome import Outcome, settled
-from distmom.estimators.tournament.pair_plan import PairArena
 from distmom.estimators.tournament.state import RoundKeeper
 from distmom.numerics.duels import duels, least_distances
 from distmom.numerics.median import lower_median
-from distmom.reductions.pair_losses import PairLossState
-from distmom.solvers.tournament import Distances, Pair
+from distmom.reductions.pair_losses import BlockLossTable
+from distmom.solvers.tournament import Distances, Pair, last_round
 
 Floats = NDArray[np.float64]
 
-DISTANCE_PART, MATCH_PART = range(2)
+DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
 
 
-def play_pair_rounds(arena: PairArena, keeper: RoundKeeper) -> Outcome:
+def play_block_rounds(arena: BlockArena, keeper: RoundKeeper) -> Outcome:
     """Play them all.
 
     Raises
     ------
     NoAnswerError
-        A part has no pairs, or the level that was given is too low.
+        A part has too few rows, or the level that was given is too low.
     """
-    states = [_losses(arena, keeper, part) for part in (DISTANCE_PART, MATCH_PART)]
-    filled = [state.sizes >= 2 for state in states]
+    states = [_losses(arena, keeper, part) for part in range(arena.options.n_parts)]
+    filled = [state.sizes >= (2 if arena.options.pairwise else 1) for state in states]
     if not all(some.any() for some in filled):
-        raise NoAnswerError("a part has no pairs of rows: use more rows, or units that are smaller")
+        raise NoAnswerError("a part has too few rows: use more rows, or units that are smaller")
     values = tuple(_values(s.losses[some].T) for s, some in zip(states, filled, strict=True))
     loses, margins = duels(values[MATCH_PART])
     first, some = states[DISTANCE_PART], filled[DISTANCE_PART]
@@ -48,7 +48,10 @@ def play_pair_rounds(arena: PairArena, keeper: RoundKeeper) -> Outcome:
     if arena.options.table == "full":
         known.ask_all()
     rounds = settled(loses, known, arena.options.beta_r)
-    # without a third part those that are left cannot meet again
+    last_loses, champions, cycle = None, rounds.finalists, False
+    if len(values) > LAST_PART:
+        last_loses, _ = duels(values[LAST_PART])
+        champions, cycle = last_round(last_loses, known, rounds.finalists)
     n, null, nan, inf = arena.tally
     together = np.concatenate(values, axis=1)
     with np.errstate(over="ignore"):
@@ -60,17 +63,17 @@ def play_pair_rounds(arena: PairArena, keeper: RoundKeeper) -> Outcome:
         values,
         loses,
         margins,
-        None,
+        last_loses,
         known,
         rounds,
-        rounds.finalists,
-        False,
+        champions,
+        cycle,
         arena.drawn is None,
     )
 
 
-def _losses(arena: PairArena, keeper: RoundKeeper, part: int) -> PairLossState:
-    return PairLossState(**keeper.round(f"pairs {part}", lambda: vars(arena.losses(part))))
+def _losses(arena: BlockArena, keeper: RoundKeeper, part: int) -> BlockLossTable:
+    return BlockLossTable(**keeper.round(f"pairs {part}", lambda: vars(arena.losses(part))))
 
 
 def _values(means: Floats) -> Floats:
