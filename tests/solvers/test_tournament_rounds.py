@@ -49,7 +49,7 @@ def compare(seed: int, level: float | None) -> None:
     last_loses, _ = duels(last)
     assert loses.tolist() == twin.beaten(losses.tolist())
     assert ((margins > 0) == loses).all()
-    lazy = Distances(oracle, bounds)
+    lazy = Distances(oracle, bounds, margins if seed % 2 else None)
     rounds = play(loses, lazy, level)
     champions, cycle = last_round(last_loses, lazy, rounds.finalists)
     want = twin.play(loses.tolist(), last_loses.tolist(), phi.tolist(), level)
@@ -79,6 +79,26 @@ def test_nothing_is_asked_where_somebody_is_unbeaten() -> None:
     loses, _ = duels(losses)
     known = Distances(oracle, least_distances(losses, np.full(3, 3.0)))
     assert play(loses, known).finalists == (0,)
+
+
+@pytest.mark.parametrize("level", [None, 0.15])
+def test_many_candidates_take_few_rounds(level: float | None) -> None:
+    # slopes on a line, apart at least by their own noise: lower bounds say nothing, nobody is unbeaten
+    m = 400
+    g = np.random.default_rng(0)
+    slopes = np.linspace(0.5, 1.5, m)
+    phi = np.sqrt((slopes[:, None] - slopes) ** 2 + 0.02 * g.uniform(0.9, 1.1, (m, m)))
+    phi = np.maximum(phi, phi.T)
+    np.fill_diagonal(phi, 0.0)
+    losses = ((slopes - 1.0) ** 2)[:, None] + g.normal(scale=0.01, size=(m, 63))
+    loses, margins = duels(losses)
+    assert loses.any(axis=1).all()
+    known = Distances(lambda pairs: np.array([phi[p] for p in pairs]), np.zeros((m, m)), margins)
+    rounds = play(loses, known, level)
+    want = twin.play(loses.tolist(), loses.tolist(), phi.tolist(), level)
+    assert (rounds.level, rounds.finalists) == want[1:3]
+    n_asked = (~np.isnan(known.known)).sum() // 2
+    assert known.n_rounds <= 6 and n_asked <= 16 * m  # of 200 m
 
 
 @pytest.mark.parametrize("squared", [False, True])
