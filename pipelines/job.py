@@ -117,6 +117,7 @@ def run_config(
     quiet: bool = False,
     scheduler: str | None = None,
     only: Job | None = None,
+    state: str | None = None,
 ) -> int:
     """Run the job that a configuration file names; the exit code.
 
@@ -133,6 +134,8 @@ def run_config(
         Address or file of a Dask scheduler, instead of where the file says to run.
     only : Job, optional
         The job that it must name.
+    state : str, optional
+        File of the state, whatever the file says.
     """
     started = monotonic()
     failed = True
@@ -144,6 +147,8 @@ def run_config(
                 config, job = _load(Path(file), only)
                 if scheduler is not None:
                     config = config.running_on(scheduler)
+                if state is not None:
+                    config = config.keeping(state)
                 if config.table("run").get("log") == "json":
                     lines.as_json()
                 facts = _plan(job, config) if dry_run else _answer(job, config, ending)

@@ -19,6 +19,7 @@ from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
 from distmom.cli.shuffle import shuffle_command
 from distmom.cli.tournament import tournament_command
+from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
 
 COMPLETION = "_DISTMOM_COMPLETE"
@@ -113,6 +114,7 @@ program.add_command(difference_command)
 program.add_command(mean_command)
 program.add_command(describe_command)
 program.add_command(tournament_command)
+program.add_command(train_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)

@@ -9,6 +9,7 @@ from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.shuffle_result import ShuffleResult
 from distmom.report.tournament_result import CandidateResult, Duels, TournamentResult
+from distmom.report.train_result import TrainResult
 from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
@@ -29,6 +30,7 @@ __all__ = [
     "Results",
     "ShuffleResult",
     "TournamentResult",
+    "TrainResult",
     "UStatisticResult",
     "VectorResult",
     "check_output",

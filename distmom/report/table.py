@@ -30,6 +30,7 @@ _WHOLE = (
     "n_nan",
     "n_inf",
     "n_blocks",
+    "n_steps",
     "repeats",
     "block_size_min",
     "block_size_max",
