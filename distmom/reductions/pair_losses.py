@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.risk import Clustering
 from distmom.numerics.pair_gaps import gap_means, pair_means
 from distmom.reductions.candidates import Candidate, Floats
 from distmom.reductions.leaves import Rows
@@ -81,6 +82,8 @@ class BlockLossTable:
         Rows in which a value that the candidate takes is not finite.
     gaps : ndarray of float64, shape (B, p)
         Mean distances of the roots.
+    cells : ndarray of int64, shape (B, m)
+        Cells of a partition that have rows in the block; 0 of other candidates.
     """
 
     sizes: NDArray[np.int64]
@@ -89,6 +92,7 @@ class BlockLossTable:
     reach: Floats
     missing: NDArray[np.int64]
     gaps: Floats
+    cells: NDArray[np.int64]
 
     @property
     def nbytes(self) -> int:
@@ -143,17 +147,21 @@ class PairLosses:
         kernels = [c.kernel for c in self.candidates]
         samples = [c.sample(rows) for c in self.candidates]
         m, size = len(kernels), np.int64(rows.shape[0])
-        nothing = np.full(m, np.nan)
+        nothing, none = np.full(m, np.nan), np.zeros(m, np.int64)
         if self.asked is not None:
             gaps = gap_means(kernels, samples, self.asked, drawn=self.drawn)
-            return size, nothing, nothing, np.zeros(m), np.zeros(m, np.int64), gaps
+            return size, nothing, nothing, np.zeros(m), none, gaps, none
         missing = np.array([np.count_nonzero(~np.isfinite(s.reshape(size, -1)).all(axis=1)) for s in samples])
         if self.drawn or self.roots:
             losses, roots, reach = pair_means(kernels, samples, drawn=self.drawn)
         else:
             losses = np.array([_mean_loss(k, s) for k, s in zip(kernels, samples, strict=True)])
             roots, reach = nothing, np.zeros(m)
-        return size, losses, roots, reach, missing, np.zeros(0)
+        cells = [
+            np.unique(s[:, 0]).size if isinstance(c.kernel, Clustering) else 0
+            for c, s in zip(self.candidates, samples, strict=True)
+        ]
+        return size, losses, roots, reach, missing, np.zeros(0), np.array(cells, np.int64)
 
 
 def _mean_loss(kernel: Kernel, sample: Floats) -> float:

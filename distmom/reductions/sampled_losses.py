@@ -50,16 +50,17 @@ class SampledLosses:
         truth = columns[of.target]
         predicted = [c.predict(rows, "") for c in of.candidates]
         measured = np.array([of.measure(truth, p) for p in predicted]).reshape(len(predicted), size)
-        m, nothing = len(predicted), np.full(len(predicted), np.nan)
+        m = len(predicted)
+        nothing, none = np.full(m, np.nan), np.zeros(m, np.int64)
         if self.asked is not None:
             sums = np.zeros((len(self.asked), 1))
             add_distances(measured, self.asked, np.zeros(size, np.int32), sums)
             with np.errstate(invalid="ignore"):
-                return size, nothing, nothing, np.zeros(m), np.zeros(m, np.int64), sums[:, 0] / size
+                return size, nothing, nothing, np.zeros(m), none, sums[:, 0] / size, none
         missing = np.array([np.count_nonzero(~np.isfinite(p)) for p in predicted])
         reach = np.abs(measured).max(axis=1, initial=0.0)
         reach = np.where(np.isfinite(reach), reach, np.inf)
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             losses = np.array([of.loss(truth, p).sum() for p in predicted]) / size
             roots = measured.sum(axis=1) / size
-        return size, losses, roots, reach, missing, np.zeros(0)
+        return size, losses, roots, reach, missing, np.zeros(0), none

@@ -225,6 +225,15 @@ def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
     assert line.n_missing == N and "not finite in 6 of 6 blocks" in line.notes[0]
 
 
+def test_partitions_into_more_cells_are_told() -> None:
+    columns = {**data(), "two": np.arange(N) % 2, "three": np.arange(N) % 3, "also": (np.arange(N) // 3) % 3}
+    how = {"loss": "clustering", "features": FEATURES, "n_blocks": K, "rng": 0}
+    found = dm.tournament(columns, ["two", "three"], **how)
+    assert "has up to 3 cells in a block, another partition up to 2" in found.candidates["three"].notes[0]
+    assert not found.candidates["two"].notes
+    assert not any(line.notes for line in dm.tournament(columns, ["three", "also"], **how))
+
+
 @pytest.mark.parametrize(
     ("candidates", "options", "words"),
     [

@@ -159,4 +159,9 @@ def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...
     if ruined:
         why = f": {missing:,} rows have no finite prediction" if missing else ""
         notes.append(f"the loss is not finite in {ruined:,} of {n_blocks:,} blocks, which count as lost{why}")
+    if found.cells is not None and found.cells[f] != found.cells.min():
+        notes.append(
+            f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "
+            "every split of a cell lowers the loss, so compare only partitions into equally many cells"
+        )
     return tuple(notes)

@@ -69,6 +69,7 @@ def play_block_rounds(arena: BlockArena, keeper: RoundKeeper) -> Outcome:
         champions,
         cycle,
         arena.drawn is None,
+        np.max([s.cells.max(axis=0) for s in states], axis=0),
     )
 
 

@@ -37,6 +37,8 @@ class Outcome:
     cycle : bool
     intervals : bool
         Whether blocks are independent, so that the spread between them tells how far the risk may be off.
+    cells : ndarray of int64, shape (m,), or None
+        Most cells of each partition in a block, where candidates are partitions.
     """
 
     rows: tuple[int, int, int, int, int]
@@ -51,6 +53,7 @@ class Outcome:
     champions: tuple[int, ...]
     cycle: bool
     intervals: bool = True
+    cells: NDArray[np.int64] | None = None
 
 
 def settled(loses: NDArray[np.bool_], known: Distances, beta_r: float | None) -> Rounds:
