@@ -16,6 +16,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import shlex
 import signal
 import sys
 import threading
@@ -256,6 +257,7 @@ def _answer(job: Job, config: Config, ending: _Ending) -> dict[str, Any]:
         state = results.data["state"]
         said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
         log("state", f"state {state['file']}: {said}", **state)
+    results.run["command"] = shlex.join(["distmom", "run", str(config.path)])
     for path in outputs:
         ending.check()
         dm.write_results(results, path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from distmom.cli.answer import COMMAND
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
@@ -43,7 +44,9 @@ class Program(click.Group):
 
             return shell_complete(self, {}, "distmom", COMPLETION, wish)
         try:
+            given = list(arguments)
             with self.make_context("distmom", arguments) as context:
+                context.meta[COMMAND] = given
                 return int(self.invoke(context) or 0)
         except click.exceptions.Exit as end:  # after --help and --version
             return end.exit_code

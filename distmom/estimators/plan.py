@@ -11,6 +11,7 @@ from typing import Any
 from distmom.errors import ConfigError
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.options import SAMPLING, check_choice, check_count, check_fraction
+from distmom.estimators.versions import versions
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.theory import (
     Way,
@@ -136,7 +137,14 @@ def plan(
         raise ConfigError(refusals[0].partition(": ")[2])
     chosen, why = _recommend(ways, n, share_or_count, refusals)
     return PlanResult(
-        n, confidence_level, outlying_number(share_or_count, n), width, tuple(ways), chosen, why
+        n,
+        confidence_level,
+        outlying_number(share_or_count, n),
+        width,
+        tuple(ways),
+        chosen,
+        why,
+        {"seconds": None, "seed": None, "workers": None, "versions": versions()},
     )
 
 

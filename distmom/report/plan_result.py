@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from distmom.report.result import plain
+from distmom.report.results import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
+
+    from distmom.report.page.parts import Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class PlanResult:
     ways : tuple of PlannedWay
     recommended : PlannedWay
     why : str
+    run : dict
+        Versions.
     """
 
     n_rows: int
@@ -83,6 +88,7 @@ class PlanResult:
     ways: tuple[PlannedWay, ...]
     recommended: PlannedWay
     why: str
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __iter__(self) -> Iterator[PlannedWay]:
         return iter(self.ways)
@@ -92,10 +98,23 @@ class PlanResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: half-widths that are infinite become None."""
-        told = {f.name: getattr(self, f.name) for f in fields(self)}
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "run"}
         told["ways"] = [asdict(way) for way in self.ways]
         told["recommended"] = asdict(self.recommended)
         return {name: plain(value) for name, value in told.items()}
+
+    def document(self) -> dict[str, Any]:
+        """The plan in the form that every command's JSON has; the ways are its results."""
+        told = self.to_dict()
+        ways = told.pop("ways")
+        data = {"n_files": 0, "n_bytes": 0, "skipped": []}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "results": ways,
+            "data": data,
+            "run": self.run,
+            "plan": told,
+        }
 
     def to_arrow(self) -> pa.Table:
         """A table with a row for each way; options as text."""
@@ -124,6 +143,24 @@ class PlanResult:
                 cells.append("-" if way.rows_for_width is None else f"{way.rows_for_width:,}")
             table.add_row(way.name, *cells)
         return table
+
+    def story(self) -> Story:
+        """The report: what to take, and all ways."""
+        from distmom.report.page.plan import story
+
+        return story(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the half-widths of all ways; see `Result.plot`."""
+        from distmom.report.page.draw import draw
+        from distmom.report.page.plan import pictures
+
+        return draw(pictures(self), f"{self.n_rows:,} rows", ax)
+
+    def _repr_html_(self) -> str:
+        from distmom.report.page.render import fragment
+
+        return fragment(self.story())
 
     def remarks(self) -> list[str]:
         """What to take, why, and what the columns mean."""

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import ConfigError
 from distmom.report.result import Result
 from distmom.report.words import number
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from distmom.report.page.telling import Telling
 
 GOOD = ("converged", "all steps taken", "stationary")
 
@@ -69,6 +70,7 @@ class TrainResult(Result):
     n_null: int = 0
     n_nan: int = 0
     n_inf: int = 0
+    kind: ClassVar[str] = "Training"
     shown: ClassVar[tuple[str, ...]] = (
         "learner",
         "target",
@@ -137,29 +139,8 @@ class TrainResult(Result):
         }
         return pa.table({"step": pa.array(steps), **plain, "held_out": pa.array(looks, pa.float64())})
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the learning curve; gives the figure.
+    def telling(self) -> Telling:
+        """In words, with the learning curve."""
+        from distmom.report.page.train import tell_train
 
-        Raises
-        ------
-        ConfigError
-            If Matplotlib is missing.
-        """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise ConfigError("plot: needs Matplotlib; pip install 'distmom[plot]'") from error
-        if ax is None:
-            ax = Figure(figsize=(6.0, 3.6), layout="constrained").subplots()
-        steps = np.arange(1, self.n_steps + 1)
-        losses = np.where(np.isfinite(self.history["objective"]), self.history["objective"], np.nan)
-        word = "plain batches" if (self.history["block"] == -1).all() else "chosen blocks"
-        ax.plot(steps, losses, color="#9ecae9", linewidth=0.8, label=f"loss of {word}")
-        if self.history["held_out_step"].size:
-            held = self.history["held_out_step"], self.history["held_out"]
-            ax.plot(*held, color="#111111", linewidth=1.6, marker="o", markersize=3, label="held-out blocks")
-        ax.set(xlabel="step", ylabel="loss")
-        ax.set_title(f"{self.learner}: {'; '.join(self.status)}", fontsize=10, loc="left")
-        ax.legend(fontsize=8, frameon=False)
-        ax.spines[["right", "top"]].set_visible(False)
-        return ax.figure
+        return tell_train(self)

@@ -14,6 +14,7 @@ from distmom.estimators.learn.data import DataOptions, data_options_of, open_row
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
 from distmom.estimators.options import check_choice
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names
 from distmom.estimators.versions import versions
 from distmom.lake.atomic import atomic_file
@@ -34,6 +35,7 @@ LEARNERS = {
 CURVES = (".csv", ".parquet", ".png", ".svg", ".pdf")
 
 
+@recorded
 def train(
     data: Any,
     learner: str,

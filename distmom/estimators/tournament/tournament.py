@@ -14,6 +14,7 @@ from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from distmom.report import TournamentResult
 
 
+@recorded
 def tournament(
     data: Any,
     candidates: Any,

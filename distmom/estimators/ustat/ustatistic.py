@@ -13,6 +13,7 @@ from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from distmom.numerics.kernels.kernel import Kernel
 
 
+@recorded
 def ustatistic(
     data: Any,
     column: Names = None,
