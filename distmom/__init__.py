@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
@@ -85,6 +86,7 @@ __all__ = [
     "compare",
     "describe",
     "difference",
+    "epsilon_cover",
     "explain_compare",
     "explain_mean",
     "explain_shuffle",
@@ -131,6 +133,7 @@ _HOMES = {
     "compare": "distmom.estimators.compare.compare",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
+    "epsilon_cover": "distmom.estimators.tournament.cover",
     "explain_compare": "distmom.estimators.compare.compare",
     "explain_mean": "distmom.estimators.mean.explain",
     "explain_shuffle": "distmom.estimators.shuffle.shuffle",
