@@ -15,8 +15,16 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
+    from distmom.estimators.compare.compare import compare, explain_compare
     from distmom.estimators.describe.describe import describe
     from distmom.estimators.difference.difference import difference
+    from distmom.estimators.learn.kmeans import RobustKMeans
+    from distmom.estimators.learn.linear import RobustLinearRegression, RobustLogisticRegression
+    from distmom.estimators.learn.metric import MahalanobisMetric
+    from distmom.estimators.learn.minimizer import RobustMinimizer
+    from distmom.estimators.learn.model_files import load_model, save_model
+    from distmom.estimators.learn.ranker import PairwiseRanker
+    from distmom.estimators.learn.train import explain_train, train
     from distmom.estimators.mean.accumulator import MeanAccumulator
     from distmom.estimators.mean.explain import explain_mean
     from distmom.estimators.mean.mean import mean
@@ -24,12 +32,14 @@ if TYPE_CHECKING:
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
         CandidateResult,
         ColumnProfile,
+        CompareResult,
         DescribeResult,
         DifferenceResult,
         MeanResult,
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
         Results,
         ShuffleResult,
         TournamentResult,
+        TrainResult,
         UStatisticResult,
         VectorResult,
         check_output,
@@ -47,36 +58,51 @@ __all__ = [
     "BadFileError",
     "CandidateResult",
     "ColumnProfile",
+    "CompareResult",
     "ConfigError",
     "DataError",
     "DescribeResult",
     "DifferenceResult",
     "DistmomError",
+    "MahalanobisMetric",
     "MeanAccumulator",
     "MeanResult",
     "NoAnswerError",
+    "PairwiseRanker",
     "PlanResult",
     "ResourceError",
     "Results",
+    "RobustKMeans",
+    "RobustLinearRegression",
+    "RobustLogisticRegression",
+    "RobustMinimizer",
     "ShuffleResult",
     "TournamentResult",
+    "TrainResult",
     "UStatisticResult",
     "VectorResult",
     "__version__",
     "check_output",
+    "compare",
     "describe",
     "difference",
+    "epsilon_cover",
+    "explain_compare",
     "explain_mean",
     "explain_shuffle",
     "explain_tournament",
+    "explain_train",
     "explain_ustatistic",
     "kernels",
+    "load_model",
     "mean",
     "merge_states",
     "plan",
     "robust_scorer",
+    "save_model",
     "shuffle",
     "tournament",
+    "train",
     "ustatistic",
     "write_results",
 ]
@@ -84,31 +110,46 @@ __all__ = [
 _HOMES = {
     "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
+    "CompareResult": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
+    "MahalanobisMetric": "distmom.estimators.learn.metric",
     "MeanAccumulator": "distmom.estimators.mean.accumulator",
     "MeanResult": "distmom.report",
+    "PairwiseRanker": "distmom.estimators.learn.ranker",
     "PlanResult": "distmom.report",
     "Results": "distmom.report",
+    "RobustKMeans": "distmom.estimators.learn.kmeans",
+    "RobustLinearRegression": "distmom.estimators.learn.linear",
+    "RobustLogisticRegression": "distmom.estimators.learn.linear",
+    "RobustMinimizer": "distmom.estimators.learn.minimizer",
     "ShuffleResult": "distmom.report",
     "TournamentResult": "distmom.report",
+    "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "compare": "distmom.estimators.compare.compare",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
+    "epsilon_cover": "distmom.estimators.tournament.cover",
+    "explain_compare": "distmom.estimators.compare.compare",
     "explain_mean": "distmom.estimators.mean.explain",
     "explain_shuffle": "distmom.estimators.shuffle.shuffle",
     "explain_tournament": "distmom.estimators.tournament.tournament",
+    "explain_train": "distmom.estimators.learn.train",
     "explain_ustatistic": "distmom.estimators.ustat.explain",
     "kernels": "distmom.kernels",
+    "load_model": "distmom.estimators.learn.model_files",
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
     "plan": "distmom.estimators.plan",
     "robust_scorer": "distmom.estimators.scorer",
+    "save_model": "distmom.estimators.learn.model_files",
     "shuffle": "distmom.estimators.shuffle.shuffle",
     "tournament": "distmom.estimators.tournament.tournament",
+    "train": "distmom.estimators.learn.train",
     "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
 }

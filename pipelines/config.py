@@ -85,6 +85,11 @@ class Config:
         lines = {key: line for key, line in self.lines.items() if key not in {("run", p) for p in places}}
         return replace(self, values={**self.values, "run": {**run, "scheduler": scheduler}}, lines=lines)
 
+    def keeping(self, state: str) -> Config:
+        """The same with another file for the state; a relative path starts from the working folder."""
+        run = {**self.table("run"), "state": str(Path(state).absolute())}
+        return replace(self, values={**self.values, "run": run})
+
     def located(self, error: ConfigError) -> ConfigError:
         """The error with file and line in front, if its first word is a parameter that the file sets."""
         text = str(error)

@@ -16,6 +16,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import shlex
 import signal
 import sys
 import threading
@@ -117,6 +118,7 @@ def run_config(
     quiet: bool = False,
     scheduler: str | None = None,
     only: Job | None = None,
+    state: str | None = None,
 ) -> int:
     """Run the job that a configuration file names; the exit code.
 
@@ -133,6 +135,8 @@ def run_config(
         Address or file of a Dask scheduler, instead of where the file says to run.
     only : Job, optional
         The job that it must name.
+    state : str, optional
+        File of the state, whatever the file says.
     """
     started = monotonic()
     failed = True
@@ -144,6 +148,8 @@ def run_config(
                 config, job = _load(Path(file), only)
                 if scheduler is not None:
                     config = config.running_on(scheduler)
+                if state is not None:
+                    config = config.keeping(state)
                 if config.table("run").get("log") == "json":
                     lines.as_json()
                 facts = _plan(job, config) if dry_run else _answer(job, config, ending)
@@ -251,6 +257,7 @@ def _answer(job: Job, config: Config, ending: _Ending) -> dict[str, Any]:
         state = results.data["state"]
         said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
         log("state", f"state {state['file']}: {said}", **state)
+    results.run["command"] = shlex.join(["distmom", "run", str(config.path)])
     for path in outputs:
         ending.check()
         dm.write_results(results, path)

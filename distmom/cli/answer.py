@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
 from distmom.errors import ConfigError
+
+if TYPE_CHECKING:
+    from distmom.report import PlanResult, Results
+
+COMMAND = "distmom.command"
+"""Under which a context keeps the words of the command line."""
 
 
 def answer(
@@ -38,11 +45,22 @@ def answer(
         from distmom.cluster import make_progress
 
         found = Results.of(compute(what, **arguments, progress=make_progress(quiet=quiet)))
+    remember_command(found)
     if output is not None:
         write_results(found, output)
     if as_json or not (quiet and output is not None):
         show_results(found, as_json=as_json, quiet=quiet)
     return found.exit_code
+
+
+def remember_command(found: Results | PlanResult) -> None:
+    """Keep the command line in the results, so that a report can tell how to run it again."""
+    context = click.get_current_context(silent=True)
+    words = context.meta.get(COMMAND) if context is not None else None
+    if words is not None:
+        from distmom.estimators.recorded import plainly
+
+        found.run["command"] = shlex.join(["distmom", *map(plainly, words)])
 
 
 def options_named(options: Iterable[click.Option], names: Collection[str]) -> list[click.Option]:

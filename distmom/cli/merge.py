@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from distmom.cli.answer import remember_command
 from distmom.cli.mean import OUTPUT_OPTIONS
 from distmom.cli.show import messages_on_stderr, show_results
 from distmom.estimators.options import CHOICES
@@ -59,6 +60,7 @@ def merge_command(
     with messages_on_stderr(quiet):
         found = merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
     together = Results.of(found)
+    remember_command(together)
     if output is not None:
         write_results(together, output)
     if as_json or not (quiet and output is not None):

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from distmom.cli.answer import COMMAND
+from distmom.cli.compare import compare_command
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
@@ -19,6 +21,7 @@ from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
 from distmom.cli.shuffle import shuffle_command
 from distmom.cli.tournament import tournament_command
+from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
 
 COMPLETION = "_DISTMOM_COMPLETE"
@@ -42,7 +45,9 @@ class Program(click.Group):
 
             return shell_complete(self, {}, "distmom", COMPLETION, wish)
         try:
+            given = list(arguments)
             with self.make_context("distmom", arguments) as context:
+                context.meta[COMMAND] = given
                 return int(self.invoke(context) or 0)
         except click.exceptions.Exit as end:  # after --help and --version
             return end.exit_code
@@ -109,10 +114,12 @@ def program(ctx: click.Context) -> int:
     return 0
 
 
+program.add_command(compare_command)
 program.add_command(difference_command)
 program.add_command(mean_command)
 program.add_command(describe_command)
 program.add_command(tournament_command)
+program.add_command(train_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)

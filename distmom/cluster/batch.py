@@ -15,7 +15,7 @@ from typing import Any
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
-from distmom.lake.store_errors import AccessError
+from distmom.errors import AccessError
 
 LARGE_STATE = 1_000_000
 """Bytes above which states are merged on workers."""

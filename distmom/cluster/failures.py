@@ -6,8 +6,7 @@ import errno
 import re
 from typing import Protocol
 
-from distmom.errors import DataError, DistmomError, ResourceError
-from distmom.lake.store_errors import SLOWER, BusyStore
+from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
 
 
 class Named(Protocol):
@@ -37,7 +36,7 @@ def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
             f"{where}: out of memory while reading ({what}); use fewer threads or fewer columns"
         )
     if isinstance(error, BusyStore):
-        return ResourceError(f"{where}: {what}; {SLOWER}")
+        return ResourceError(f"{where}: {what}; {BusyStore.remedy}")
     if is_transient(error):
         tries = "once" if n_attempts == 1 else f"{n_attempts} times"
         return ResourceError(f"{where}: reading failed {tries} ({what}); check the store and run again")

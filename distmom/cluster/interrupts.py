@@ -52,8 +52,8 @@ class _Interrupts:
             signal.default_int_handler(number, frame)
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if one was noted."""
-        if self._noted:
+        """Raise KeyboardInterrupt if one was noted, in the main thread, to which it was sent."""
+        if self._noted and threading.current_thread() is threading.main_thread():
             self._noted = 0
             raise KeyboardInterrupt
 

@@ -13,7 +13,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from distmom.errors import DataError, ResourceError
+from distmom.errors import BusyStore, DataError, ResourceError
 from distmom.lake import footers
 from distmom.lake.logged import TableVersion
 from distmom.lake.messages import first_line
@@ -22,7 +22,7 @@ from distmom.lake.references import settle
 from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
-from distmom.lake.store_errors import BusyStore, final
+from distmom.lake.store_errors import final
 from distmom.lake.table_columns import TableColumns
 from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured

@@ -9,7 +9,7 @@ import re
 
 import pyarrow.fs as pafs
 
-from distmom.errors import DataError, DistmomError, ResourceError
+from distmom.errors import AccessError, BusyStore, DataError, DistmomError, ResourceError
 from distmom.lake.messages import first_line
 
 _FROM_STORE = re.compile(
@@ -30,14 +30,6 @@ _AWAY = re.compile(r"NETWORK_CONNECTION|curlCode|Could ?n[o']t (connect|resolve)
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|bucket does not exist|ContainerNotFound")
 _WITHOUT_REASON = re.compile(r"HTTP status 400\) during Head|No response body")
 _SECRET = re.compile(r"(?i)\b(sig|signature|token|secret|password|credential|key)=[^&\s]+")
-
-
-class AccessError(ResourceError):
-    """The store does not let us in; never taken for a bad file, since others would be refused as well."""
-
-
-class BusyStore(OSError):
-    """The store asks for fewer requests; another attempt may succeed."""
 
 
 def from_store(error: BaseException) -> bool:
@@ -93,11 +85,8 @@ def final(error: Exception) -> DistmomError:
     if isinstance(error, DistmomError):
         return error
     if isinstance(error, BusyStore):
-        return ResourceError(f"{error}; {SLOWER}")
+        return ResourceError(f"{error}; {BusyStore.remedy}")
     return ResourceError(f"{error}; check the endpoint and the network, then run again")
-
-
-SLOWER = "use fewer workers or threads, or raise the storage option max_attempts, and run again"
 
 
 def _reason(filesystem: pafs.FileSystem, path: str) -> str | None:

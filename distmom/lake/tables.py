@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 
 import pyarrow.fs as pafs
 
-from distmom.errors import DataError
-from distmom.lake.store_errors import AccessError, store_error
+from distmom.errors import AccessError, DataError
+from distmom.lake.store_errors import store_error
 from distmom.lake.stores import is_local
 
 _MARKS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}

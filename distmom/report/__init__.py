@@ -1,6 +1,7 @@
 """Results, and results as text, JSON, Arrow and files."""
 
 from distmom.report.column_profile import ColumnProfile, GapSource
+from distmom.report.compare_result import CompareResult
 from distmom.report.describe_result import DescribeResult, NamedUnit, Reason
 from distmom.report.difference_result import DifferenceResult
 from distmom.report.mean_result import MeanResult
@@ -9,6 +10,7 @@ from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.shuffle_result import ShuffleResult
 from distmom.report.tournament_result import CandidateResult, Duels, TournamentResult
+from distmom.report.train_result import TrainResult
 from distmom.report.ustat_result import UStatisticResult
 from distmom.report.vector_result import VectorResult
 from distmom.report.write import check_output, write_results
@@ -16,6 +18,7 @@ from distmom.report.write import check_output, write_results
 __all__ = [
     "CandidateResult",
     "ColumnProfile",
+    "CompareResult",
     "DescribeResult",
     "DifferenceResult",
     "Duels",
@@ -29,6 +32,7 @@ __all__ = [
     "Results",
     "ShuffleResult",
     "TournamentResult",
+    "TrainResult",
     "UStatisticResult",
     "VectorResult",
     "check_output",

@@ -11,6 +11,7 @@ from distmom.report.words import number
 
 if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
+    from distmom.report.page.telling import Telling
 
 Value = Any
 """A float; for columns of times a datetime or timedelta, or None where there is none."""
@@ -180,6 +181,11 @@ class ColumnProfile(Result):
         told = super().to_dict()
         told["sources"] = [source.to_dict() for source in self.sources]
         return told
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.describe import tell_profile
+
+        return tell_profile(self)
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         return [self.numbers.flat(*(name for name in _SHOWN if name not in ("sources", "notes")))]

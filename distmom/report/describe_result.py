@@ -12,6 +12,8 @@ from distmom.report.results import Results
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from distmom.report.page.parts import Story
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -110,6 +112,19 @@ class DescribeResult(Results):
 
         named = plain([unit.to_dict() for unit in self.named])
         return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told
+
+    def story(self) -> Story:
+        """The report: who breaks the lake, and every column."""
+        from distmom.report.page.describe import story
+
+        return story(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw which files, folders and units move the plain means; see `Result.plot`."""
+        from distmom.report.page.describe import pictures
+        from distmom.report.page.draw import draw
+
+        return draw(pictures(self), self.title, ax)
 
     def more_tables(self) -> list[Table]:  # noqa: D102
         from distmom.report.describe_text import gap_table, named_table

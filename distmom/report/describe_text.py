@@ -23,7 +23,16 @@ def _table(*headers: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in headers:
         right = name in ("rows", "share of the gap", "mean")
-        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+        whole = right or name in ("comes from", "stands out")
+        table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
+    return table
+
+
+def _whole(table: Table) -> Table:
+    """The table, whose numbers and paths are never cut: such a path could not be copied."""
+    for column in table.columns:
+        if column.no_wrap:
+            column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
 
 
@@ -36,25 +45,26 @@ def gap_table(found: DescribeResult) -> Table | None:
     for profile in profiles:
         name = cell(profile.column)
         for kind in ("file", "folder", "unit"):
-            mine = _told(profile, kind)
+            mine = sources_of(profile, kind)
             for source in mine[:SOURCES]:
                 place = f"folder {source.name}" if kind == "folder" else source.name
-                table.add_row(name, *_source(profile, source), cell(place))
+                table.add_row(name, *source_cells(profile, source), cell(place))
                 name = ""
             rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
             if mine and mine[0].share is not None and abs(rest) >= 0.05:
                 table.add_row("", f"{rest:.1f} %", "", "", f"the other {kind}s")
-    return table
+    return _whole(table)
 
 
-def _told(profile: ColumnProfile, kind: str) -> list[GapSource]:
+def sources_of(profile: ColumnProfile, kind: str) -> list[GapSource]:
     """Sources of a kind; folders only where they are fewer than half of the files."""
     mine = [s for s in profile.sources if s.kind == kind]
     n_files = sum(s.kind == "file" for s in profile.sources)
     return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
 
 
-def _source(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
+def source_cells(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
+    """Share of the gap, rows and mean of a source."""
     share = "-" if source.share is None else f"{100 * source.share:.1f} %"
     if profile.scale is None:
         mean = number(source.mean)
@@ -79,7 +89,7 @@ def named_table(found: DescribeResult) -> Table | None:
             table.add_row("", "", "", cell(part))
     if len(found.named) > NAMED:
         table.add_row(f"{len(found.named) - NAMED:,} more", "", "", "--json names all")
-    return table
+    return _whole(table)
 
 
 def advice(found: DescribeResult) -> list[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.report.digits import three
 from distmom.report.result import Result
-from distmom.report.words import cell, number, span, units_cells
+from distmom.report.words import cell, units_cells
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
 
 Interval = tuple[float, float]
 
@@ -154,6 +158,7 @@ class DifferenceResult(Result):
     run: dict[str, Any] = field(default_factory=dict, repr=False)
 
     shown: ClassVar[tuple[str, ...]] = (*_BEFORE, *_BETWEEN, *_COUNTS, "notes")
+    kind: ClassVar[str] = "Comparison of variants"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")
 
     @property
@@ -186,10 +191,10 @@ class DifferenceResult(Result):
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         control, variant = cell(self.control), cell(self.variant)
         none = () if self.unit is None else ("",)
-        difference = _three(self.estimate, self.interval, self.plain_estimate)
-        lift = _three(self.lift, self.lift_interval, self.plain_lift)
-        of_control = _three(self.control_mean, self.control_interval, self.plain_control)
-        of_variant = _three(self.variant_mean, self.variant_interval, self.plain_variant)
+        difference = three(self.estimate, self.interval, self.plain_estimate)
+        lift = three(self.lift, self.lift_interval, self.plain_lift)
+        of_control = three(self.control_mean, self.control_interval, self.plain_control)
+        of_variant = three(self.variant_mean, self.variant_interval, self.plain_variant)
         rows = f"{self.n_used_control:,}", f"{self.n_used_variant:,}"
         return [
             (self.name, (*difference, "", *none, str(self.n_blocks))),
@@ -206,27 +211,7 @@ class DifferenceResult(Result):
             found.append(f"no lift: {self.lift_reason}")
         return [*found, *self.notes]
 
-    def plot(self, ax: Any = None) -> Any:
-        """Block differences, estimate, interval and plain difference, as `MeanResult.plot` draws means.
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.numbers import tell_difference
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Draw the block differences there, and nothing else. By default a figure is made.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ConfigError
-            If Matplotlib is not installed.
-        """
-        from distmom.report.plot import plot_blocks
-
-        return plot_blocks(self, ax)
-
-
-def _three(value: float, interval: Interval | None, plain: float) -> tuple[str, str, str]:
-    return number(value), span(interval), number(plain)
+        return tell_difference(self)

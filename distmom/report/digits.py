@@ -33,7 +33,7 @@ def fixed(value: float | None, decimals: int | None) -> str:
     if value is None or math.isnan(value):
         return "-"
     if decimals is None or math.isinf(value) or abs(value) >= SCIENTIFIC or decimals > 6:
-        return f"{value:.6g}"
+        return f"{value:,.6g}"
     return f"{value:,.{max(decimals, 0)}f}"
 
 
@@ -51,5 +51,36 @@ def quantity(value: float) -> str:
 
 
 def fixed_span(interval: tuple[float, float] | None, decimals: int | None) -> str:
-    """The ends of an interval with so many decimals; a dash where there is none."""
-    return f"{fixed(interval[0], decimals)} … {fixed(interval[1], decimals)}" if interval else "-"
+    """The ends of an interval with so many decimals; a dash where there is none.
+
+    An end that is not 0 gets as many more as tell its sign.
+
+    Examples
+    --------
+    >>> fixed_span((-22.9, -0.42), 0)
+    '-23 … -0.4'
+    """
+    if interval is None:
+        return "-"
+    low, high = (fixed(end, _signed(end, decimals)) for end in interval)
+    return f"{low} … {high}"
+
+
+def _signed(value: float, decimals: int | None) -> int | None:
+    if decimals is None or not math.isfinite(value) or value == 0.0 or round(value, decimals) != 0.0:
+        return decimals
+    return -math.floor(math.log10(abs(value)))
+
+
+def three(
+    estimate: float | None, interval: tuple[float, float] | None, plain: float | None
+) -> tuple[str, str, str]:
+    """Estimate, interval and plain estimate with the digits that the interval supports; six without one.
+
+    Examples
+    --------
+    >>> three(5.27694, (3.14699, 8.91424), 20353.8), three(11.931, None, 11.931)
+    (('5.3', '3.1 … 8.9', '20,353.8'), ('11.931', '-', '11.931'))
+    """
+    decimals = in_digits(*(interval or (None, None)))
+    return fixed(estimate, decimals), fixed_span(interval, decimals), fixed(plain, decimals)

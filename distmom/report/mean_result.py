@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
-from distmom.report.words import accused, number, span, units_cells, weightless
+from distmom.report.words import accused, units_cells, weightless
 
 if TYPE_CHECKING:
     from distmom.lake.times import TimeScale
+    from distmom.report.page.telling import Telling
 
 Value = Any
 """A float; for columns of times a datetime or timedelta, or None where there is none."""
@@ -187,6 +188,7 @@ class MeanResult(Result):
 
         return str(arrow_type(self.scale))
 
+    kind: ClassVar[str] = "Robust mean"
     shown: ClassVar[tuple[str, ...]] = _SHOWN
 
     @property
@@ -229,14 +231,16 @@ class MeanResult(Result):
         return ("estimate", level, "plain mean", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
-        if self.scale is None:
-            shown = (number(self.estimate), span(self.interval), number(self.plain_estimate))
-        else:
-            from distmom.report.times import shown as shown_times
-
-            shown = shown_times(self.numbers, self.scale)
+        shown = self.shown_values()
         units = units_cells(self.n_units, self.n_units_exact)
         return [(self.column, (*shown, f"{self.n_used:,}", *units, str(self.n_blocks)))]
+
+    def shown_values(self) -> tuple[str, str, str]:  # noqa: D102
+        if self.scale is None:
+            return super().shown_values()
+        from distmom.report.times import shown
+
+        return shown(self.numbers, self.scale)
 
     def left_out(self) -> dict[str, int]:  # noqa: D102
         return {**super().left_out(), **weightless(self.n_unweighted, self.n_zero_weight)}
@@ -247,24 +251,7 @@ class MeanResult(Result):
             found.append(f"no interval: {self.interval_reason}")
         return found + list(self.notes) + accused(self.accused_files)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Block means, estimate, interval and plain mean; and the estimate at each number of blocks.
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.numbers import tell_mean
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Draw the block means there, and nothing else. By default a figure is made.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
-
-        Raises
-        ------
-        ConfigError
-            If Matplotlib is not installed.
-        """
-        from distmom.report.plot import plot_blocks
-
-        return plot_blocks(self, ax)
+        return tell_mean(self)

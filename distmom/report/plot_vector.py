@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import ConfigError
-from distmom.report.plot import BLOCKS, ESTIMATE, FAINT, GOLDEN, PLAIN, title
+from distmom.report.page.draw import BLOCKS, ESTIMATE, FAINT, PLAIN
+from distmom.report.page.svg import GOLDEN
+from distmom.report.page.telling import heading
 from distmom.report.words import number
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ def plot_vector(result: VectorResult, ax: Any = None) -> Any:
         height = 4.4 if plane else 1.4 + 0.45 * min(len(result.columns), MOST_STRIPS)
         ax = Figure(figsize=(6.4, height), layout="constrained").subplots()
     (_plane if plane else _strips)(result, ax)
-    ax.set_title(title(result), fontsize=10, loc="left")
+    title = f"{heading(result)}: {'; '.join(result.status)}"
+    ax.set_title(title, fontsize=10, loc="left")
     return ax.figure
 
 

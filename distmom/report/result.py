@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from distmom.report.page.telling import Telling
     from distmom.report.results import Results
 
 INTERVALS = frozenset(("interval", "plain_interval", "lift_interval", "control_interval", "variant_interval"))
@@ -41,6 +42,8 @@ class Result:
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     shown: ClassVar[tuple[str, ...]]
     """Fields of the dictionary, in order."""
+    kind: ClassVar[str] = "Result"
+    """What it is, as the title of a report."""
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
 
@@ -104,6 +107,48 @@ class Result:
     def remarks(self) -> list[str]:
         """What a reader should know beside the numbers."""
         return list(self.notes)
+
+    def telling(self) -> Telling:
+        """The result in words, figures and pictures, as reports show it."""
+        from distmom.report.page.telling import told
+
+        return told(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result with the pictures of its report.
+
+        Of a number: the values of the blocks with estimate, interval and plain estimate, and the estimate at
+        every number of blocks that was tried.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Draw the first picture there, and nothing else. By default a figure is made.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
+
+        Raises
+        ------
+        ConfigError
+            If Matplotlib is not installed.
+        """
+        from distmom.report.page.draw import draw
+
+        told = self.telling()
+        return draw(told.pictures, f"{told.heading}: {'; '.join(self.status)}", ax)
+
+    def shown_values(self) -> tuple[str, str, str]:
+        """Estimate, interval and plain estimate of a number, with the digits that the interval supports."""
+        from distmom.report.digits import three
+
+        numbers: Any = self
+        return three(numbers.estimate, numbers.interval, numbers.plain_estimate)
+
+    def _repr_html_(self) -> str:
+        return self._alone()._repr_html_()
 
     def __str__(self) -> str:
         return str(self._alone())

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
+    from distmom.report.page.parts import Story
+
 SCHEMA_VERSION = 1
 
 DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
@@ -29,7 +31,8 @@ class Results(Sequence[Result]):
         saved state also ``state``: its ``file``, ``n_files_before``, ``n_files_read``, and ``restarted`` (why
         everything was read again, or None).
     run : dict
-        How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``.
+        How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
+        ``call`` (the function and the arguments that are no defaults) and ``command`` (of the command line).
     """
 
     title: ClassVar[str] = "Robust means"
@@ -76,6 +79,28 @@ class Results(Sequence[Result]):
         from distmom.report.text import as_text
 
         return as_text(self)
+
+    def document(self) -> dict[str, Any]:
+        """What a .json file holds."""
+        return self.to_dict()
+
+    def story(self) -> Story:
+        """The report: what was estimated, how sure that is, what to do, and how to run it again."""
+        from distmom.report.page.story import story
+
+        return story(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the results: groups below each other, or each result's own picture; see `Result.plot`."""
+        from distmom.report.page.draw import draw
+        from distmom.report.page.story import pictures
+
+        return draw(pictures(self), self.title, ax)
+
+    def _repr_html_(self) -> str:
+        from distmom.report.page.render import fragment
+
+        return fragment(self.story())
 
     def more_tables(self) -> list[Table]:
         """Tables for a terminal below that of the results."""

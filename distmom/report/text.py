@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from distmom.report.align import aligned
 from distmom.report.words import cell, listed, printable
 
 if TYPE_CHECKING:
@@ -34,12 +36,13 @@ def as_table(results: Results) -> Table:
     for name in results[0].headers() if len(results) else ():
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("status", overflow="fold")
-    for r in results:
-        group = [cell((r.group or {})[name]) for name in keys]
+    lines = [(r, i, name, numbers) for r in results for i, (name, numbers) in enumerate(r.lines())]
+    columns = [aligned(cells) for cells in zip(*(numbers for *_, numbers in lines), strict=True)]
+    for (r, i, name, _), numbers in zip(lines, zip(*columns, strict=True), strict=True):
+        group = [cell((r.group or {})[key]) for key in keys]
+        status = "; ".join(r.status) if i == 0 else ""
         style = "yellow" if r.doubtful else None
-        for i, (name, numbers) in enumerate(r.lines()):
-            status = "; ".join(r.status) if i == 0 else ""
-            table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
+        table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
     for column in table.columns:
         if column.no_wrap:  # a number that is cut is another number
             column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
@@ -48,19 +51,24 @@ def as_table(results: Results) -> Table:
 
 def remarks(results: Results) -> list[str]:
     """What a reader should know beside the table, each once: missing rows, bad files, why no interval."""
-    same: dict[str, list[str]] = {}
-    for r in results:
-        name = cell(r.name)
-        if r.group:
-            name += f" ({', '.join(cell(v) for v in r.group.values())})"
-        for text in r.remarks():
-            same.setdefault(text, []).append(name)
-    lines = [f"{listed(names)}: {text}" for text, names in same.items()]
+    lines = each_once(results, [r.remarks() for r in results])
     lines += _left_out(results)
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
     return lines + _state(results) + _shortened(skipped, "files skipped")
+
+
+def each_once(results: Results, texts: Sequence[Sequence[str]]) -> list[str]:
+    """Texts about results, each once, after the names of those that it is about."""
+    same: dict[str, list[str]] = {}
+    for r, mine in zip(results, texts, strict=True):
+        name = cell(r.name)
+        if r.group:
+            name += f" ({', '.join(cell(v) for v in r.group.values())})"
+        for text in mine:
+            same.setdefault(text, []).append(name)
+    return [f"{listed(names)}: {text}" for text, names in same.items()]
 
 
 def _state(results: Results) -> list[str]:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.results import Results
-from distmom.report.words import number
+from distmom.report.words import number, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from distmom.report.page.parts import Story
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +122,7 @@ class CandidateResult(Result):
         shown = (
             fixed(self.estimate, digits),
             fixed_span(self.interval, digits),
-            number(self.plain_estimate),
+            fixed(self.plain_estimate, digits),
             *map(str, matches),
         )
         return [(self.candidate, (*shown, number(self.threshold)))]
@@ -284,8 +286,14 @@ class TournamentResult(Results):
             )
         return lines
 
+    def story(self) -> Story:
+        """The report: the champion, risks, duels."""
+        from distmom.report.page.tournament import story
+
+        return story(self)
+
     def plot(self, ax: Any = None) -> Any:
-        """Draw the matrix of duels.
+        """Draw the matrix of duels, the candidates in the order of the league.
 
         Parameters
         ----------
@@ -301,6 +309,8 @@ class TournamentResult(Results):
         ConfigError
             If Matplotlib is not installed.
         """
-        from distmom.report.tournament_plot import plot_duels
+        from distmom.report.page.draw import draw
+        from distmom.report.page.tournament import duel_matrix
 
-        return plot_duels(self, ax)
+        names = ", ".join(map(printable, self.champions[:3]))
+        return draw([duel_matrix(self)], f"champions: {names}; beta r = {number(self.beta_r)}", ax)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.report.digits import three
 from distmom.report.result import Result
-from distmom.report.words import number, span, units_cells
+from distmom.report.words import number, units_cells
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
 
 Value = Any
 """A float, or a matrix."""
@@ -173,13 +177,14 @@ class UStatisticResult(Result):
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
 
+    kind: ClassVar[str] = "Robust U-statistic"
     shown: ClassVar[tuple[str, ...]] = _SHOWN
 
     @property
     def name(self) -> str:  # noqa: D102
         return self.column
 
-    def _entries(self) -> list[tuple[str, float, float, tuple[float, float] | None]]:
+    def entries(self) -> list[tuple[str, float, float, tuple[float, float] | None]]:
         """Name, estimate, plain estimate and interval of the number, or of each entry of a triangle."""
         if not self.columns:
             return [(self.column, self.estimate, self.plain_estimate, self.interval)]
@@ -194,7 +199,7 @@ class UStatisticResult(Result):
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         shared = self.flat(*_FLAT) | {"n_pairs": float(self.n_pairs)}  # may be beyond 64 bits
         records = []
-        for name, estimate, plain, interval in self._entries():
+        for name, estimate, plain, interval in self.entries():
             low, high = interval or (None, None)
             own = {"column": name, "kernel": self.kernel, "estimate": estimate, "interval_low": low}
             records.append(own | {"interval_high": high, "plain_estimate": plain} | shared)
@@ -207,14 +212,15 @@ class UStatisticResult(Result):
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         units = units_cells(self.n_units, self.n_units_exact)
-        entries = self._entries()
+        entries = self.entries()
         shown = entries if len(entries) <= MOST_LINES else entries[: MOST_LINES - 1]
         lines: list[tuple[str, tuple[str, ...]]] = []
         for i, (name, estimate, plain, interval) in enumerate(shown):
-            error = number(self.radius) if self.method == "geometric" and i == 0 else span(interval)
+            value, error, plainly = three(estimate, interval, plain)
+            error = number(self.radius) if self.method == "geometric" and i == 0 else error
             counts = (f"{self.n_used:,}", *units, str(self.n_blocks))
             counts = counts if i == 0 else ("",) * len(counts)
-            lines.append((name, (number(estimate), error, number(plain), *counts)))
+            lines.append((name, (value, error, plainly, *counts)))
         if len(shown) < len(entries):
             more = f"… {len(entries) - len(shown)} more"
             lines.append((more, ("",) * len(lines[0][1])))
@@ -226,3 +232,9 @@ class UStatisticResult(Result):
         if not given and self.interval_reason and self.interval_kind != "none":
             found.append(f"no interval: {self.interval_reason}")
         return [*found, *self.notes]
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.numbers import tell_ustat
+        from distmom.report.page.vectors import tell_matrix
+
+        return tell_matrix(self) if self.columns else tell_ustat(self)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.report.digits import fixed_span, in_digits, three
 from distmom.report.result import Result
-from distmom.report.words import accused, number, span, weightless
+from distmom.report.words import accused, number, weightless
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
 
 Vector = NDArray[np.float64]
 
@@ -131,6 +135,7 @@ class VectorResult(Result):
     data: dict[str, Any] = field(default_factory=dict, repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
 
+    kind: ClassVar[str] = "Robust mean vector"
     shown: ClassVar[tuple[str, ...]] = (
         "column",
         "columns",
@@ -178,6 +183,17 @@ class VectorResult(Result):
             return None
         return float(self.intervals[i, 0]), float(self.intervals[i, 1])
 
+    def _reach(self, i: int) -> tuple[float, float] | None:
+        """The interval of a coordinate, or the shadow of the ball."""
+        if self.method != "geometric" or self.radius is None:
+            return self._interval(i)
+        return float(self.estimate[i]) - self.radius, float(self.estimate[i]) + self.radius
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.vectors import tell_vector
+
+        return tell_vector(self)
+
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         shared = self.flat(*_FLAT)
         records = []
@@ -196,12 +212,14 @@ class VectorResult(Result):
         lines: list[tuple[str, tuple[str, ...]]] = []
         few = len(self.columns) <= MOST_LINES
         for i, name in enumerate(self.columns if few else self.columns[: MOST_LINES - 1]):
+            ends = self._reach(i)
             if self.method == "geometric":
                 error = number(self.radius) if i == 0 else ""
             else:
-                error = span(self._interval(i))
+                error = fixed_span(ends, in_digits(*(ends or (None, None))))
             counts = (f"{self.n_used:,}", str(self.n_blocks)) if i == 0 else ("", "")
-            values = (number(float(self.estimate[i])), error, number(float(self.plain_estimate[i])))
+            estimate, _, plain = three(float(self.estimate[i]), ends, float(self.plain_estimate[i]))
+            values = (estimate, error, plain)
             lines.append((name, (*values, *counts)))
         if not few:
             lines.append((f"… {len(self.columns) - MOST_LINES + 1} more", ("",) * 5))

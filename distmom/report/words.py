@@ -14,12 +14,7 @@ def number(value: float | None) -> str:
     """A number with six digits; a dash where there is none."""
     if value is None or math.isnan(value):
         return "-"
-    return f"{value:.6g}"
-
-
-def span(interval: tuple[float, float] | None) -> str:
-    """The ends of an interval; a dash where there is none."""
-    return f"{number(interval[0])} … {number(interval[1])}" if interval else "-"
+    return f"{value:,.6g}"
 
 
 def units_cells(n_units: int | None, exact: bool | None) -> tuple[str, ...]:

@@ -94,7 +94,8 @@ def test_json_has_exactly_the_documented_keys(distmom: Run, lake: Path) -> None:
     for result in document["results"]:
         assert list(result) == RESULT_KEYS + MORE_KEYS
     assert list(document["data"]) == ["n_files", "n_bytes", "skipped"]
-    assert list(document["run"]) == ["seconds", "seed", "workers", "versions"]
+    assert list(document["run"]) == ["seconds", "seed", "workers", "versions", "call", "command"]
+    assert document["run"]["command"].startswith("distmom mean ")
     assert document["schema_version"] == 1
     assert document["data"]["n_files"] == 4
     assert document["run"]["seed"] == 0
@@ -258,7 +259,7 @@ def test_output_files_hold_the_results(distmom: Run, lake: Path, tmp_path: Path,
         with path.open() as file:
             assert [float(row["estimate"]) for row in csv.DictReader(file)] == estimates
     else:
-        assert f"{estimates[0]:.6g}" in path.read_text()
+        assert expected[0].shown_values()[0] in path.read_text()
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -370,3 +371,19 @@ def test_python_warnings_do_not_reach_the_user(
     prepare_process()
     warnings.warn("not for users", stacklevel=1)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("ending", [".json", ".parquet", ".csv", ".html"])
+def test_a_plan_is_written_to_a_file(distmom: Run, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"plan{ending}"
+    assert distmom("plan", "1e6", "--contamination", "10", "--output", path).code == 0
+    if ending == ".json":
+        printed = strict_json(distmom("plan", "1e6", "--contamination", "10", "--json").out)
+        written = strict_json(path.read_text())
+        assert list(written) == list(printed) and written["results"] == printed["results"]
+    elif ending == ".html":
+        page = path.read_text("utf-8")
+        assert "contamination=10" in page and "distmom plan 1e6 --contamination 10 --output" in page
+    else:
+        assert path.stat().st_size > 100
+    assert distmom("plan", "1e6", "--output", tmp_path / "plan.txt").code == 2

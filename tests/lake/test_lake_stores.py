@@ -8,9 +8,9 @@ import pyarrow.fs as pafs
 import pytest
 
 from distmom.cluster.failures import explain, is_transient
-from distmom.errors import ConfigError, DataError, ResourceError
+from distmom.errors import AccessError, BusyStore, ConfigError, DataError, ResourceError
 from distmom.lake import open_lake
-from distmom.lake.store_errors import AccessError, BusyStore, final, from_store, store_error
+from distmom.lake.store_errors import final, from_store, store_error
 from distmom.lake.stores import Address, address_of, connected, open_store
 
 NOWHERE = pafs.LocalFileSystem()

@@ -16,6 +16,7 @@ from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import imagined_place, place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from distmom.estimators.describe.plan import DescribePlan
 
 
+@recorded
 def describe(
     data: Any,
     columns: Names = None,

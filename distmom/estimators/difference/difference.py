@@ -16,6 +16,7 @@ from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
 from distmom.estimators.options import MeanOptions, check_choice, check_count
 from distmom.estimators.place import imagined_place, place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, names_of, open_data
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 INTERVALS = ("auto", "order", "exact", "none")
 
 
+@recorded
 def difference(
     data: Any,
     metric: str,

@@ -16,6 +16,7 @@ from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, wort
 from distmom.estimators.mean.results import answer_of, together
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, open_data
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 
+@recorded
 def mean(
     data: Any,
     column: Names = None,

@@ -1,0 +1,271 @@
+"""From what a user calls data to rows to learn from."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.cluster import connect
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.checkpoint import EVERY
+from distmom.estimators.learn.options import check_positive
+from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
+from distmom.estimators.learn.shared import COMPUTE
+from distmom.estimators.mean.plan import column_share
+from distmom.estimators.options import check_choice
+from distmom.estimators.rows import count_rows
+from distmom.estimators.sources import Names, names_of, open_data
+from distmom.estimators.ustat.gather import RowSource
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.cluster.work import SkippedFile
+    from distmom.lake import ReadOptions, Source
+
+MODES = ("auto", "resident", "streaming")
+TARGETS = ("label", "target", "y")
+"""Columns that are taken for the target where none is named."""
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What to read of a lake, and where.
+
+    Attributes
+    ----------
+    columns : str or sequence of str, optional
+        Features; by default all columns of numbers but the target.
+    where : str or expression, optional
+    missing : {"error", "null"}
+    nan : {"omit", "raise", "keep"}
+    on_bad_file : {"error", "skip"}
+    mode : {"auto", "resident", "streaming"}
+        Whether rows are held in memory, or gathered for many steps at a time. Never changes a bit.
+    compute : {"auto", "here", "workers"}
+        Whether the losses and gradients of blocks are computed by the threads or workers, or by the process
+        that takes the steps. Never changes a bit.
+    client, workers, scheduler, threads, memory_limit
+        As for `distmom.mean`.
+    progress : Progress, optional
+    state : str or path, optional
+        File of checkpoints, from which a run goes on.
+    checkpoint_seconds : float
+        Between checkpoints.
+    """
+
+    columns: Names = None
+    where: Any = None
+    missing: str = "error"
+    nan: str = "omit"
+    on_bad_file: str = "error"
+    mode: str = "auto"
+    compute: str = "auto"
+    client: Any = None
+    workers: int | None = None
+    scheduler: str | None = None
+    threads: int | None = None
+    memory_limit: int | str | None = None
+    progress: Progress | None = None
+    state: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = EVERY
+
+    def __post_init__(self) -> None:
+        check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
+        check_choice("missing", self.missing, ("error", "null"))
+        check_choice("nan", self.nan, ("omit", "raise", "keep"))
+        check_choice("on_bad_file", self.on_bad_file, ("error", "skip"))
+        check_choice("mode", self.mode, MODES)
+        check_choice("compute", self.compute, COMPUTE)
+
+
+@dataclass(frozen=True)
+class LakeFacts:
+    """What is known of rows to learn from, without them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the features.
+    target : str or None
+    mode : {"resident", "streaming"}
+    reason : str
+        Why this mode.
+    n_rows : int
+        Rows of the files, those that do not count included.
+    listing : str
+        What identifies the files, for checkpoints; empty for data in memory.
+    n_files, n_bytes : int
+    skipped : sequence of SkippedFile
+        Files that were left out so far.
+    workers : int
+    """
+
+    names: tuple[str, ...]
+    target: str | None
+    mode: str
+    reason: str
+    n_rows: int
+    listing: str = ""
+    n_files: int = 0
+    n_bytes: int = 0
+    skipped: Sequence[SkippedFile] = ()
+    workers: int = 1
+
+
+def data_options_of(given: Mapping[str, Any]) -> DataOptions:
+    """The options that a caller gave.
+
+    Raises
+    ------
+    ConfigError
+        If one is unknown or wrong.
+    """
+    known = [field.name for field in fields(DataOptions)]
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ConfigError(f"{name}: no such option of lakes; there are {', '.join(known)}{hint}")
+    return DataOptions(**given)
+
+
+def is_lake(data: Any, target: Any) -> bool:
+    """Whether the data is to be opened as `distmom.mean` opens it, not as scikit-learn would take it."""
+    if isinstance(target, str) or isinstance(data, (str, os.PathLike)):
+        return True
+    if isinstance(data, Mapping):
+        return not hasattr(data, "shape")  # sparse matrices may be dictionaries
+    if isinstance(data, (list, tuple)):
+        return len(data) > 0 and all(isinstance(item, (str, os.PathLike)) for item in data)
+    return type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr")
+
+
+@contextmanager
+def open_rows(
+    data: Any, target: str | None, needs_target: bool, options: DataOptions, *, plan_only: bool = False
+) -> Iterator[tuple[TrainingRows, LakeFacts, Executor]]:
+    """Rows of anything that `distmom.mean` reads, what is known of them, and who reads them.
+
+    With `plan_only` files are not read into memory.
+
+    Raises
+    ------
+    ConfigError
+        If columns are unknown or not of numbers, or there is no target.
+    NoAnswerError
+        If there are no rows.
+    """
+    if target is not None and not isinstance(target, str):
+        raise ConfigError(f"y: with a lake, name its column of targets, not {type(target).__name__}")
+    source, read, target = _columns(data, target, needs_target, options)
+    reader = source.reader(read)
+    timed = [name for name in reader.options.value_names if name in reader.options.scales]
+    if timed:
+        raise DataError(
+            f"column {timed[0]!r} holds {reader.options.scales[timed[0]].kind}s; name columns of numbers"
+        )
+    names = reader.options.value_names[: -1 if target is not None else None]
+    with connect(
+        options.client, options.workers, options.scheduler, options.threads, options.memory_limit
+    ) as executor:
+        if source.in_memory:
+            held = read_all(reader, source.files, target is not None, options.nan)
+            yield held, LakeFacts(names, target, "resident", "the data is in memory", held.n_rows), executor
+            return
+        rows, facts = _of_lake(source, read, target, names, options, executor)
+        if facts.mode == "resident" and not plan_only:
+            yield rows.resident(), facts, executor
+        else:
+            yield rows, facts, executor
+
+
+def _columns(
+    data: Any, target: str | None, needs_target: bool, options: DataOptions
+) -> tuple[Source, ReadOptions, str | None]:
+    """The source, and what to read of it: features, and the target last."""
+    from distmom.cluster.dask_frame import open_frame
+    from distmom.lake import BATCH_ROWS, open_lake
+
+    opened = open_frame(data) or open_lake(data)
+    schema = opened.schema()
+    if target is None and needs_target:
+        found = [name for name in TARGETS if name in schema.names]
+        if not found:
+            raise ConfigError(
+                f"y: name the column of targets, one of {', '.join(schema.names[:20])}; without a name only "
+                f"{', '.join(TARGETS)} are tried"
+            )
+        target = found[0]
+    asked = names_of("columns", options.columns)
+    if target is not None and target in asked:
+        raise ConfigError(f"columns: {target!r} is also the target; drop it from one of them")
+    if not asked:
+        stored = [name for name in schema.names if name not in opened.partition_names and name != target]
+        asked = tuple(name for name in stored if _is_number(schema.field(name).type))
+    if not asked:
+        raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
+    columns = asked if target is None else (*asked, target)
+    source, read = open_data(data, columns, None, options.where, options.missing, BATCH_ROWS, joint=True)
+    return source, read, target
+
+
+def _is_number(type_: Any) -> bool:
+    import pyarrow.types as t
+
+    if t.is_dictionary(type_):
+        type_ = type_.value_type
+    if t.is_list(type_) or t.is_large_list(type_) or t.is_fixed_size_list(type_):
+        type_ = type_.value_type
+    return bool(t.is_integer(type_) or t.is_floating(type_) or t.is_decimal(type_) or t.is_boolean(type_))
+
+
+def _of_lake(
+    source: Source,
+    read: ReadOptions,
+    target: str | None,
+    names: tuple[str, ...],
+    options: DataOptions,
+    executor: Executor,
+) -> tuple[LakeRows, LakeFacts]:
+    """Rows of files, and whether they are to be held in memory."""
+    census = count_rows(source, executor, options.on_bad_file)
+    keep = np.flatnonzero(census.rows >= 0)
+    files = tuple(source.files[i] for i in keep)
+    if not int(census.rows[keep].sum()):
+        raise NoAnswerError("the data has no rows; give data with rows")
+    gathered = RowSource(
+        source.reader(read),
+        files,
+        census.rows[keep],
+        executor,
+        options.nan,
+        options.on_bad_file,
+        column_share(source, read),
+    )
+    rows = LakeRows(gathered, target is not None, options.progress, list(census.bad))
+    needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
+    streaming = options.mode == "streaming" or (options.mode == "auto" and not rows.fits())
+    if streaming:
+        why = "as asked for" if options.mode == "streaming" else "as they do not fit into memory"
+        reason = f"{needed} are gathered for many steps at a time, {why}"
+    else:
+        reason = f"{needed} fit into memory"
+    facts = LakeFacts(
+        names,
+        target,
+        "streaming" if streaming else "resident",
+        reason,
+        rows.n_rows,
+        "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
+        len(files),
+        sum(file.size for file in files),
+        rows.skipped,
+        executor.threads,
+    )
+    return rows, facts

@@ -1,0 +1,297 @@
+"""What all learners share: options, data, one run, and what is known of it afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import ConfigError, DataError
+from distmom.estimators.learn.checkpoint import Checkpoint
+from distmom.estimators.learn.data import DataOptions, LakeFacts, data_options_of, is_lake, open_rows
+from distmom.estimators.learn.options import LearnOptions
+from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
+from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
+from distmom.estimators.learn.shared import place_of_blocks
+from distmom.estimators.learn.watch import Watch
+from distmom.numerics.random import resolve_seed
+from distmom.report.result import plain
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+except ImportError as error:  # pragma: no cover
+    raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor
+
+
+@dataclass(frozen=True)
+class Around:
+    """What there is around a run on a lake.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint, optional
+    watch : Watch, optional
+    executor : Executor, optional
+    compute : {"auto", "here", "workers"}
+    """
+
+    checkpoint: Checkpoint | None = None
+    watch: Watch | None = None
+    executor: Executor | None = None
+    compute: str = "auto"
+
+
+ALONE = Around()
+
+
+class Learner(BaseEstimator):  # type: ignore[misc]
+    """Base of the learners; see `distmom.MahalanobisMetric` for the options that all of them have.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Steps taken.
+    status_ : str
+        How the descent ended: ``"converged"``, ``"still improving"``, ``"all steps taken"`` or
+        ``"stationary"``.
+    advice_ : str
+        What that means, and what to do about it.
+    history_ : dict of ndarray
+        For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
+        ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
+        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
+        held-out blocks.
+    n_skipped_blocks_ : int
+        Sum of ``skipped``.
+    n_blocks_, block_size_ : int
+        As used.
+    wild_share_ : float
+        Share of the rows of a sample with a value more than 20 spreads from the middle.
+    step_seconds_ : float
+        Mean time of a step, fetching its rows included.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the data has names.
+    seed_ : int or str
+        What ``random_state`` to pass for the same draws.
+    mode_, mode_reason_ : str
+        Whether rows were held in memory, and why; also who computed the blocks.
+    """
+
+    _needs_target = True
+    _scale_targets = False
+    _any_target = False
+    """Whether targets may be anything that can be told apart."""
+
+    def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
+        """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …
+        y : array_like, shape (n,), or str
+            Targets; with a lake the name of their column of numbers (default ``label``, ``target`` or ``y``).
+        **lake
+            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``,
+            ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
+            in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
+            bit; ``compute``, "workers" to have threads or workers compute the losses and gradients of blocks,
+            "here" to compute them in the process that takes the steps, or "auto", by what a step costs;
+            ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``progress`` as for
+            `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
+            with the same bits, and ``checkpoint_seconds`` between them.
+
+        Raises
+        ------
+        ConfigError
+            If an option is wrong.
+        DataError
+            If the data cannot be read, or its targets cannot be learned from.
+        NoAnswerError
+            If there are too few rows, or half or more of the blocks of a step have no finite loss.
+        """
+        self._settle(self._fit(X, y, lake))
+        return self
+
+    def _options(self) -> LearnOptions:
+        known = {field.name for field in fields(LearnOptions)}
+        return LearnOptions(**{k: v for k, v in self.get_params(deep=False).items() if k in known})
+
+    def _seed(self) -> tuple[int, int | str]:
+        state = self.random_state
+        if isinstance(state, np.random.RandomState):
+            state = int(state.randint(2**31 - 1))
+        try:
+            return resolve_seed(state)
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
+
+    def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:
+        """Check, open, run, and keep what is common."""
+        options = self._options()
+        if is_lake(X, y):
+            return self._fit_lake(X, y, options, data_options_of(lake))
+        if lake:
+            name = next(iter(lake))
+            raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
+        seed, self.seed_ = self._seed()
+        found = self._run(self._of_arrays(X, y), options, seed)
+        self.mode_, self.mode_reason_ = "resident", "the data is in memory"
+        return found
+
+    def _fit_lake(self, data: Any, target: Any, options: LearnOptions, read: DataOptions) -> Learned:
+        """The same with rows of a lake, and checkpoints where a file for them is named."""
+        checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
+        known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
+        seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
+        with open_rows(data, target, self._needs_target, read) as (rows, facts, executor):
+            if checkpoint is not None:
+                if not facts.listing:
+                    raise ConfigError("state: data in memory has no files to be known by; drop state")
+                checkpoint.begin(seed, self._made(facts), facts.listing)
+            self._name_features(facts.names)
+            watch = Watch(options.max_iter, read.progress)
+            around = Around(checkpoint, watch, executor, read.compute)
+            found = self._run(self._coded(rows), options, seed, around)
+        self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
+        self._facts = facts
+        return found
+
+    def _made(self, facts: LakeFacts) -> dict[str, Any]:
+        """What a checkpoint must have been made with."""
+        free = ("max_iter", "random_state")
+        params = {
+            name: plain(value.__qualname__ if callable(value) else value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in free
+        }
+        return {"learner": type(self).__name__, **params, "columns": list(facts.names), "y": facts.target}
+
+    def _name_features(self, names: tuple[str, ...]) -> None:
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _of_arrays(self, X: Any, y: Any, *, reset: bool = True) -> ArrayRows:
+        """Rows of arrays, checked as scikit-learn does."""
+        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
+        if y is None and not self._needs_target:
+            return ArrayRows(validate_data(self, X, **checks))
+        X, y = validate_data(self, X, y, y_numeric=not self._any_target, **checks)
+        return ArrayRows(X, self._codes(y))
+
+    def _codes(self, y: NDArray[Any]) -> Floats:
+        """Targets as numbers."""
+        return np.asarray(y, np.float64)
+
+    def _coded(self, rows: TrainingRows) -> TrainingRows:
+        """The rows of a lake with coded targets, where codes are needed."""
+        return rows
+
+    def _run(self, rows: TrainingRows, options: LearnOptions, seed: int, around: Around = ALONE) -> Learned:
+        # several threads would divide the products of matrices, which may change bits
+        with threadpool_limits(1, "blas"):
+            prepared = self._prepare(rows, options, seed)
+            place = place_of_blocks(
+                prepared.risk, prepared.shape, rows.n_features, around.executor, around.compute
+            )
+            try:
+                found = learn(rows, prepared, options, seed, around.checkpoint, around.watch, place.crew)
+            finally:
+                if place.crew is not None:
+                    place.crew.close()
+        self._remember(found)
+        self.mode_reason_ = place.reason
+        return found
+
+    def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:
+        return prepare(
+            rows,
+            self._problem,
+            options,
+            seed,
+            least_size=self._least_size(rows.n_features),
+            scale_targets=self._scale_targets,
+        )
+
+    def _least_size(self, n_features: int) -> int:
+        """Rows that make a block."""
+        return 2
+
+    def _problem(self, sample: Sample) -> Problem:
+        raise NotImplementedError
+
+    def _settle(self, found: Learned) -> None:
+        """Attributes of the model."""
+        raise NotImplementedError
+
+    def _remember(self, found: Learned) -> None:
+        """Attributes that all learners have."""
+        state, status = found.outcome.state, found.outcome.status
+        self.n_iter_ = state.step
+        self.status_, self.advice_ = status.name, status.advice
+        self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
+        self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
+        self.n_blocks_, self.block_size_ = found.shape.n_blocks, found.shape.block_size
+        self.wild_share_ = found.scale.wild_share
+        self.step_seconds_ = found.step_seconds
+
+    def _checked(self, X: Any) -> Floats:
+        """Rows to apply the model to."""
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+
+def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    """Distinct labels, sorted, and the number of each row's label."""
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.float64)
+
+
+def codes_among(classes: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """Numbers of the labels among known classes, which are sorted."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    strange = np.flatnonzero(classes[codes] != y)
+    if strange.size:
+        label = y[strange[0]]
+        raise DataError(f"y: label {str(label)!r} is not among the classes of the first batch; name them all")
+    return codes.astype(np.float64)
+
+
+def check_sample_of_labels(labels: Floats, what: str) -> None:
+    """Refuse labels of which no pair can be formed."""
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.size < 2:
+        raise DataError(f"{what}: there is one class only, so no pair of different labels can be formed")
+    if counts.max() < 2:
+        raise DataError(f"{what}: no label occurs twice, so no pair of equal labels can be formed")
+
+
+def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
+    """Lower median over blocks of the largest eigenvalue of X^T X / B, with a column of ones, plus `extra`.
+
+    A step of one over it cannot overshoot on most blocks.
+    """
+    from distmom.numerics.median import lower_median
+
+    n, size, width = blocks.shape
+    whole = np.concatenate([blocks, np.ones((n, size, 1))], axis=2)
+    good = np.isfinite(whole).all(axis=(1, 2))
+    whole = whole[good][:101]
+    if not len(whole):
+        return 1.0 + extra
+    with np.errstate(over="ignore"):
+        if size <= width:
+            gram = whole @ whole.transpose(0, 2, 1) / size
+        else:
+            gram = whole.transpose(0, 2, 1) @ whole / size
+    finite = np.isfinite(gram).all(axis=(1, 2))
+    if not finite.any():
+        return 1.0 + extra
+    return float(lower_median(np.linalg.eigvalsh(gram[finite])[:, -1])) + extra

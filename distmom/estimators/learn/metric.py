@@ -1,0 +1,310 @@
+"""A Mahalanobis metric learned from labels, or from pairs that are known to be near or far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from distmom.errors import ConfigError, DataError
+from distmom.estimators.learn.batches import BatchLearner
+from distmom.estimators.learn.learner import check_sample_of_labels, labels_of
+from distmom.estimators.learn.rows import ArrayRows, Floats
+from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.options import check_choice
+from distmom.numerics.block_risk import BlockRisk
+from distmom.numerics.margin_losses import MARGIN_LOSSES
+from distmom.numerics.nearest import nearest_psd
+from distmom.numerics.pair_risks import MetricRisk, PairLabelRisk
+from distmom.solvers import PsdCone
+
+THRESHOLD = 2.0
+"""Squared distance between near and far, as in the paper; only a unit, since the metric may be scaled."""
+
+
+class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
+    """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
+
+    Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the
+    gradient of the block whose loss is the lower median. Blocks with wild rows are not that block as long as
+    they are fewer than half, so rows that are wild in any way and number do not spoil the metric if
+    ``block_size`` times their share is at most 0.35.
+
+    Parameters
+    ----------
+    loss : {"hinge", "logistic"}
+        ``max(0, 1 + s (d^2 - 2))`` or ``log(1 + exp(s (d^2 - 2)))``, s = 1 for rows of equal labels, else -1.
+    balanced : bool
+        Pairs of equal labels together weigh as much as the others, which are more where there are many
+        classes; else each pair weighs the same, as in the paper.
+    init : "identity" or array_like, shape (d, d)
+        Where to begin, up to a factor: in scaled features the identity over the median squared distance. Zero
+        is refused: there the loss of a block tells nothing of its rows.
+    n_blocks : int
+        K, odd.
+    block_size : int, optional
+        B; 0.35 over the contamination by default, 16 without.
+    contamination : float, optional
+        Share of rows that may be wild.
+    aggregator : {"median_block", "geometric_median", "coordinatewise_median", "plain"}
+        The gradient of the block with the lower-median loss (the paper); a median of the gradients of all
+        blocks; their mean, which is not robust.
+    step_rule : {"decaying", "constant", "adam", "backtracking"}
+        ``decaying`` divides by sqrt(1 + t/20) in step t.
+    step_size : float
+        In units that suit the problem.
+    max_iter : int
+        Most steps.
+    averaging : {"mean", "geometric_median", "none"}
+        What is made of the last half of the iterates; "none" takes the last one.
+    clip : float
+        Gradients longer than this many times the running median length are shortened to it.
+    early_stopping : bool or "auto"
+        Whether to hold out 31 blocks (fewer if they would take more than a fifth of the rows), look at them
+        every 25 steps, and end when the median of the paired changes of their losses has not fallen at five
+        looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows.
+    tol : float
+        Fall of the held-out loss, as a share of it, that counts.
+    scaling : {"robust", "none"}
+        Whether features are divided by their median absolute deviations first.
+    random_state : int, RandomState, Generator, SeedSequence or None
+        Decides which rows meet in which block.
+
+    Attributes
+    ----------
+    components_ : ndarray, shape (d, d)
+        L: the metric is the Euclidean one of ``X @ L.T``.
+    n_skipped_pairs_ : int
+        After `fit_pairs`, pairs of equal rows, which say nothing.
+    n_iter_, status_, advice_, history_, n_skipped_blocks_, n_blocks_, block_size_, wild_share_, seed_, mode_
+        Of the descent: see `history_` in the notes.
+
+    Notes
+    -----
+    Target: the matrix of least median-of-means risk, not quite that of least risk, since the block of a step
+    is chosen by its loss. Blocks of one step share no row, and each by itself is a simple random sample.
+    Blocks without two equal and two different labels are passed over and counted in ``n_skipped_blocks_``.
+    A step costs K B^2 and one product of B x d matrices for each block, and an eigendecomposition, d^3.
+
+    ``history_`` has ``objective``, ``block``, ``gradient_norm`` and ``skipped`` of each step, and
+    ``held_out_step`` and ``held_out`` of each look.
+
+    References
+    ----------
+    Laforgue, Clémençon & Bertail (2019), On medians of (randomized) pairwise means, section 4 and appendix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> g = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1, 2], 100)
+    >>> X = g.normal(size=(300, 3)) + 4 * y[:, None] * [1, 0, 0]
+    >>> X[::50] = 1e6
+    >>> found = dm.MahalanobisMetric(random_state=0).fit(X, y)
+    >>> M = found.get_mahalanobis_matrix()
+    >>> bool(M[0, 0] > 2 * M[1, 1])
+    True
+    """
+
+    _any_target = True
+
+    def __init__(
+        self,
+        *,
+        loss: str = "hinge",
+        balanced: bool = False,
+        init: Any = "identity",
+        n_blocks: int = 11,
+        block_size: int | None = None,
+        contamination: float | None = None,
+        aggregator: str = "median_block",
+        step_rule: str = "decaying",
+        step_size: float = 1.0,
+        max_iter: int = 500,
+        averaging: str = "mean",
+        clip: float = 3.0,
+        early_stopping: bool | str = "auto",
+        tol: float = 1e-3,
+        scaling: str = "robust",
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.balanced = balanced
+        self.init = init
+        self.n_blocks = n_blocks
+        self.block_size = block_size
+        self.contamination = contamination
+        self.aggregator = aggregator
+        self.step_rule = step_rule
+        self.step_size = step_size
+        self.max_iter = max_iter
+        self.averaging = averaging
+        self.clip = clip
+        self.early_stopping = early_stopping
+        self.tol = tol
+        self.scaling = scaling
+        self.random_state = random_state
+
+    def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> MahalanobisMetric:
+        """Learn from pairs that are known to be near (y = 1) or far (y = -1).
+
+        Parameters
+        ----------
+        pairs : array_like, shape (m, 2, d), or (m, 2) of row numbers
+        y : array_like, shape (m,)
+            1 or -1.
+        X : array_like, shape (n, d), optional
+            The rows that the numbers mean.
+        """
+        first, second = self._pair_rows(pairs, X)
+        labels = np.asarray(y)
+        if labels.shape != (len(first),) or not np.isin(labels, (-1, 1)).all():
+            raise ConfigError(f"y: must be 1 or -1 for each of the {len(first)} pairs")
+        away = first - second
+        said = (away != 0.0).any(axis=1)
+        self.n_skipped_pairs_ = int(said.size - said.sum())
+        labels = labels[said].astype(np.float64)
+        if not ((labels > 0.0).any() and (labels < 0.0).any()):
+            raise DataError("y: pairs of different rows must be near (1) and far (-1), both kinds")
+        self.n_features_in_ = int(away.shape[1])
+        options = self._options()
+        self._pairs_given = True
+        self._begun = None
+        try:
+            self._settle(self._run(ArrayRows(away[said], labels), options, self._seed()[0]))
+        finally:
+            del self._pairs_given
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Rows whose Euclidean distances are those of the metric: ``X @ components_.T``."""
+        return np.asarray(self._checked(X) @ self.components_.T)
+
+    def get_mahalanobis_matrix(self) -> Floats:
+        """M: the squared distance of x and x' is ``(x - x')^T M (x - x')``."""
+        check_is_fitted(self)
+        return np.asarray(self.components_.T @ self.components_)
+
+    def pair_distance(self, pairs: Any, X: Any = None) -> Floats:
+        """Distances of pairs, given as for `fit_pairs`."""
+        check_is_fitted(self)
+        first, second = self._pair_rows(pairs, X)
+        return np.asarray(np.sqrt((((first - second) @ self.components_.T) ** 2).sum(axis=1)))
+
+    def pair_score(self, pairs: Any, X: Any = None) -> Floats:
+        """Minus the distances: the greater, the nearer."""
+        return -self.pair_distance(pairs, X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of pairs (equal labels, different labels) of which the former is the nearer: an AUC.
+
+        Of at most 2,000 rows, evenly spread over those given.
+        """
+        from distmom.numerics.block_risk import pairs_of
+
+        rows, labels = self.transform(X), np.asarray(y)
+        few = np.linspace(0, len(rows) - 1, min(len(rows), 2_000)).astype(np.intp)
+        rows, labels = rows[few], labels_of(labels[few])[1]
+        i, j = pairs_of(len(few))
+        size = (rows * rows).sum(axis=1)
+        squares = (size[:, None] + size[None, :] - 2.0 * (rows @ rows.T))[i, j]
+        same = labels[i] == labels[j]
+        ranks = _middle_ranks(squares)
+        n_same, n_other = int(same.sum()), int((~same).sum())
+        if not n_same or not n_other:
+            return float("nan")
+        far = float(ranks[~same].sum()) - n_other * (n_other + 1) / 2
+        return far / (n_same * n_other)
+
+    def _codes(self, y: NDArray[Any]) -> Floats:
+        codes = labels_of(y)[1]
+        check_sample_of_labels(codes, "y")
+        return codes
+
+    def _problem(self, sample: Sample) -> Problem:
+        check_choice("loss", self.loss, MARGIN_LOSSES)
+        rows = sample.features
+        risk: BlockRisk
+        if getattr(self, "_pairs_given", False):
+            risk = PairLabelRisk(self.loss, THRESHOLD)
+            squares = (rows * rows).sum(axis=1)
+        else:
+            check_sample_of_labels(sample.targets, "y")
+            risk = MetricRisk(self.loss, THRESHOLD, self.balanced)
+            half = len(rows) // 2
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares = ((rows[:half] - rows[half : 2 * half]) ** 2).sum(axis=1)
+        squares = squares[squares > 0.0]
+        unit = float(np.median(squares)) if squares.size else 1.0
+        unit = unit if np.isfinite(unit) else 1.0
+        start = self._start(rows.shape[1]) / unit
+        return Problem(risk, start.ravel(), 3.0 * rows.shape[1] / unit**2, PsdCone())
+
+    def _least_size(self, n_features: int) -> int:
+        return 6
+
+    def _start(self, n_features: int) -> Floats:
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("identity",))
+            return np.eye(n_features)
+        matrix = np.array(self.init, np.float64)
+        if matrix.shape != (n_features, n_features) or not np.isfinite(matrix).all():
+            raise ConfigError(f"init: must be a finite matrix of shape {(n_features, n_features)}")
+        matrix = nearest_psd(matrix)
+        if not matrix.any():
+            raise ConfigError(
+                "init: at zero all distances are 0 and the loss of a block tells nothing of its rows; "
+                "begin at 'identity'"
+            )
+        return matrix
+
+    def _settle(self, found: Learned) -> None:
+        scaled = found.x.reshape(len(found.scale.spread), -1)
+        self.components_ = factor(scaled) / found.scale.spread
+
+    def _pair_rows(self, pairs: Any, X: Any) -> tuple[Floats, Floats]:
+        """First and second rows of pairs."""
+        if X is not None:
+            rows = check_array(X, dtype=np.float64)
+            numbers = np.asarray(pairs)
+            if numbers.ndim != 2 or numbers.shape[1] != 2 or numbers.dtype.kind not in "iu":
+                raise ConfigError(f"pairs: row numbers must have shape (m, 2), not {numbers.shape}")
+            if numbers.size and not -len(rows) <= numbers.min() <= numbers.max() < len(rows):
+                raise ConfigError(f"pairs: row numbers must lie within the {len(rows)} rows of X")
+            return rows[numbers[:, 0]], rows[numbers[:, 1]]
+        both = check_array(pairs, dtype=np.float64, allow_nd=True, ensure_2d=False)
+        if both.ndim != 3 or both.shape[1] != 2:
+            raise ConfigError(
+                f"pairs: must have shape (m, 2, d), not {both.shape}; with row numbers give X as well"
+            )
+        return both[:, 0], both[:, 1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def factor(matrix: Floats) -> Floats:
+    """L with L^T L the nearest positive semi-definite matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L = factor(np.diag([4.0, -1e-12]))
+    >>> (L.T @ L).tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
+    """
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+
+
+def _middle_ranks(values: Floats) -> Floats:
+    """Ranks from 1, of equal values their mean."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - 0.5 * (counts - 1))[place])

@@ -1,0 +1,140 @@
+"""Parameters that minimise a loss of the user's own, by robust gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from distmom.errors import ConfigError
+from distmom.estimators.learn.learner import Learner
+from distmom.estimators.learn.options import check_positive
+from distmom.estimators.learn.rows import Floats
+from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.options import check_choice
+from distmom.numerics.block_risk import UserRisk
+from distmom.solvers import Ball, Projection, PsdCone, Simplex, Unconstrained
+
+PROJECTIONS = ("none", "ball", "simplex", "psd")
+
+
+class RobustMinimizer(Learner):
+    """Minimise the mean of a loss over blocks of rows, or over their pairs, in spite of wild rows.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(parameters, rows, targets) -> (value, gradient)`` for one block: arrays of shapes (p,), (B, d)
+        and (B,), the targets zeros where there are none; a number and an array of shape (p,). On rows as
+        they are, unless ``scaling="robust"``.
+    start : array_like, shape (p,)
+        Where to begin. The loss should tell blocks apart there: at a point where it is the same for all rows
+        the choice of the median block is blind.
+    projection : {"none", "ball", "simplex", "psd"}
+        Set that the parameters must lie in: a ball around 0, the simplex of non-negative numbers that sum to
+        1, or symmetric positive semi-definite matrices, row after row.
+    radius : float
+        Of the ball.
+    n_blocks, block_size, contamination, aggregator, step_rule, max_iter, averaging, clip, early_stopping, tol
+        As for `MahalanobisMetric`.
+    step_size : float
+        A factor of the gradient: there is no natural unit for it. ``step_rule="backtracking"`` finds one.
+    scaling : {"none", "robust"}
+    random_state : int, RandomState, Generator, SeedSequence or None
+
+    Attributes
+    ----------
+    parameters_ : ndarray, shape (p,)
+    n_iter_, status_, advice_, history_, n_blocks_, block_size_, wild_share_, step_seconds_, seed_, mode_
+        As for `MahalanobisMetric`.
+
+    Examples
+    --------
+    The mean, which minimises squared distances:
+
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2)) + [3.0, -1.0]
+    >>> X[::100] = 1e6
+    >>> def squared(mean, rows, targets):
+    ...     away = mean - rows
+    ...     return (away**2).sum(axis=1).mean() / 2, away.mean(axis=0)
+    >>> dm.RobustMinimizer(squared, start=[0, 0], random_state=0).fit(X).parameters_.round(1).tolist()
+    [3.0, -1.0]
+    """
+
+    _needs_target = False
+
+    def __init__(
+        self,
+        loss: Callable[[Floats, Floats, Floats], tuple[float, Floats]],
+        start: Any,
+        *,
+        projection: str = "none",
+        radius: float = 1.0,
+        n_blocks: int = 11,
+        block_size: int | None = None,
+        contamination: float | None = None,
+        aggregator: str = "median_block",
+        step_rule: str = "backtracking",
+        step_size: float = 1.0,
+        max_iter: int = 500,
+        averaging: str = "mean",
+        clip: float = 3.0,
+        early_stopping: bool | str = "auto",
+        tol: float = 1e-3,
+        scaling: str = "none",
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.start = start
+        self.projection = projection
+        self.radius = radius
+        self.n_blocks = n_blocks
+        self.block_size = block_size
+        self.contamination = contamination
+        self.aggregator = aggregator
+        self.step_rule = step_rule
+        self.step_size = step_size
+        self.max_iter = max_iter
+        self.averaging = averaging
+        self.clip = clip
+        self.early_stopping = early_stopping
+        self.tol = tol
+        self.scaling = scaling
+        self.random_state = random_state
+
+    def _settle(self, found: Learned) -> None:
+        self.parameters_ = found.x
+
+    def _problem(self, sample: Sample) -> Problem:
+        check_choice("projection", self.projection, PROJECTIONS)
+        check_positive("radius", self.radius)
+        if not callable(self.loss):
+            raise ConfigError(f"loss: must be a function of parameters, rows and targets, not {self.loss!r}")
+        start = np.array(self.start, np.float64).ravel()
+        if not start.size or not np.isfinite(start).all():
+            raise ConfigError("start: must be finite numbers, one for each parameter")
+        if self.projection == "psd" and round(start.size**0.5) ** 2 != start.size:
+            raise ConfigError(f"start: {start.size} numbers are no square matrix")
+        self._check_loss(start, sample)
+        sets: dict[str, Projection] = {
+            "none": Unconstrained(),
+            "ball": Ball(self.radius),
+            "simplex": Simplex(),
+            "psd": PsdCone(),
+        }
+        return Problem(UserRisk(self.loss, start.size), start, 1.0, sets[self.projection])
+
+    def _check_loss(self, start: Floats, sample: Sample) -> None:
+        """Refuse a loss that does not give what it should, on one block."""
+        rows, targets = (part[0] for part in sample.blocks())
+        found = self.loss(start.copy(), rows, targets)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise ConfigError("loss: must return a number and an array, the value and the gradient")
+        if np.ndim(found[0]) or np.shape(found[1]) != start.shape:
+            raise ConfigError(
+                f"loss: must return a number and a gradient of shape {start.shape}, not of shapes "
+                f"{np.shape(found[0])} and {np.shape(found[1])}"
+            )

@@ -1,0 +1,206 @@
+"""A learned model as a folder: one JSON file and one .npy file for each array; nothing that is executed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.errors import ConfigError, DataError, ResourceError
+from distmom.estimators.versions import versions
+
+if TYPE_CHECKING:
+    from distmom.estimators.learn.learner import Learner
+
+SCHEMA_VERSION = 1
+
+HOMES = {
+    "MahalanobisMetric": "metric",
+    "PairwiseRanker": "ranker",
+    "RobustKMeans": "kmeans",
+    "RobustLinearRegression": "linear",
+    "RobustLogisticRegression": "linear",
+}
+"""Classes that a model may be of, and their modules."""
+
+DESCRIPTION = "model.json"
+NAMES = "feature_names_in_"
+
+
+def class_of(name: str) -> type[Learner]:
+    """The class of learners of that name; no other name is ever imported."""
+    if name not in HOMES:
+        raise ConfigError(f"learner: must be one of {', '.join(HOMES)}, not {name!r}")
+    found: type[Learner] = getattr(import_module(f"distmom.estimators.learn.{HOMES[name]}"), name)
+    return found
+
+
+def check_model_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder, once it is known that a model can be written there: call it before long work.
+
+    Raises
+    ------
+    ConfigError
+        If it exists and holds something else than a model, or the folder around it cannot be written.
+    """
+    target = Path(folder).expanduser()
+    around = target.absolute().parent
+    if not around.is_dir() or not os.access(around, os.W_OK):
+        raise ConfigError(f"model {str(folder)!r}: {str(around)!r} is no folder that can be written")
+    if target.exists() and not (target / DESCRIPTION).is_file():
+        raise ConfigError(f"model {str(folder)!r}: exists and holds no model; name another folder")
+    return target
+
+
+def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
+    """Write a fitted model; the folder appears whole, in place of an earlier model.
+
+    Parameters
+    ----------
+    model : learner
+        Of this package, fitted.
+    folder : str or path
+
+    Raises
+    ------
+    ConfigError
+        If the model is of another kind or has not been fitted, or the folder holds something else.
+    ResourceError
+        If the disk is full or the folder cannot be written.
+
+    Notes
+    -----
+    ``model.json`` has the class, its parameters, and what was learned and is no array; each array is a file
+    ``NAME.npy``. Read it back with `load_model`.
+    """
+    kind = type(model).__name__
+    if kind not in HOMES or type(model).__module__ != f"distmom.estimators.learn.{HOMES[kind]}":
+        raise ConfigError(f"model: must be a learner of distmom, not {kind}")
+    if not hasattr(model, "n_iter_"):
+        raise ConfigError("model: has not been fitted; call fit first")
+    target = check_model_folder(folder)
+    plain_parts, arrays = _parts(model)
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.absolute().parent))
+        try:
+            for name, array in arrays.items():
+                np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+            text = json.dumps(plain_parts, indent=1, allow_nan=False)
+            (temporary / DESCRIPTION).write_text(text + "\n", "utf-8")
+            temporary.chmod(0o755)
+            if target.exists():
+                shutil.rmtree(target)
+            temporary.replace(target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        reason = error.strerror or str(error).partition("\n")[0]
+        raise ResourceError(f"model {str(folder)!r} could not be written: {reason}") from error
+
+
+def _parts(model: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """What goes into the description, and the arrays by name."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    learned: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind == "O":
+                if not all(isinstance(item, str) for item in value.tolist()):
+                    raise ConfigError(f"model: {name} are neither numbers nor texts, so it cannot be written")
+                value = value.astype(str)
+            arrays[name] = value
+        elif isinstance(value, dict):
+            arrays |= {f"{name}.{key}": np.asarray(part) for key, part in value.items()}
+        else:
+            learned[name] = value.item() if isinstance(value, np.generic) else value
+    if hasattr(model, "_scale"):
+        arrays |= {"_scale.centre": model._scale.centre, "_scale.spread": model._scale.spread}
+    parameters = {}
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        parameters[name] = value if _is_json(value) else None
+    description = {
+        "schema_version": SCHEMA_VERSION,
+        "class": type(model).__name__,
+        "parameters": parameters,
+        "learned": learned,
+        "arrays": sorted(arrays),
+        "versions": versions(),
+    }
+    return description, arrays
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def load_model(folder: str | os.PathLike[str]) -> Learner:
+    """A model that `save_model` wrote.
+
+    Raises
+    ------
+    DataError
+        If there is none, or it is damaged.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np
+    >>> import distmom as dm
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = dm.RobustLinearRegression(random_state=0).fit(X, X[:, 0])
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "model"
+    >>> dm.save_model(model, place)
+    >>> bool((dm.load_model(place).coef_ == model.coef_).all())
+    True
+    """
+    place = Path(folder).expanduser()
+    try:
+        description = json.loads((place / DESCRIPTION).read_text("utf-8"))
+        if description["schema_version"] != SCHEMA_VERSION or description["class"] not in HOMES:
+            raise ValueError("it is of another version, or of an unknown class")
+        model = class_of(description["class"])(**description["parameters"])
+        for name, value in description["learned"].items():
+            _set(model, name, value)
+        for name in description["arrays"]:
+            if not all(part.isidentifier() for part in name.split(".")):
+                raise ValueError(f"{name!r} is no name of an array")
+            _set(model, name, np.load(place / f"{name}.npy", allow_pickle=False))
+    except OSError as error:
+        raise DataError(f"model {str(folder)!r} cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"model {str(folder)!r} is damaged or not of this program: {reason}") from error
+    return model
+
+
+def _set(model: Learner, name: str, value: Any) -> None:
+    """Set what was learned; nothing else can be set."""
+    first, _, key = name.partition(".")
+    if first == "_scale":
+        from distmom.estimators.learn.scale import Scale
+
+        d = value.size
+        known = getattr(model, "_scale", Scale(np.zeros(d), np.ones(d)))
+        parts = {"centre": known.centre, "spread": known.spread, key: value}
+        model._scale = Scale(parts["centre"], parts["spread"])
+        return
+    if not first.endswith("_") or first.startswith("_"):
+        raise ValueError(f"{name!r} is nothing that is learned")
+    if key:
+        value = {**getattr(model, first, {}), key: value}
+    elif first == NAMES:
+        value = value.astype(object)
+    setattr(model, first, value)

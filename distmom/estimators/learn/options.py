@@ -1,0 +1,173 @@
+"""Options that all learners share, and what follows from them for a number of rows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.options import check_choice, check_count, check_fraction
+from distmom.solvers import AGGREGATORS, Adam, Backtracking, Constant, Decaying, StepSize
+
+STEP_RULES = ("decaying", "constant", "adam", "backtracking")
+AVERAGING = ("mean", "geometric_median", "none")
+
+SAFE, LEAST = 0.35, 0.69
+"""B <= 0.35/contamination leaves 70 % of the blocks clean; above 0.69/contamination fewer than half are."""
+
+BLOCK_SIZE, MOST_BLOCK_SIZE = 16, 256
+HELD_OUT_BLOCKS, HELD_OUT_SHARE = 31, 0.2
+
+
+class Shape(NamedTuple):
+    """Blocks of a step, their rows, and blocks that are held out."""
+
+    n_blocks: int
+    block_size: int
+    n_held_out: int
+
+
+@dataclass(frozen=True)
+class LearnOptions:
+    """See the learners for the meaning of each."""
+
+    n_blocks: int = 11
+    block_size: int | None = None
+    contamination: float | None = None
+    aggregator: str = "median_block"
+    step_rule: str = "decaying"
+    step_size: float = 1.0
+    max_iter: int = 500
+    averaging: str = "mean"
+    clip: float = 3.0
+    early_stopping: bool | str = "auto"
+    tol: float = 1e-3
+    scaling: str = "robust"
+
+    def __post_init__(self) -> None:
+        check_count("n_blocks", self.n_blocks)
+        check_count("max_iter", self.max_iter)
+        for name in ("n_blocks", "max_iter"):
+            object.__setattr__(self, name, int(getattr(self, name)))
+        if self.block_size is not None:
+            check_count("block_size", self.block_size)
+            object.__setattr__(self, "block_size", int(self.block_size))
+        if self.contamination is not None:
+            check_fraction("contamination", self.contamination, 0.5, "such as 0.01")
+        check_choice("aggregator", self.aggregator, tuple(AGGREGATORS))
+        check_choice("step_rule", self.step_rule, STEP_RULES)
+        check_choice("averaging", self.averaging, AVERAGING)
+        check_choice("scaling", self.scaling, ("robust", "none"))
+        check_positive("step_size", self.step_size)
+        check_positive("clip", self.clip, finite=False)
+        check_positive("tol", self.tol, zero=True)
+        if not isinstance(self.early_stopping, bool):
+            check_choice("early_stopping", self.early_stopping, ("auto",))
+
+    def steps(self, unit: float, after: float = 20.0) -> StepSize:
+        """The rule of step sizes, given the natural size of a step of the problem."""
+        size = self.step_size * unit
+        if self.step_rule == "adam":
+            return Adam(0.05 * self.step_size, after)
+        if self.step_rule == "constant":
+            return Constant(0.3 * size)
+        return Backtracking(size) if self.step_rule == "backtracking" else Decaying(size, after)
+
+    def shape(self, n_rows: int, least_size: int, wild_share: float = 0.0) -> Shape:
+        """Blocks for so many rows; `least_size` rows make a block that says something.
+
+        Where neither block size nor contamination are given, the share of rows that look wild is taken for
+        the latter, as far as it makes blocks smaller.
+
+        Raises
+        ------
+        ConfigError
+            If a given block size does not go with the contamination, or is below `least_size`.
+        NoAnswerError
+            If the rows are too few.
+        """
+        size = self._block_size(least_size, wild_share)
+        n_blocks = self.n_blocks
+        if n_rows < n_blocks * size:
+            if self.block_size is not None:
+                raise NoAnswerError(
+                    f"block_size: {n_blocks} blocks of {size} rows need {n_blocks * size:,} rows, not "
+                    f"{n_rows:,}; take fewer or smaller blocks"
+                )
+            n_blocks = min(n_blocks, max(1, n_rows // least_size))
+            n_blocks -= 1 - n_blocks % 2
+            size = max(1, n_rows // n_blocks)
+        if n_blocks % 2 == 0:
+            warnings.warn(
+                f"n_blocks: {n_blocks} is even, so the block of the step is not in the middle; take an odd "
+                "number",
+                stacklevel=2,
+            )
+        return Shape(n_blocks, size, self._held_out(n_rows, n_blocks, size))
+
+    def _block_size(self, least_size: int, wild_share: float) -> int:
+        eta = self.contamination
+        if self.block_size is None:
+            most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE
+            size = min(most, int(SAFE / max(eta or wild_share, 1e-9)))
+            size = max(size, least_size)
+            self._warn_of_wild_rows(wild_share, size)
+            return size
+        size = self.block_size
+        if size < least_size:
+            raise ConfigError(f"block_size: must be at least {least_size} for this loss, not {size}")
+        if eta is not None and self.aggregator != "plain" and size > SAFE / eta:
+            text = (
+                f"block_size: with a share of {eta:g} wild rows only {(1 - eta) ** size:.0%} of blocks of "
+                f"{size} rows are clean; take at most {max(1, int(SAFE / eta))}"
+            )
+            if size > LEAST / eta:
+                raise ConfigError(text)
+            warnings.warn(text, stacklevel=2)
+        self._warn_of_wild_rows(wild_share, size)
+        return size
+
+    def _held_out(self, n_rows: int, n_blocks: int, size: int) -> int:
+        """Number of held-out blocks."""
+        if self.early_stopping is False:
+            return 0
+        free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_blocks * size) // size
+        if self.early_stopping == "auto":
+            return HELD_OUT_BLOCKS if free >= HELD_OUT_BLOCKS else 0
+        if free < 3:
+            raise NoAnswerError(
+                f"early_stopping: {n_rows:,} rows are too few to hold out 3 blocks of {size}; "
+                "use early_stopping=False"
+            )
+        return min(HELD_OUT_BLOCKS, free - 1 + free % 2)
+
+    def _warn_of_wild_rows(self, share: float, block_size: int) -> None:
+        """Warn if the rows look so wild that too few blocks can be clean."""
+        if self.contamination is not None or self.aggregator == "plain" or share * block_size <= SAFE:
+            return
+        most = max(1, int(SAFE / share))
+        warnings.warn(
+            f"block_size: {share:.2%} of the rows have a value more than 20 spreads from the middle, so only "
+            f"{(1 - share) ** block_size:.0%} of blocks of {block_size} rows are without one; take at most "
+            f"{most}, or give contamination",
+            stacklevel=2,
+        )
+
+
+def for_batches(options: LearnOptions, *, any_size: bool = False) -> LearnOptions:
+    """The options without held-out blocks, and if `any_size` with blocks as large as the rows allow."""
+    size = None if any_size else options.block_size
+    return replace(options, early_stopping=False, block_size=size)
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:
+    """ConfigError unless the value is a positive number."""
+    number = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
+    good = number > 0.0 or (zero and number == 0.0)
+    good = good and (not finite or math.isfinite(number))
+    if not good:
+        words = "a number of at least 0" if zero else "a positive number"
+        raise ConfigError(f"{name}: must be {words}, not {value!r}")

@@ -1,0 +1,303 @@
+"""One descent on rows: scale, start, steps, end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from distmom.cluster.interrupts import interrupts
+from distmom.errors import NoAnswerError
+from distmom.estimators.learn.options import LearnOptions, Shape
+from distmom.estimators.learn.rows import Floats, TrainingRows
+from distmom.estimators.learn.scale import Scale, robust_scale
+from distmom.estimators.learn.steps import Place, Steps, StepStream
+from distmom.numerics.block_risk import BlockRisk
+from distmom.numerics.median import lower_median
+from distmom.numerics.virtual_order import VirtualOrder
+from distmom.solvers import (
+    AGGREGATORS,
+    Descent,
+    DescentState,
+    HeldOut,
+    Outcome,
+    Projection,
+    RiskBlocks,
+    Unconstrained,
+    descend,
+)
+
+if TYPE_CHECKING:
+    from distmom.cluster.crew import Crew
+
+MOST_START_BLOCKS = 101
+
+SAMPLE = 8_192
+"""Rows from which scales, starts and step sizes are taken."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be found.
+
+    Attributes
+    ----------
+    risk : BlockRisk
+    start : ndarray, shape (p,)
+    step : float
+        The natural size of a step.
+    projection : Projection
+    blind : bool
+        Whether the losses at the start do not tell blocks apart. Then it is moved by one step along the
+        median, coordinate by coordinate, of the gradients of the blocks of the sample.
+    """
+
+    risk: BlockRisk
+    start: Floats
+    step: float
+    projection: Projection = field(default_factory=Unconstrained)
+    blind: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of the sample, scaled, and the blocks of a step."""
+
+    features: Floats
+    targets: Floats
+    shape: Shape
+    seed: int
+
+    def blocks(self) -> tuple[Floats, Floats]:
+        """The sample cut into blocks of the size of a step's, as many as it holds."""
+        size = self.shape.block_size
+        n = max(1, len(self.targets) // size)
+        size = min(size, len(self.targets))
+        return self.features[: n * size].reshape(n, size, -1), self.targets[: n * size].reshape(n, size)
+
+
+class Keeper(Protocol):
+    """Keeps checkpoints."""
+
+    def resume(self) -> tuple[DescentState, Place] | None:
+        """Where to go on."""
+        ...
+
+    def after(self, state: DescentState, place: Place) -> None:
+        """Called after each step, with where the next one begins."""
+        ...
+
+    def end(self, state: DescentState, place: Place) -> None:
+        """Called at the end, whatever it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a run found.
+
+    Attributes
+    ----------
+    x : ndarray, shape (p,)
+    scale : Scale
+    outcome : Outcome
+    shape : Shape
+    n_unused : int
+        Rows that were met and did not count.
+    step_seconds : float
+        Mean time of a step, fetching its rows included.
+    """
+
+    x: Floats
+    scale: Scale
+    outcome: Outcome
+    shape: Shape
+    n_unused: int
+    step_seconds: float
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is settled before the first step.
+
+    Attributes
+    ----------
+    scale : Scale
+    shape : Shape
+    risk : BlockRisk
+    descent : Descent
+    start : ndarray, shape (p,)
+    """
+
+    scale: Scale
+    shape: Shape
+    risk: BlockRisk
+    descent: Descent
+    start: Floats
+
+
+def prepare(
+    source: TrainingRows,
+    make_problem: Callable[[Sample], Problem],
+    options: LearnOptions,
+    seed: int,
+    *,
+    least_size: int = 1,
+    scale_targets: bool = False,
+) -> Prepared:
+    """Scales, blocks, start and step size from a sample of the rows.
+
+    Parameters
+    ----------
+    source : TrainingRows
+    make_problem : callable
+        ``make_problem(sample) -> Problem``, from scaled rows.
+    options : LearnOptions
+    seed : int
+        128 bits.
+    least_size : int
+        Rows that make a block.
+    scale_targets : bool
+    """
+    features, targets = _sample(source, seed)
+    scale = robust_scale(features, targets if scale_targets else None, scaled=options.scaling == "robust")
+    shape = options.shape(source.n_rows, least_size, scale.wild_share)
+    sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
+    problem = make_problem(sample)
+    descent = Descent(
+        AGGREGATORS[options.aggregator],
+        options.steps(problem.step),
+        problem.projection,
+        options.clip,
+        options.averaging,
+    )
+    start = _seeing_start(problem, sample) if problem.blind else problem.start
+    return Prepared(scale, shape, problem.risk, descent, start)
+
+
+def learn(
+    source: TrainingRows,
+    prepared: Prepared,
+    options: LearnOptions,
+    seed: int,
+    keeper: Keeper | None = None,
+    watch: Callable[[DescentState], None] | None = None,
+    crew: Crew | None = None,
+) -> Learned:
+    """Robust descent on the rows of a source.
+
+    Parameters
+    ----------
+    source : TrainingRows
+    prepared : Prepared
+        From the same source, options and seed.
+    options : LearnOptions
+    seed : int
+    keeper : Keeper, optional
+    watch : callable, optional
+        Called with the state after each step.
+    crew : Crew, optional
+        Those who compute the blocks; never changes a bit.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are too few rows, or half or more of the blocks of several steps have no finite loss.
+    """
+    shape = prepared.shape
+    order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
+    saved = keeper.resume() if keeper is not None else None
+    state, place = saved or (prepared.descent.begin(prepared.start), (0, 0))
+    held_out = _held_out(source, order, prepared, options)
+    n_steps = options.max_iter
+    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
+    return walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
+
+
+def walk(
+    prepared: Prepared,
+    stream: StepStream,
+    state: DescentState,
+    n_steps: int,
+    held_out: HeldOut | None = None,
+    keeper: Keeper | None = None,
+    watch: Callable[[DescentState], None] | None = None,
+    crew: Crew | None = None,
+) -> Learned:
+    """Steps on the blocks of a stream, up to the step `n_steps`."""
+    steps = Steps(stream, prepared.risk, prepared.scale, crew)
+    behind = _Behind(steps, keeper, watch)
+    began, first = perf_counter(), state.step
+    try:
+        outcome = descend(prepared.descent, steps, state, n_steps, held_out, behind)
+        behind.place = steps.place
+    finally:
+        stream.close()
+        if keeper is not None:
+            keeper.end(state, behind.place)
+    if not outcome.status.good:
+        raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
+    a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
+    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, stream.n_unused, a_step)
+
+
+class _Behind:
+    """What happens after each step; knows where the next one begins, also if that one fails half way."""
+
+    def __init__(
+        self, steps: Steps, keeper: Keeper | None, watch: Callable[[DescentState], None] | None
+    ) -> None:
+        self.steps, self.keeper, self.watch = steps, keeper, watch
+        self.place = steps.place
+
+    def __call__(self, state: DescentState) -> None:
+        self.place = self.steps.place
+        interrupts.check()
+        if self.keeper is not None:
+            self.keeper.after(state, self.place)
+        if self.watch is not None:
+            self.watch(state)
+
+
+def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats]:
+    """The first rows of the order of all rows that count."""
+    found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
+    features, targets = found.features[found.used], found.targets[found.used]
+    if not targets.size:
+        raise NoAnswerError(f"none of {found.used.size:,} rows has all its values; look at their null counts")
+    return features, targets
+
+
+def _seeing_start(problem: Problem, sample: Sample) -> Floats:
+    """The start, moved so that losses depend on the rows."""
+    blocks = [part[:MOST_START_BLOCKS] for part in sample.blocks()]
+    step = RiskBlocks(problem.risk, blocks[0], blocks[1])
+    places = np.flatnonzero(step.usable)
+    if not places.size:
+        return problem.start
+    gradients = step.gradients(problem.start, places.tolist())
+    moved = problem.start - problem.step * lower_median(gradients, axis=0)
+    return moved if np.isfinite(moved).all() else problem.start
+
+
+def _held_out(
+    source: TrainingRows, order: VirtualOrder, prepared: Prepared, options: LearnOptions
+) -> HeldOut | None:
+    """The fixed blocks for stopping; None without them, or where most of their rows do not count."""
+    shape, scale = prepared.shape, prepared.scale
+    if not shape.n_held_out:
+        return None
+    found = source.fetch(order.held_out())
+    keep = np.flatnonzero(found.used)
+    n = keep.size // shape.block_size
+    n -= 1 - n % 2
+    if n < 3:
+        return None
+    keep = keep[: n * shape.block_size]
+    features = scale.features(found.features[keep]).reshape(n, shape.block_size, -1)
+    targets = scale.targets(found.targets[keep]).reshape(n, shape.block_size)
+    blocks = RiskBlocks(prepared.risk, features, targets)
+    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None

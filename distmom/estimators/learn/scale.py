@@ -1,0 +1,96 @@
+"""Robust location and scale of features and targets, so that one step size suits all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.estimators.learn.rows import Floats
+from distmom.numerics.median import lower_median
+
+MAD = 1.4826
+"""Standard deviations of a normal law in one median absolute deviation."""
+
+WILD = 20.0
+"""Spreads from the middle beyond which a value is counted as wild."""
+
+BLOCKS = 9
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is subtracted from and divided by.
+
+    Attributes
+    ----------
+    centre, spread : ndarray, shape (d,)
+    target_centre, target_spread : float
+    wild_share : float
+        Share of the rows of the sample with a value more than 20 spreads from the middle.
+    """
+
+    centre: Floats
+    spread: Floats
+    target_centre: float = 0.0
+    target_spread: float = 1.0
+    wild_share: float = 0.0
+
+    def features(self, rows: Floats) -> Floats:
+        """Scaled features; their differences may overflow, which ruins their block and no other."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray((rows - self.centre) / self.spread)
+
+    def targets(self, targets: Floats) -> Floats:
+        """Scaled targets."""
+        if self.target_centre == 0.0 and self.target_spread == 1.0:
+            return targets
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray((targets - self.target_centre) / self.target_spread)
+
+
+def robust_scale(features: Floats, targets: Floats | None, *, scaled: bool = True) -> Scale:
+    """Medians and median absolute deviations of a sample of rows.
+
+    Where more than half of the values of a column are equal, the median over blocks of their standard
+    deviations takes the place of the deviation; where these are mostly zero, too, 1.
+
+    Parameters
+    ----------
+    features : ndarray, shape (m, d)
+    targets : ndarray, shape (m,), optional
+        None leaves targets as they are.
+    scaled : bool
+        Whether to scale features; wild values are counted in any case.
+    """
+    centre, spread, wild = _columns(features)
+    if not scaled:
+        centre, spread = np.zeros_like(centre), np.ones_like(spread)
+    if targets is None:
+        return Scale(centre, spread, wild_share=float(wild.mean()))
+    middle, width, wild_targets = _columns(targets[:, None])
+    share = float((wild | wild_targets).mean())
+    return Scale(centre, spread, float(middle[0]), float(width[0]), share)
+
+
+def _columns(values: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Middle and spread of each column, and rows with a wild value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = np.median(np.clip(values, *_LIMITS), axis=0)
+        away = np.abs(values - centre)
+        deviation = MAD * np.median(np.minimum(away, _LIMITS[1]), axis=0)
+        # columns mostly of one value have wild values by nature: they are not counted
+        wild = np.any(away > WILD * np.where(deviation > 0.0, deviation, np.inf), axis=1)
+    spread = np.where(deviation > 0.0, deviation, _block_deviation(away))
+    return centre, np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0), np.asarray(wild)
+
+
+_LIMITS = (-1e300, 1e300)
+
+
+def _block_deviation(away: Floats) -> Floats:
+    """Lower median over blocks of the root mean square of differences to the middle."""
+    parts = np.array_split(away, min(BLOCKS, away.shape[0]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return lower_median(np.stack([np.sqrt((part * part).mean(axis=0)) for part in parts]), axis=0)

@@ -1,0 +1,1 @@
+"""Reports: a few general parts, filled by each kind of result, rendered as HTML or with Matplotlib."""

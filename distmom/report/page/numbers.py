@@ -1,0 +1,298 @@
+"""Results that are one number from blocks: means, U-statistics, differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.report.digits import three
+from distmom.report.page.parts import Curve, Line, Picture, Scale, Span, Spans, Strip
+from distmom.report.page.scales import Numbers, Powers, Times
+from distmom.report.page.telling import Telling, advice, heading, mood
+from distmom.report.words import cell
+
+if TYPE_CHECKING:
+    from distmom.report.difference_result import DifferenceResult
+    from distmom.report.mean_result import MeanResult
+    from distmom.report.ustat_result import UStatisticResult
+
+KINDS = {
+    "order": "order statistics of the block values",
+    "exact": "exact bound with the spread that the blocks show",
+    "paper": "closed form of the paper",
+}
+UNSEEN = "Moderate shifts, each too small to make a block stand out, move this average as any other."
+LAWS = "No interval computed from data holds for all laws of finite variance; this one is no exception."
+
+
+def tell_mean(r: MeanResult) -> Telling:
+    """A mean of numbers or times."""
+    scale = Numbers() if r.scale is None else Times(r.scale)
+    subject = f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}"
+    blocks = "means" if r.repeats == 1 else f"means, {r.repeats} partitions"
+    return _tell(r, r.numbers, r.shown_values(), subject, scale, blocks, "plain mean", _mean_facts(r))
+
+
+def tell_ustat(r: UStatisticResult) -> Telling:
+    """A U-statistic."""
+    subject = f"the {cell(r.kernel)} statistic of {cell(r.column)}"
+    facts = [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")]
+    shown = three(r.estimate, r.interval, r.plain_estimate)
+    told = _tell(r, r, shown, subject, Numbers(), "statistics", "plain statistic", facts)
+    if "files disagree" not in r.status:
+        return told
+    spoiled = (
+        "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
+        "number. "
+        "Run again with block_by='file' (--block-by file), where a bad file spoils one block only.",
+    )
+    return replace(told, answer=told.answer[:2], mood="bad", do=(*spoiled, *told.do[1:]))
+
+
+def tell_difference(r: DifferenceResult) -> Telling:
+    """Two variants compared."""
+    control, variant = cell(r.control), cell(r.variant)
+    what = cell(r.metric) if r.denominator is None else f"{cell(r.metric)} / {cell(r.denominator)}"
+    facts = [
+        ("lift", _joined(three(r.lift, r.lift_interval, r.plain_lift))),
+        (f"{variant} (variant)", _joined(three(r.variant_mean, r.variant_interval, r.plain_variant))),
+        (f"{control} (control)", _joined(three(r.control_mean, r.control_interval, r.plain_control))),
+        ("rows used", f"{r.n_used_variant:,} of {variant}, {r.n_used_control:,} of {control}"),
+    ]
+    shown = three(r.estimate, r.interval, r.plain_estimate)
+    subject = f"the difference in {what}, {variant} minus {control},"
+    told = _tell(r, r, shown, subject, Numbers(), "differences", "plain difference", facts)
+    sides = Spans(
+        f"{what} of the two",
+        f"Robust means with their {100 * r.confidence_level:.6g} % intervals.",
+        tuple(
+            Span(name, _joined(three(mean, ends, plain)), mean, ends, plain)
+            for name, mean, ends, plain in (
+                (control, r.control_mean, r.control_interval, r.plain_control),
+                (variant, r.variant_mean, r.variant_interval, r.plain_variant),
+            )
+        ),
+        Numbers(),
+        ("robust mean", "interval", "plain mean"),
+    )
+    answer = (*told.answer, _verdict(r))
+    return replace(told, answer=answer, pictures=(*told.pictures, sides))
+
+
+def _verdict(r: DifferenceResult) -> str:
+    if r.interval is None:
+        return "Without an interval nothing can be said about which variant has the larger value."
+    if r.interval[0] > 0.0 or r.interval[1] < 0.0:
+        word = "larger" if r.interval[0] > 0.0 else "smaller"
+        return f"The interval does not hold 0: the value of {cell(r.variant)} is {word}."
+    return "The interval holds 0: these data do not tell which variant has the larger value."
+
+
+def _tell(
+    r: Any,
+    numbers: Any,
+    shown: tuple[str, str, str],
+    subject: str,
+    scale: Scale,
+    what: str,
+    plain_word: str,
+    more: list[tuple[str, str]],
+) -> Telling:
+    name = heading(r)
+    of_group = f" ({name.split(' | ', 1)[1]})" if r.group else ""
+    level = f"{100 * r.confidence_level:.6g} %"
+    return Telling(
+        name,
+        _answer(r, numbers, shown, f"{subject}{of_group}", level, plain_word, what),
+        tuple(_facts(r, shown, level, plain_word, more)),
+        _pictures(r, numbers, scale, what, plain_word),
+        assumptions(r),
+        mood(r),
+        advice(r, ()),
+    )
+
+
+def _answer(
+    r: Any, numbers: Any, shown: tuple[str, str, str], subject: str, level: str, plain_word: str, what: str
+) -> tuple[str, ...]:
+    estimate, interval, plain = (text.strip() for text in shown)
+    subject = subject[0].upper() + subject[1:]
+    if estimate == "-":
+        return (f"There is no estimate of {subject[0].lower() + subject[1:]}.",)
+    first = f"{subject} is {estimate}"
+    if interval == "-":
+        first += f"; there is no interval{f': {r.interval_reason}' if r.interval_reason else ''}."
+    else:
+        first += f"; a {level} interval reaches from {interval.replace(' … ', ' to ')}."
+    sentences = [first]
+    if r.n_blocks > 1:
+        low, high = getattr(r, "block_size", (0, 0))
+        size = f"{low:,} to {high:,}" if low != high else f"{low:,}"
+        sentences.append(
+            f"It is the median of {what.split(',')[0]} of {r.n_blocks:,} blocks of {size} rows each "
+            f"({r.n_used:,} rows in all)."
+            if size != "0"
+            else f"It is the median over {r.n_blocks:,} blocks ({r.n_used:,} rows in all)."
+        )
+        if numbers.interval is not None and plain != "-":
+            low, high = numbers.interval
+            outside = not low <= numbers.plain_estimate <= high
+            sentences.append(
+                f"The {plain_word} of the same rows is {plain}, outside of that interval: some rows pull it "
+                f"away."
+                if outside
+                else f"The {plain_word} of the same rows, {plain}, agrees with it."
+            )
+    return tuple(sentences)
+
+
+def _facts(
+    r: Any, shown: tuple[str, str, str], level: str, plain_word: str, more: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    estimate, interval, plain = (text.strip() for text in shown)
+    kind = KINDS.get(r.interval_kind)
+    reached = r.achieved_level
+    facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
+    if kind and interval != "-":
+        facts.append(("kind of interval", kind))
+    if reached is not None:
+        facts.append(("level reached", f"{100 * reached:.4g} %"))
+    facts.append((plain_word, plain))
+    facts.append(("blocks", _blocks(r)))
+    facts.append(("contamination tolerated", tolerated(r, given=r.interval is not None)))
+    if r.n_ruined_blocks:
+        facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
+    if r.n_set_aside:
+        facts.append(("set aside", f"{r.n_set_aside:,} small blocks that lay far from the others"))
+    return facts + more
+
+
+def _blocks(r: Any) -> str:
+    low, high = getattr(r, "block_size", (0, 0))
+    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
+    repeats = getattr(r, "repeats", 1)
+    return f"{r.n_blocks:,}{size}" + (f", in each of {repeats} random partitions" if repeats > 1 else "")
+
+
+def tolerated(r: Any, *, given: bool) -> str:
+    """Blocks that may be arbitrary while the median lies among the others; what the interval allows for."""
+    survived = max(0, -(-r.n_blocks // 2) - 1)
+    if not survived:
+        return "none"
+    scheme = getattr(r, "scheme", "partition")
+    units = getattr(r, "n_units", None) is not None or getattr(r, "unit", None) is not None
+    what = "units (or files)" if units else "rows"
+    text = f"up to {survived:,} of {r.n_blocks:,} blocks"
+    if scheme == "partition":
+        text += f", so {survived:,} bad {what} wherever they are, leave the median among good blocks"
+    else:
+        text += " leave the median among good blocks"
+    arguments = r.run.get("call", {}).get("arguments", {})
+    allowed = arguments.get("contamination")
+    if allowed is not None:
+        share = isinstance(allowed, float) and allowed < 1.0
+        bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
+        text += f"; the interval allows for {bad} bad {what}"
+    elif not r.n_ruined_blocks and given:
+        text += "; the width of the interval does not allow for them (contamination=... does)"
+    return text
+
+
+def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if r.other_estimate is not None:
+        other = r.numbers.other_estimate
+        text = three(other, None, None)[0].strip() if r.scale is None else Times(r.scale).text(other)
+        facts.append(("by rows instead of files", text))
+    if r.n_units is not None:
+        facts.append(("units", f"{'' if r.n_units_exact else 'about '}{r.n_units:,}"))
+    if r.n_effective is not None:
+        facts.append(("effective rows", f"{r.n_effective:,.0f} (weights: {cell(r.weights)})"))
+    return facts
+
+
+def assumptions(r: Any) -> tuple[str, ...]:
+    """In words, by scheme and kind of interval."""
+    units = getattr(r, "n_units", None) is not None or getattr(r, "unit", None) is not None
+    what = "units (or files)" if units else "rows"
+    found = [
+        f"The {what} are independent and most of them come from one law with a finite variance; "
+        "the estimate is about the mean of that law."
+    ]
+    if getattr(r, "scheme", "partition") == "partition":
+        found.append(
+            f"Which block a {what.split(' ')[0][:-1]} joins was drawn by its place, never by its values."
+        )
+    if r.interval_kind == "order":
+        found.append(
+            "The interval is one of order statistics. Its level holds for the median of the law of one block "
+            "value, which lies within one standard deviation of it from the mean, far closer for large "
+            "blocks."
+        )
+    elif r.interval_kind == "exact":
+        found.append(
+            "The interval would hold at its level if the variance of a row were known. It is estimated from "
+            "the "
+            "same rows, so the statement is asymptotic."
+        )
+    elif r.interval_kind == "paper":
+        found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
+    return (*found, LAWS, UNSEEN)
+
+
+def _pictures(r: Any, numbers: Any, scale: Scale, what: str, plain_word: str) -> tuple[Picture, ...]:
+    values = np.asarray(numbers.block_estimates, float)
+    if values.ndim != 1 or values.size < 1:
+        return ()
+    strip = Strip(
+        f"The {what.split(',')[0]} of the blocks" if values.size > 1 else "One block",
+        "A dot is a block of rows; its height means nothing. The estimate is the median of the dots.",
+        values,
+        float(numbers.estimate),
+        numbers.interval if r.interval is not None else None,
+        float(numbers.plain_estimate),
+        scale,
+        what,
+        plain_word,
+        r.confidence_level,
+        r.n_ruined_blocks,
+    )
+    ladder = ladder_of(numbers, scale, by_files="files disagree" in r.status)
+    return (strip,) if ladder is None else (strip, ladder)
+
+
+def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
+    """Estimate and half-width at every number of blocks that was tried."""
+    if len(numbers.path) < 2:
+        return None
+    blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))
+    level = (float(numbers.estimate), "estimate") if np.isfinite(numbers.estimate) else None
+    caption = (
+        "Where the dots agree within their bars, the number of blocks does not matter. Where wild values are "
+        "many, few large blocks (left) are pulled away and many small ones (right) are not."
+    )
+    if by_files:
+        caption = (
+            "The dots are random blocks of rows, which a few bad files spoil whatever their number. The "
+            "line is "
+            "the estimate, in which a bad file spoils one block only: that they disagree reveals the bad "
+            "files."
+        )
+    return Curve(
+        "The same, with other numbers of blocks",
+        caption,
+        (Line("estimate with so many blocks, and its half-width", blocks, estimates, halves, points=True),),
+        "number of blocks",
+        "estimate",
+        Powers(tuple(blocks.tolist())),
+        scale,
+        log_x=True,
+        level=level,
+    )
+
+
+def _joined(shown: tuple[str, str, str]) -> str:
+    estimate, interval, plain = (text.strip() for text in shown)
+    return f"{estimate} ({interval}), plain {plain}"

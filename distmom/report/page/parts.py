@@ -1,0 +1,352 @@
+"""What a report is made of: tables, words and four kinds of pictures, independent of how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Floats = NDArray[np.float64]
+Ends = tuple[float, float]
+Mood = Literal["good", "look", "bad"]
+"""Nothing to do; something to look into; not to be relied upon."""
+
+
+class Scale(Protocol):
+    """Where an axis has ticks, and how its values are written."""
+
+    def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        """Places and labels of at most so many ticks."""
+
+    def text(self, value: float) -> str:
+        """A value for a legend."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, in sentences, under a coloured heading."""
+
+    mood: Mood
+    heading: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and their values."""
+
+    heading: str
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Words:
+    """Sentences as a list, or names in columns."""
+
+    heading: str
+    lines: tuple[str, ...]
+    caption: str = ""
+    names: bool = False
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to copy, each with what it is."""
+
+    heading: str
+    lines: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table.
+
+    Attributes
+    ----------
+    heading : str
+    headers : tuple of str
+    right : tuple of bool
+        Columns of numbers.
+    rows : tuple of tuple of str
+    marked : tuple of bool
+        Rows to look at.
+    caption : str
+    """
+
+    heading: str
+    headers: tuple[str, ...]
+    right: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marked: tuple[bool, ...]
+    caption: str = ""
+
+    @staticmethod
+    def of(heading: str, table: Table, marked: Sequence[bool] | None = None, caption: str = "") -> Grid:
+        """A table as the terminal has it."""
+        rows = tuple(zip(*(map(str, column.cells) for column in table.columns), strict=True))
+        return Grid(
+            heading,
+            tuple(str(column.header) for column in table.columns),
+            tuple(column.justify == "right" for column in table.columns),
+            rows,
+            tuple(marked) if marked is not None else (False,) * len(rows),
+            caption,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """Values of blocks along a line, with estimate, interval and plain estimate.
+
+    Attributes
+    ----------
+    heading, caption : str
+    values : ndarray of float64
+        Ruined ones are NaN or infinite.
+    estimate, plain : float
+    interval : (float, float) or None
+    scale : Scale
+    what, plain_word : str
+        What blocks have ("means"), and what the plain estimate is called ("plain mean").
+    level : float
+        Confidence level.
+    ruined : int
+    """
+
+    heading: str
+    caption: str
+    values: Floats
+    estimate: float
+    interval: Ends | None
+    plain: float
+    scale: Scale
+    what: str
+    plain_word: str
+    level: float
+    ruined: int = 0
+
+    def view(self) -> Ends:
+        """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
+        values = self.values[np.isfinite(self.values)]
+        held = [*(self.interval or ()), self.estimate]
+        if values.size:
+            quarter, middle, three = np.quantile(values, [0.25, 0.5, 0.75])
+            reach = 6.0 * (three - quarter)
+            inside = values[np.abs(values - middle) <= reach]
+            held += [float(inside.min()), float(inside.max())] if inside.size else [float(middle)]
+        held = [value for value in held if np.isfinite(value)]
+        return padded(min(held), max(held)) if held else (0.0, 1.0)
+
+    def level_words(self) -> str:
+        """What the band is."""
+        return f"{100 * self.level:.6g} % interval"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A line of `Spans`: a named estimate with its interval."""
+
+    name: str
+    text: str
+    estimate: float | None = None
+    ends: Ends | None = None
+    plain: float | None = None
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Named intervals on one axis, one below the other.
+
+    Attributes
+    ----------
+    heading, caption : str
+    lines : tuple of Span
+    scale : Scale
+    words : tuple of str
+        What estimate, interval and plain estimate are called; empty ones are not drawn.
+    """
+
+    heading: str
+    caption: str
+    lines: tuple[Span, ...]
+    scale: Scale
+    words: tuple[str, str, str]
+
+    def view(self) -> Ends:
+        """Limits that hold all intervals; plain estimates lie inside or are pointed at."""
+        held = [v for s in self.lines for v in (s.estimate, *(s.ends or ())) if v is not None]
+        held = [value for value in held if np.isfinite(value)]
+        return padded(min(held), max(held)) if held else (0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line of a `Curve`.
+
+    Attributes
+    ----------
+    name : str
+    x, y : ndarray of float64
+    half : ndarray of float64 or None
+        Half-widths around y, drawn as bars.
+    points : bool
+        Whether the points are marked rather than joined.
+    strong : bool
+        Whether it comes first to the eye.
+    """
+
+    name: str
+    x: Floats
+    y: Floats
+    half: Floats | None = None
+    points: bool = False
+    strong: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Lines over a common axis: a ladder of numbers of blocks, losses over steps.
+
+    Attributes
+    ----------
+    heading, caption : str
+    lines : tuple of Line
+    x_name, y_name : str
+    x_scale, y_scale : Scale
+    log_x, log_y : bool
+    level : (float, str) or None
+        A level line and what it is.
+    """
+
+    heading: str
+    caption: str
+    lines: tuple[Line, ...]
+    x_name: str
+    y_name: str
+    x_scale: Scale
+    y_scale: Scale
+    log_x: bool = False
+    log_y: bool = False
+    level: tuple[float, str] | None = None
+
+    def limits(self) -> tuple[Ends, Ends]:
+        """Limits of both axes; without finite points 0 to 1 (1 to 10 where logarithmic)."""
+        x = np.concatenate([line.x for line in self.lines])
+        y = np.concatenate([line.y for line in self.lines])
+        low, high = y, y
+        halves = [np.zeros(line.x.size) if line.half is None else line.half for line in self.lines]
+        half = np.nan_to_num(np.concatenate(halves), posinf=0.0)
+        low, high = y - half, y + half
+        extra = [] if self.level is None else [self.level[0]]
+        return (
+            _limits(x, self.log_x),
+            _limits(np.concatenate([low, high, np.array(extra, float)]), self.log_y),
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a `Matrix`: its text, what it means in words, and its kind."""
+
+    text: str
+    kind: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Cells of some kinds: who beat whom, or numbers by sign and size.
+
+    Attributes
+    ----------
+    heading, caption : str
+    rows, columns : tuple of str
+    cells : tuple of tuple of Cell
+    kinds : dict of str to str
+        The kinds and their names in the legend; those of style: ``won``, ``lost``, ``close``, ``open``,
+        ``self``, ``p1`` … ``p3`` and ``n1`` … ``n3`` for positive and negative numbers, ``zero``.
+    """
+
+    heading: str
+    caption: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    kinds: dict[str, str] = field(default_factory=dict)
+
+
+Picture = Strip | Spans | Curve | Matrix
+Block = Advice | Facts | Words | Code | Grid | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks under a heading of their own: one of several results."""
+
+    heading: str
+    answer: tuple[str, ...]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A whole report.
+
+    Attributes
+    ----------
+    title : str
+    answer : tuple of str
+        The result in sentences, the first one in large letters.
+    mood, verdict : str
+        How far to rely on it, and the status in its own words.
+    blocks : tuple
+    sections : tuple of Section
+    after : tuple
+        Blocks below the sections: data, assumptions, how to run it again.
+    """
+
+    title: str
+    answer: tuple[str, ...]
+    mood: Mood
+    verdict: str
+    blocks: tuple[Block, ...]
+    sections: tuple[Section, ...] = ()
+    after: tuple[Block, ...] = ()
+
+
+def padded(low: float, high: float) -> Ends:
+    """A view with a margin on both sides; a single value gets one of half its size."""
+    margin = 0.05 * (high - low) or 0.5 * abs(low) or 0.5
+    return low - margin, high + margin
+
+
+def _limits(values: Floats, log: bool) -> Ends:
+    values = values[np.isfinite(values)]
+    values = values[values > 0] if log else values
+    if not values.size:
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    if log:
+        low, high = (float(v) for v in 10.0 ** np.array(padded(np.log10(low), np.log10(high))))
+        return low, high
+    return padded(low, high)
+
+
+Place = Callable[[float], float]
+
+
+def placed(ends: Ends, log: bool = False) -> Place:
+    """The function that takes a value to its share of an axis."""
+    low, high = (np.log10(end) for end in ends) if log else ends
+
+    def share(value: float) -> float:
+        return float(((np.log10(value) if log else value) - low) / (high - low))
+
+    return share

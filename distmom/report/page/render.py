@@ -1,0 +1,71 @@
+"""Stories as HTML: a whole page, or a fragment for a notebook. Every text is escaped by the template."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from distmom.report.page import svg
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from jinja2 import Environment
+
+    from distmom.report.page.parts import Story
+
+MOST_BLOCKS = 4
+"""Of a fragment."""
+
+FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"
+"""As wide as a digit, and as a point."""
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("distmom.report.page", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["kind"] = _kind
+    environment.filters["aligned"] = _aligned
+    environment.filters["breakable"] = breakable
+    draw = {"strip": svg.draw_strip, "curve": svg.draw_curve, "span": svg.draw_span, "axis": svg.draw_axis}
+    environment.globals["draw"] = draw
+    return environment
+
+
+def _kind(block: Any) -> str:
+    return type(block).__name__.lower()
+
+
+def _aligned(cell: str) -> str:
+    """Blanks that align numbers on a terminal, as wide as digits in a page."""
+    text = cell.strip(" ")
+    left = len(cell) - len(cell.lstrip(" "))
+    right = len(cell) - len(cell.rstrip(" "))
+    if not right or "." in text.split("…")[-1]:
+        return FIGURE_SPACE * left + text + FIGURE_SPACE * right
+    return FIGURE_SPACE * left + text + POINT_SPACE + FIGURE_SPACE * (right - 1)
+
+
+def breakable(text: str) -> str:
+    """Long paths may break after their slashes; a number stays with its per cent."""
+    return text.replace("/", "/\u200b").replace(" %", "\u00a0%")
+
+
+def page(story: Story, versions: dict[str, str], written: datetime | None = None) -> str:
+    """One file that needs nothing else."""
+    template = _environment().get_template("page.html")
+    return template.render(story=story, versions=versions, written=written) + "\n"
+
+
+def fragment(story: Story) -> str:
+    """The answer, its advice and its pictures, for a cell of a notebook."""
+    template = _environment().get_template("fragment.html")
+    return template.render(story=story, blocks=story.blocks[:MOST_BLOCKS])

@@ -1,0 +1,121 @@
+"""Ticks and labels of axes: numbers, shares, counts on a logarithmic axis, times."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from distmom.lake.times import DAY, TimeScale
+from distmom.report.digits import SCIENTIFIC, quantity
+
+SECOND = 10**9
+TIME_STEPS = (
+    *(SECOND // 10**k * n for k in range(9, 0, -1) for n in (1, 2, 5)),
+    *(
+        SECOND * n
+        for n in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
+    ),
+    *(DAY * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 365, 730, 1826, 3652)),
+)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers at round places.
+
+    Attributes
+    ----------
+    percent : bool
+        Shares, written as per cent.
+    """
+
+    percent: bool = False
+
+    def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        """Multiples of 1, 2 or 5 times a power of ten, all with the same decimals."""
+        if not math.isfinite(high - low) or high <= low:
+            return []
+        factor = 100.0 if self.percent else 1.0
+        step, decimals = _round_step(factor * (high - low), most)
+        first, last = math.ceil(factor * low / step), math.floor(factor * high / step)
+        places = [k * step for k in range(first, last + 1)][: most + 1]
+        unit = " %" if self.percent else ""
+        size = max(map(abs, places), default=0.0)
+        if size >= SCIENTIFIC or decimals > 6:
+            return [(p / factor, f"{p:.4g}{unit}") for p in places]
+        return [(p / factor, f"{p:,.{decimals}f}{unit}") for p in places]
+
+    def text(self, value: float) -> str:
+        """Four digits."""
+        return f"{quantity(100.0 * value)} %" if self.percent else quantity(value)
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Positive numbers on a logarithmic axis: at given places, or at powers of ten."""
+
+    places: tuple[float, ...] = ()
+
+    def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        """Some of the given places, evenly apart on the axis, or powers of ten."""
+        places = list(self.places)
+        if not places:
+            first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+            places = [10.0**k for k in range(first, last + 1, -(-max(last - first + 1, 1) // most))]
+            places = places if len(places) > 1 else [low, high]
+        gap = (math.log10(high) - math.log10(low)) / (most + 1)
+        kept: list[float] = []
+        for place in places:
+            if low <= place <= high and (not kept or math.log10(place / kept[-1]) >= gap):
+                kept.append(place)
+        return [(place, quantity(place)) for place in kept]
+
+    def text(self, value: float) -> str:
+        """Four digits."""
+        return quantity(value)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Nanoseconds on a scale of times, at whole seconds, hours, days."""
+
+    scale: TimeScale
+
+    def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        """Multiples of a round step of time."""
+        from distmom.report.times import readable
+
+        step = next((s for s in TIME_STEPS if (high - low) / s <= most), None)
+        if step is None:
+            step = int(DAY * 3652 * 10 ** math.ceil(math.log10((high - low) / (DAY * 3652 * most))))
+        digits = 0 if step >= SECOND else 9 - int(math.log10(step))
+        first, last = math.ceil(low / step), math.floor(high / step)
+        found = []
+        for k in range(first, last + 1):
+            words = readable(self.scale, k * step, digits)
+            if self.scale.kind != "duration":
+                words = re.sub(r"[+-]\d\d:\d\d$", "", words)
+                words = words[:10] if step >= DAY else words[5:16] if step >= 60 * SECOND else words[5:]
+            found.append((float(k * step), words))
+        return found
+
+    def text(self, value: float) -> str:
+        """To the second."""
+        from distmom.report.times import readable
+
+        return readable(self.scale, value, 0)
+
+
+def _round_step(width: float, most: int) -> tuple[float, int]:
+    """A round step of which at most so many fit, and its decimals."""
+    least = width / most
+    power = math.floor(math.log10(least))
+    for factor in (1, 2, 5, 10):
+        step = factor * 10.0**power
+        if step >= least * (1.0 - 1e-12):
+            break
+    decimals = max(0, -power - (factor == 10))
+    return float(np.float64(step)), decimals

@@ -1,0 +1,140 @@
+"""The report of one or several results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.report.page.parts import Block, Facts, Grid, Picture, Section, Span, Spans, Story
+from distmom.report.page.scales import Numbers, Times
+from distmom.report.page.telling import (
+    Telling,
+    advice_block,
+    again_block,
+    data_block,
+    files_block,
+    heading,
+    notes,
+    verdict,
+    words_block,
+)
+from distmom.report.text import as_table
+from distmom.report.words import cell
+
+if TYPE_CHECKING:
+    from distmom.report.result import Result
+    from distmom.report.results import Results
+
+MOST_SECTIONS, MOST_GROUPS = 12, 60
+"""Results with pictures of their own, those to look at first; groups in a picture."""
+
+
+def story(results: Results) -> Story:
+    """A report of the results, whatever kind they are of."""
+    told = [r.telling() for r in results]
+    mood, word = verdict(results)
+    if len(told) == 1:
+        one = told[0]
+        title = f"{results[0].kind}: {one.heading}"
+        blocks: list[Block] = [
+            advice_block(told, notes(results)),
+            *files_block(getattr(results[0], "accused_files", ())),
+            Facts("In figures", one.facts),
+            *one.pictures,
+        ]
+        if len(results[0].lines()) > 1:
+            blocks.append(_table(results))
+        return Story(title, one.answer, mood, word, tuple(blocks), (), _after(results, told))
+    names = list(dict.fromkeys(cell(r.name) for r in results))
+    kinds = results[0].kind if len(results) else results.title
+    title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
+    accused = tuple(dict.fromkeys(f for r in results for f in getattr(r, "accused_files", ())))
+    blocks = [
+        advice_block(told, notes(results)),
+        *files_block(accused),
+        *groups(results),
+        _table(results),
+    ]
+    order = sorted(range(len(told)), key=lambda i: (("bad", "look", "good").index(told[i].mood), i))
+    chosen = sorted(order[:MOST_SECTIONS])
+    sections = tuple(_section(told[i]) for i in chosen)
+    return Story(title, _answer(results, told), mood, word, tuple(blocks), sections, _after(results, told))
+
+
+def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
+    """What several results say together."""
+    good = sum(t.mood == "good" for t in told)
+    what = "estimate" if any(r.group for r in results) else "result"
+    if good == len(told):
+        first = f"{len(told):,} {what}s, and nothing stands out in any of them."
+    else:
+        bad = sum(t.mood == "bad" for t in told)
+        first = f"{len(told):,} {what}s, of which {len(told) - good:,} need a look"
+        first += f" and {bad:,} of these should not be relied upon." if bad else "."
+    if len(told) <= 4:
+        return (first, *(t.answer[0] for t in told))
+    tail = f" Pictures of {min(len(told), MOST_SECTIONS)} of them follow the table." if told else ""
+    return (first, f"Each is given with its interval and next to the plain one.{tail}")
+
+
+def _section(one: Telling) -> Section:
+    return Section(one.heading, one.answer, (Facts("In figures", one.facts), *one.pictures))
+
+
+def _table(results: Results) -> Grid:
+    marked = [r.doubtful for r in results for _ in r.lines()]
+    return Grid.of("All figures", as_table(results), marked, "Marked lines have a status to look at.")
+
+
+def _after(results: Results, told: list[Telling]) -> tuple[Block, ...]:
+    assumed = [line for one in told for line in one.assumptions]
+    return (*data_block(results), *words_block(assumed), again_block(results.run))
+
+
+def groups(results: Results) -> list[Picture]:
+    """For each column with several groups, their intervals below each other."""
+    found: list[Picture] = []
+    for name in dict.fromkeys(r.name for r in results):
+        mine = [r for r in results if r.name == name and _single(r)]
+        if len(mine) > 1:
+            found.append(_spans(name, mine))
+    differences = [r for r in results if not r.group and hasattr(r, "lift") and _single(r)]
+    if len(differences) > 1:
+        found.append(_spans("differences", differences))
+    return found
+
+
+def _single(r: Result) -> bool:
+    """Whether it is one number."""
+    return hasattr(r, "interval") and hasattr(r, "plain_estimate") and np.ndim(r.estimate) == 0
+
+
+def _spans(name: str, mine: list[Result]) -> Spans:
+    scale = getattr(mine[0], "scale", None)
+    lines = []
+    for r in mine[:MOST_GROUPS]:
+        numbers: Any = getattr(r, "numbers", r)
+        estimate, interval, _ = r.shown_values()
+        label = heading(r).split(" | ", 1)[-1]
+        text = f"{estimate.strip()} ({interval.strip()})"
+        lines.append(
+            Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, r.doubtful)
+        )
+    more = f" {len(mine) - MOST_GROUPS:,} more are in the table." if len(mine) > MOST_GROUPS else ""
+    level = f"{100 * mine[0].confidence_level:.6g} % interval"
+    return Spans(
+        cell(name),
+        f"Estimates with their intervals; arrows point to plain ones that lie outside of the picture.{more}",
+        tuple(lines),
+        Numbers() if scale is None else Times(scale),
+        ("estimate", level, mine[0].drawn[1]),
+    )
+
+
+def pictures(results: Results) -> list[Picture]:
+    """What `Results.plot` draws: groups below each other, else the first picture of each result."""
+    grouped = groups(results)
+    if grouped:
+        return grouped
+    return [p for r in list(results)[:MOST_SECTIONS] for p in r.telling().pictures[:1]]

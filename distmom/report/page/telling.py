@@ -1,0 +1,259 @@
+"""What every kind of result tells: status, advice, assumptions, data, and how to run it again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Mood, Picture, Words
+from distmom.report.results import NO_ANSWER_STATUSES
+from distmom.report.text import each_once
+from distmom.report.words import cell, listed, printable
+
+if TYPE_CHECKING:
+    from distmom.report.result import Result
+    from distmom.report.results import Results
+
+MOST_FILES = 30
+"""Names of files in a page."""
+
+FINE = ("ok", "counted only", "champion", "finalist", "beaten", "converged", "all steps taken", "stationary")
+"""First words of a status with which there is nothing to look into."""
+
+DO = {
+    "ok": "Nothing stands out. Use the estimate with its interval.",
+    "contaminated": (
+        "Some values are wild: the blocks that hold them contradict the others, or the tails are heavier "
+        "than a "
+        "finite variance allows. Use the robust estimate, not the plain one."
+    ),
+    "files disagree": (
+        "Whole files hold other values than the rest. The estimate is the one by files, where a bad file "
+        "spoils "
+        "one block only. Look into those files, correct them or leave them out, and run again."
+    ),
+    "beyond capacity": (
+        "So many blocks are wild that the estimate itself may be wrong: do not rely on it. Find and remove "
+        "the "
+        "bad rows or files, or run again with block_by='file' (whole files are bad) or fine='many' (bad "
+        "rows are "
+        "scattered)."
+    ),
+    "carried by few rows": (
+        "Fewer than 10 % of the rows carry this mean. Check that their values are real: bad rows that are "
+        "too "
+        "many to stand out look the same."
+    ),
+    "plain mean, no guarantee": (
+        "There are too few rows, or too few different values, for blocks. This is the plain mean, which a "
+        "single "
+        "wild value can move anywhere: look at the values, or take more of them."
+    ),
+    "rows in order": (
+        "The order of the rows goes with their values, which biases statistics of pairs in random blocks. "
+        "Write the lake in random order first (distmom shuffle) and run again."
+    ),
+    "no finite answer": (
+        "Half or more of the blocks hold infinite values or NaN, so there is no answer. Filter those rows "
+        "out "
+        "(where=...), or find out where they come from."
+    ),
+    "no rows": "No row is left to take a mean of: check the filter, the column and the data.",
+}
+"""What to do about a status."""
+
+DESCRIBE = "'distmom describe' on the same data names the files that carry the difference."
+
+
+@dataclass(frozen=True)
+class Telling:
+    """One result in words, figures and pictures.
+
+    Attributes
+    ----------
+    heading : str
+    answer : tuple of str
+        Sentences, the first one the result itself.
+    facts : tuple of (str, str)
+    pictures : tuple
+    assumptions : tuple of str
+    mood : str
+    do : tuple of str
+        What to do.
+    """
+
+    heading: str
+    answer: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    pictures: tuple[Picture, ...]
+    assumptions: tuple[str, ...]
+    mood: Mood
+    do: tuple[str, ...]
+
+
+def told(result: Result) -> Telling:
+    """A result of whatever kind, from what all have."""
+    name = heading(result)
+    (_, numbers), *_ = result.lines()
+    facts = tuple(zip(result.headers(), (n.strip() for n in numbers), strict=True))
+    shown = [f"{what} {value}" for what, value in facts if value not in ("", "-")]
+    answer = f"{name}: {', '.join(shown)}."
+    return Telling(name, (answer,), facts, (), (), mood(result), advice(result, ()))
+
+
+def heading(result: Result) -> str:
+    """Name of a result, with its group."""
+    name = cell(result.name)
+    if result.group:
+        name += " | " + ", ".join(f"{cell(key)} = {cell(value)}" for key, value in result.group.items())
+    return name
+
+
+def mood(result: Result) -> Mood:
+    """How far to rely on a result."""
+    if result.status[0] in NO_ANSWER_STATUSES:
+        return "bad"
+    return "good" if result.status[0] in FINE and not result.doubtful else "look"
+
+
+def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
+    """What to do about each status of a result."""
+    found = [DO[word] for word in result.status if word in DO]
+    wild = {"contaminated", "files disagree", "beyond capacity"} & set(result.status)
+    return (*found, *more, *([DESCRIBE] if wild else ()))
+
+
+def verdict(results: Results) -> tuple[Mood, str]:
+    """The gravest mood of several results, and their statuses."""
+    tellings = [r.telling() for r in results]
+    moods = {t.mood for t in tellings}
+    gravest: Mood = "bad" if "bad" in moods else "look" if "look" in moods else "good"
+    if len(results) == 1:
+        return gravest, "; ".join(results[0].status)
+    counts = Counter(r.status[0] for r in results)
+    return gravest, ", ".join(f"{n:,} × {word}" for word, n in counts.most_common())
+
+
+def advice_block(tellings: Iterable[Telling], remarks: Sequence[str]) -> Advice:
+    """What to do about all results, each advice once, and what else a reader should know."""
+    every = list(tellings)
+    moods = {t.mood for t in every}
+    gravest: Mood = "bad" if "bad" in moods else "look" if "look" in moods else "good"
+    lines = list(dict.fromkeys(line for t in every for line in t.do))
+    if gravest != "good":
+        lines = [line for line in lines if line != DO["ok"]]
+    return Advice(gravest, "What to do", (*lines, *remarks))
+
+
+def notes(results: Results) -> list[str]:
+    """What else is to be said of the results: what the data block does not tell."""
+    if len(results) == 1:
+        return [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
+    return [f"{line}." for line in each_once(results, [r.notes for r in results])]
+
+
+def files_block(files: Sequence[str]) -> list[Block]:
+    """The files among which the bad ones are."""
+    if not files:
+        return []
+    shown = tuple(cell(name) for name in files[:MOST_FILES])
+    more = f"{len(files) - MOST_FILES:,} more are in the JSON document." if len(files) > MOST_FILES else ""
+    caption = f"Not each of them need be bad: good files may share a cell with a bad one. {more}".strip()
+    head = f"Bad files are among these {len(files):,}" if len(files) > 1 else "This file holds other values"
+    return [Words(head, shown, caption, names=True)]
+
+
+def data_block(results: Results) -> list[Block]:
+    """What was read: files, rows of each column, what was left out."""
+    data, run = results.data, results.run
+    rows = []
+    source = run.get("call", {}).get("arguments", {}).get("data")
+    if source is not None:
+        rows.append(("data", _short(source)))
+    where = run.get("call", {}).get("arguments", {}).get("where")
+    if where is not None:
+        rows.append(("only rows where", _short(where)))
+    if data.get("n_files"):
+        rows.append(("files", f"{data['n_files']:,} ({size(data.get('n_bytes', 0))})"))
+    names = list(dict.fromkeys(r.name for r in results))
+    told = {name: _rows_of([r for r in results if r.name == name]) for name in names}
+    for text in dict.fromkeys(told.values()):
+        mine = [cell(name) for name in names if told[name] == text]
+        rows.append(("rows" if len(mine) == len(names) else f"rows, {listed(mine)}", text))
+    state = data.get("state")
+    if state:
+        text = f"{state['n_files_read']:,} files read now, {state['n_files_before']:,} known before"
+        rows.append((f"state {cell(state['file'])}", text))
+    blocks: list[Block] = [Facts("The data", tuple(rows))]
+    skipped = data.get("skipped") or []
+    if skipped:
+        lines = tuple((cell(s["file"]), cell(s["reason"])) for s in skipped[:MOST_FILES])
+        head = f"{len(skipped):,} files were skipped: their rows are missing from the result"
+        blocks.append(Grid(head, ("file", "reason"), (False, False), lines, (True,) * len(lines)))
+    return blocks
+
+
+def _rows_of(mine: list[Result]) -> str:
+    total = sum(r.n_rows for r in mine)
+    used = sum(r.n_used or 0 for r in mine)
+    kinds = mine[0].left_out()
+    missing = {kind: sum(r.left_out()[kind] for r in mine) for kind in kinds}
+    told = [f"{n:,} {kind}" for kind, n in missing.items() if n]
+    tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
+    return f"{total:,}, of which {used:,} used{tail}" if used else f"{total:,}{tail}"
+
+
+def again_block(run: dict[str, Any]) -> Code:
+    """The command, the call, the seed."""
+    lines = []
+    if run.get("command"):
+        lines.append(("In a shell:", str(run["command"])))
+    if run.get("call"):
+        lines.append(("In Python (import distmom as dm):", call_text(run["call"])))
+    threads, seconds = run.get("workers"), run.get("seconds")
+    where = f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
+    seed = f"seed {run.get('seed')}"
+    if run.get("seed") is None:
+        return Code("Run it again", tuple(lines))
+    text = f"The same data, {seed} and versions give the same digits on any number of threads.{where}"
+    if not lines:
+        lines.append(("The same call with", f"rng={run.get('seed')!r}"))
+    name, first = lines[0]
+    return Code("Run it again", ((f"{text} {name}", first), *lines[1:]))
+
+
+def words_block(assumptions: Sequence[str]) -> list[Block]:
+    """What is assumed."""
+    return [Words("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
+
+
+def call_text(call: dict[str, Any]) -> str:
+    """A recorded call as Python has it; what cannot be written down stands in angle brackets."""
+    arguments = ", ".join(
+        _literal(value) if i == 0 else f"{name}={_literal(value)}"
+        for i, (name, value) in enumerate(call["arguments"].items())
+    )
+    return f"dm.{call['function']}({arguments})"
+
+
+def _literal(value: Any) -> str:
+    text = printable(repr(value))
+    return re.sub(r"""'(<[\w.]+>)'""", r"\1", text)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        names = [_short(v) for v in value]
+        return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+    return cell(value)
+
+
+def size(n_bytes: int) -> str:
+    """Bytes for people."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:,.3g} {unit}"
+    return f"{n_bytes:,} bytes"

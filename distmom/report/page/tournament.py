@@ -1,0 +1,200 @@
+"""A tournament: the champion, risks of all candidates, and who beat whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.report.digits import three
+from distmom.report.page.parts import (
+    Advice,
+    Block,
+    Cell,
+    Facts,
+    Grid,
+    Matrix,
+    Mood,
+    Picture,
+    Span,
+    Spans,
+    Story,
+)
+from distmom.report.page.scales import Numbers
+from distmom.report.page.telling import again_block, data_block, notes, words_block
+from distmom.report.text import as_table
+from distmom.report.words import cell, listed, number, printable
+
+if TYPE_CHECKING:
+    from distmom.report.tournament_result import CandidateResult, TournamentResult
+
+KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
+MOST = 40
+"""Candidates in a matrix."""
+
+
+def story(found: TournamentResult) -> Story:
+    """The report."""
+    league = list(found.candidates.values())
+    best = league[0]
+    names = ", ".join(map(printable, found.champions))
+    several = len(found.champions) > 1
+    loss = found.settings["loss"]
+    shown = three(best.estimate, best.interval, best.plain_estimate)
+    level = f"{100 * best.confidence_level:.6g} %"
+    first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
+    answer = [
+        f"{first}: least {cell(loss)} loss on most blocks of rows.",
+        f"The robust risk of {printable(found.champion)} is {shown[0]}; {_interval(level, shown[1])} Its "
+        f"plain mean "
+        f"loss is {shown[2]}.",
+    ]
+    plain_best = min(league, key=lambda r: r.plain_estimate)
+    if plain_best.name not in found.champions:
+        answer.append(
+            f"By plain mean loss {printable(plain_best.name)} would have won: a few rows or files decide "
+            f"that."
+        )
+    mood: Mood = "look" if found.cycle or any(r.doubtful for r in found) else "good"
+    facts = Facts("How it was decided", _facts(found))
+    table = Grid.of(
+        "League table",
+        as_table(found),
+        [r.doubtful for r in found],
+        "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
+        "was better.",
+    )
+    blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table]
+    after = [*data_block(found), *words_block(_assumptions(found)), again_block(found.run)]
+    word = "cycle" if found.cycle else "champion found"
+    return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), tuple(after))
+
+
+def pictures(found: TournamentResult) -> list[Picture]:
+    """Risks, and the matrix of duels."""
+    return [_risks(found), duel_matrix(found)]
+
+
+def _interval(level: str, interval: str) -> str:
+    if interval == "-":
+        return "there is no interval."
+    return f"a {level} interval reaches from {interval.replace(' … ', ' to ')}."
+
+
+def _advice(found: TournamentResult, mood: Mood) -> Advice:
+    names = ", ".join(map(printable, found.champions))
+    lines = [f"Use {names}." if len(found.champions) == 1 else f"Any of these may be used: {names}."]
+    close = [r.name for r in found if r.status[0] == "finalist"]
+    if close:
+        lines.append(
+            f"Finalists that these rows cannot tell apart from it, or that lost the last round: "
+            f"{listed(map(printable, close))}."
+        )
+    if found.cycle:
+        lines.append(
+            "Every finalist lost to another one (a cycle): the champion is the one whose farthest better is "
+            "nearest. More rows, or fewer candidates that resemble each other, would decide it."
+        )
+    return Advice(mood, "What to do", (*lines, *notes(found)))
+
+
+def _facts(found: TournamentResult) -> tuple[tuple[str, str], ...]:
+    settings = found.settings
+    blocks = settings["blocks"]
+    counts = blocks if isinstance(blocks, (list, tuple)) else [blocks]
+    survived = max(0, -(-min(map(int, counts)) // 2) - 1)
+    how = "found: the least that leaves a candidate" if settings["beta_r_found"] else "given"
+    return (
+        ("loss", cell(settings["loss"])),
+        ("distance of candidates", cell(settings["distance"])),
+        ("rule", cell(settings["rule"]).replace("_", " ")),
+        ("matches are allowed above a distance of", f"{number(found.beta_r)} ({how})"),
+        ("blocks in each part of the rows", ", ".join(f"{int(n):,}" for n in counts)),
+        ("contamination tolerated", f"up to {survived:,} bad rows (or units) in a part cannot decide a duel"),
+        ("finalists", f"{len(found.finalists):,} of {len(found):,}"),
+    )
+
+
+def _risks(found: TournamentResult) -> Spans:
+    lines = tuple(_span(found, r) for r in list(found)[:MOST])
+    return Spans(
+        "Risk of each candidate",
+        "Smaller is better. The bar is the interval of the robust risk; the dashed line, or an arrow where "
+        "it lies "
+        "outside, is the plain mean loss.",
+        lines,
+        Numbers(),
+        ("robust risk", f"{100 * found[0].confidence_level:.6g} % interval", "plain mean loss"),
+    )
+
+
+def _span(found: TournamentResult, r: Any) -> Span:
+    candidate: CandidateResult = r
+    t = three(candidate.estimate, candidate.interval, candidate.plain_estimate)
+    text = f"{t[0]} ({t[1]}), plain {t[2]}, {candidate.status[0]}"
+    name = printable(candidate.name)
+    return Span(
+        name, text, candidate.estimate, candidate.interval, candidate.plain_estimate, candidate.doubtful
+    )
+
+
+def duel_kinds(found: TournamentResult) -> NDArray[np.str_]:
+    """What each cell is, in the order of the league."""
+    distances = _in_order(found, found.duels.distances)
+    kinds = np.where(_in_order(found, found.duels.loses), "lost", "won").astype("<U5")
+    kinds[distances <= found.beta_r] = "close"
+    kinds[np.isnan(distances)] = "open"
+    np.fill_diagonal(kinds, "self")
+    return kinds
+
+
+def _in_order(found: TournamentResult, matrix: NDArray[Any]) -> NDArray[Any]:
+    """A matrix of the duels in the order of the league."""
+    place = {name: i for i, name in enumerate(found.duels.names)}
+    order = [place[r.name] for r in found]
+    return matrix[np.ix_(order, order)]
+
+
+def _sign(kind: str, loses: bool) -> str:
+    if kind == "self":
+        return ""
+    if kind == "close":
+        return "="
+    sign = "L" if loses else "W"
+    return sign if kind in ("won", "lost") else sign.lower()
+
+
+def duel_matrix(found: TournamentResult) -> Matrix:
+    """Who beat whom, candidates in the order of the league."""
+    kinds = duel_kinds(found)[:MOST, :MOST]
+    loses = _in_order(found, found.duels.loses)
+    names = tuple(printable(r.name) for r in found)[:MOST]
+    cells = tuple(
+        tuple(
+            Cell(_sign(str(kind), bool(loses[i, j])), str(kind), f"{names[i]} against {names[j]}")
+            for j, kind in enumerate(row)
+        )
+        for i, row in enumerate(kinds)
+    )
+    caption = (
+        "Read along a row: W, the candidate has the smaller loss on most blocks than that of the column; L, "
+        "the "
+        "larger; =, the two are too close for a match. Small letters say the same of pairs whose distance "
+        "cannot "
+        "change the outcome and was not evaluated."
+    )
+    return Matrix("Who beat whom", caption, names, names, cells, KINDS)
+
+
+def _assumptions(found: TournamentResult) -> tuple[str, ...]:
+    found_words = [
+        "The rows are independent (whole units, where they were kept together), and fewer than half of the "
+        "blocks of "
+        "each part hold wild values.",
+        "Candidates were not trained on the rows of this tournament.",
+        "The guarantee (Lugosi and Mendelson) is stated for squared loss; for other losses the same "
+        "procedure is "
+        "used without it.",
+    ]
+    return tuple(found_words)

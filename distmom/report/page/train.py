@@ -1,0 +1,88 @@
+"""A training: how it ended, and its learning curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distmom.report.digits import quantity
+from distmom.report.page.parts import Curve, Line
+from distmom.report.page.scales import Numbers, Powers
+from distmom.report.page.telling import Telling, heading, mood
+from distmom.report.words import cell, listed
+
+if TYPE_CHECKING:
+    from distmom.report.train_result import TrainResult
+
+FAR = 100.0
+"""Losses whose largest and smallest are so many times apart have a logarithmic axis."""
+
+
+def tell_train(r: TrainResult) -> Telling:
+    """A training."""
+    target = f" of {cell(r.target)}" if r.target else ""
+    loss = (
+        f"its loss on {r.estimate_of} is {quantity(r.estimate)}"
+        if np.isfinite(r.estimate)
+        else "it has no loss"
+    )
+    answer = (
+        f"{cell(r.learner)}{target} was learned in {r.n_steps:,} steps; {loss}.",
+        f"Each step was taken from {r.n_blocks:,} random blocks of {r.block_size:,} rows by a median over "
+        f"them, "
+        "so that wild rows in a minority of the blocks do not steer it."
+        if r.n_blocks > 1
+        else f"Each step was taken from one batch of {r.block_size:,} rows: wild rows in it do steer it.",
+        f"It ended with: {'; '.join(r.status)}.",
+    )
+    facts = [
+        ("learner", cell(r.learner)),
+        *([("target", cell(r.target))] if r.target else []),
+        ("features", listed(map(cell, r.columns))),
+        (f"loss of {r.estimate_of}", quantity(r.estimate)),
+        ("steps", f"{r.n_steps:,}"),
+        ("blocks of a step", f"{r.n_blocks:,} of {r.block_size:,} rows"),
+        (
+            "contamination tolerated",
+            f"wild rows in up to {max(0, -(-r.n_blocks // 2) - 1):,} blocks of a step",
+        ),
+        ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
+        ("rows", f"{r.n_rows:,}, {r.mode}"),
+    ]
+    good = mood(r) == "good"
+    do = (
+        "Use the model."
+        if good
+        else "Look at the curve: more steps, another step size or cleaner data may help."
+    )
+    assumed = (
+        "Rows are independent, and in each step fewer than half of the blocks hold wild ones.",
+        "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
+        "which is "
+        "biased low.",
+    )
+    return Telling(heading(r), answer, tuple(facts), (learning_curve(r),), assumed, mood(r), (do,))
+
+
+def learning_curve(r: TrainResult) -> Curve:
+    """Loss of the block of each step, and of the held-out blocks at each look."""
+    steps = np.arange(1.0, r.n_steps + 1.0)
+    losses = np.where(np.isfinite(r.history["objective"]), r.history["objective"], np.nan).astype(float)
+    word = "plain batches" if (r.history["block"] == -1).all() else "chosen blocks"
+    lines = [Line(f"loss of {word}", steps, losses, strong=False)]
+    if len(r.history["held_out_step"]):
+        looks, held_out = (np.asarray(r.history[name], float) for name in ("held_out_step", "held_out"))
+        lines.append(Line("loss of held-out blocks", looks, held_out))
+    finite = losses[np.isfinite(losses)]
+    far = bool(finite.size and finite.min() > 0.0 and finite.max() > FAR * finite.min())
+    return Curve(
+        "Learning curve",
+        "The loss should fall and then stay level; held-out blocks tell whether the model fits new rows.",
+        tuple(lines),
+        "step",
+        "loss",
+        Numbers(),
+        Powers() if far else Numbers(),
+        log_y=far,
+    )

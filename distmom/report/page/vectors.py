@@ -1,0 +1,161 @@
+"""Results of several coordinates: mean vectors, and matrices of U-statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distmom.report.digits import quantity, three
+from distmom.report.page.numbers import assumptions, tolerated
+from distmom.report.page.parts import Cell, Ends, Matrix, Span, Spans, Strip
+from distmom.report.page.scales import Numbers
+from distmom.report.page.telling import Telling, advice, heading, mood
+from distmom.report.words import cell
+
+if TYPE_CHECKING:
+    from distmom.report.ustat_result import UStatisticResult
+    from distmom.report.vector_result import VectorResult
+
+MOST_STRIPS, MOST_LINES, MOST_ROWS = 12, 60, 30
+"""Coordinates with a picture of their own; lines of intervals; rows of a matrix."""
+
+MATRIX_KINDS = {
+    "p3": "large positive",
+    "p1": "small positive",
+    "n1": "small negative",
+    "n3": "large negative",
+}
+
+
+def tell_vector(r: VectorResult) -> Telling:
+    """A mean vector."""
+    level = f"{100 * r.confidence_level:.6g} %"
+    names = [cell(name) for name in r.columns]
+    first = f"The mean vector of {', '.join(names[:5])}{' …' if len(names) > 5 else ''}"
+    reach = [reach_of(r, i) for i in range(len(names))]
+    texts = [
+        three(float(e), ends, float(p))
+        for e, ends, p in zip(r.estimate, reach, r.plain_estimate, strict=True)
+    ]
+    first += f" is ({', '.join(t[0] for t in texts[:5])}{', …' if len(names) > 5 else ''})"
+    if r.radius is not None:
+        first += f"; with {level} confidence it lies within {quantity(r.radius)} of the true one (Euclidean)."
+    elif r.intervals is not None:
+        first += f"; the {level} intervals below hold for all coordinates together."
+    else:
+        first += f"; there is no {'radius' if r.method == 'geometric' else 'interval'}: {r.interval_reason}."
+    method = "geometric median" if r.method == "geometric" else "coordinatewise median"
+    answer = (first, f"It is the {method} of the mean vectors of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
+    facts = [("method", method), ("coordinates", f"{len(names):,}")]
+    if r.radius is not None:
+        facts.append((f"{level} radius", quantity(r.radius)))
+    facts += [
+        ("spread of a row", f"{quantity(float(np.sqrt(r.trace)))} (root of the sum of all variances)"),
+        ("blocks", f"{r.n_blocks:,} of {r.block_size[0]:,} to {r.block_size[1]:,} rows"),
+        ("contamination tolerated", tolerated(r, given=r.radius is not None or r.intervals is not None)),
+        *([("ruined blocks", f"{r.n_ruined_blocks:,}")] if r.n_ruined_blocks else []),
+        *([("set aside", f"{r.n_set_aside:,} small blocks")] if r.n_set_aside else []),
+    ]
+    band = "interval" if r.intervals is not None else "shadow of the ball" if r.radius is not None else ""
+    spans = Spans(
+        "All coordinates",
+        "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
+        "lies outside).",
+        tuple(
+            Span(name, f"{t[0]} ({t[1]}), plain {t[2]}", float(e), ends, float(p))
+            for name, t, e, ends, p in zip(
+                names[:MOST_LINES], texts, r.estimate, reach, r.plain_estimate, strict=False
+            )
+        ),
+        Numbers(),
+        ("estimate", band, "plain mean"),
+    )
+    strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
+    pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
+    return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r, ()))
+
+
+def reach_of(r: VectorResult, i: int) -> Ends | None:
+    """Where the coordinate of the mean lies: its interval, or the shadow of the ball."""
+    if r.intervals is not None:
+        low, high = float(r.intervals[i, 0]), float(r.intervals[i, 1])
+        return None if np.isnan(low) or np.isnan(high) else (low, high)
+    if r.radius is None:
+        return None
+    return float(r.estimate[i] - r.radius), float(r.estimate[i] + r.radius)
+
+
+def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
+    return Strip(
+        cell(r.columns[i]),
+        f"The band is the {band} of this coordinate." if reach else "",
+        r.block_estimates[:, i],
+        float(r.estimate[i]),
+        reach,
+        float(r.plain_estimate[i]),
+        Numbers(),
+        "means",
+        "plain mean",
+        r.confidence_level,
+        r.n_ruined_blocks,
+    )
+
+
+def tell_matrix(r: UStatisticResult) -> Telling:
+    """A matrix of U-statistics, such as covariances or rank correlations."""
+    level = f"{100 * r.confidence_level:.6g} %"
+    names = tuple(cell(name) for name in r.columns)
+    method = "geometric" if r.method == "geometric" else "coordinatewise"
+    first = f"The {cell(r.kernel)} matrix of {len(names)} columns: "
+    if r.radius is not None:
+        first += f"with {level} confidence it lies within {quantity(r.radius)} of the true one (Frobenius)."
+    elif r.intervals is not None:
+        first += f"the {level} intervals below hold for all entries together."
+    else:
+        first += f"there is no interval: {r.interval_reason}."
+    answer = (first, f"It is the {method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
+    facts = (
+        ("method", f"{method} median"),
+        ("blocks", f"{r.n_blocks:,} of {r.block_size[0]:,} to {r.block_size[1]:,} rows"),
+        ("contamination tolerated", tolerated(r, given=r.radius is not None or r.intervals is not None)),
+        *((("set aside", f"{r.n_set_aside:,} small blocks"),) if r.n_set_aside else ()),
+    )
+    lines = []
+    for name, estimate, plain, interval in r.entries()[:MOST_LINES]:
+        t = three(estimate, interval, plain)
+        lines.append(Span(cell(name), f"{t[0]} ({t[1]}), plain {t[2]}", estimate, interval, plain))
+    pictures: list[Matrix | Spans] = [number_matrix(f"The {cell(r.kernel)} matrix", names, r.estimate)]
+    if lines and len(lines) <= MOST_LINES:
+        caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
+        pictures.append(
+            Spans("Its entries", caption, tuple(lines), Numbers(), ("estimate", "interval", "plain"))
+        )
+    return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r, ()))
+
+
+def number_matrix(head: str, names: tuple[str, ...], values: np.ndarray) -> Matrix:
+    """Numbers coloured by sign and by their size relative to the scales of row and column."""
+    few = names[:MOST_ROWS]
+    values = values[: len(few), : len(few)]
+    diagonal = np.sqrt(np.abs(np.diag(values)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = values / np.outer(diagonal, diagonal)
+    cells = tuple(
+        tuple(
+            Cell(quantity(float(values[i, j])), _tint(float(relative[i, j])), f"{few[i]}, {few[j]}")
+            for j in range(len(few))
+        )
+        for i in range(len(few))
+    )
+    caption = "Colours tell the sign, and the size relative to the two entries of the diagonal."
+    if len(names) > len(few):
+        caption += f" {len(names) - len(few)} more columns are in the JSON document."
+    return Matrix(head, caption, few, few, cells, MATRIX_KINDS)
+
+
+def _tint(relative: float) -> str:
+    if not np.isfinite(relative) or abs(relative) < 0.05:
+        return "zero"
+    step = 1 + (abs(relative) >= 0.3) + (abs(relative) >= 0.6)
+    return f"{'p' if relative > 0 else 'n'}{step}"

@@ -1,0 +1,146 @@
+"""What a training found: how it ended, and the learning curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.report.result import Result
+from distmom.report.words import number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from distmom.report.page.telling import Telling
+
+GOOD = ("converged", "all steps taken", "stationary")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainResult(Result):
+    """A training.
+
+    Attributes
+    ----------
+    learner : str
+        Class of the model.
+    target : str or None
+        Column of the targets.
+    columns : tuple of str
+        Features.
+    estimate : float
+        Loss on the held-out blocks (lower median) at the last look; without them the median, over the last
+        half of the steps, of the loss of the chosen block, which is biased low.
+    estimate_of : {"held-out blocks", "chosen blocks"}
+    n_steps : int
+    n_blocks, block_size : int
+        Blocks of a step, and their rows.
+    n_skipped_blocks : int
+        Blocks of all steps that could not be used.
+    mode : {"resident", "streaming"}
+    model : object
+        The fitted learner.
+    history : dict of ndarray
+        As the learner's ``history_``.
+    """
+
+    learner: str
+    target: str | None
+    columns: tuple[str, ...]
+    estimate: float
+    estimate_of: str
+    n_steps: int
+    n_blocks: int
+    block_size: int
+    n_skipped_blocks: int
+    mode: str
+    status: tuple[str, ...]
+    notes: tuple[str, ...]
+    n_rows: int
+    model: Any
+    history: dict[str, NDArray[Any]]
+    data: dict[str, Any]
+    run: dict[str, Any]
+    group: dict[str, Any] | None = None
+    confidence_level: float = field(default=float("nan"), repr=False)
+    n_used: int = 0
+    n_null: int = 0
+    n_nan: int = 0
+    n_inf: int = 0
+    kind: ClassVar[str] = "Training"
+    shown: ClassVar[tuple[str, ...]] = (
+        "learner",
+        "target",
+        "columns",
+        "estimate",
+        "estimate_of",
+        "n_steps",
+        "n_blocks",
+        "block_size",
+        "n_skipped_blocks",
+        "mode",
+        "n_rows",
+        "status",
+        "notes",
+    )
+
+    @property
+    def name(self) -> str:
+        """The learner."""
+        return self.learner
+
+    @property
+    def heading(self) -> str:
+        """Above the learners."""
+        return "learner"
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether more steps would have helped."""
+        return self.status[0] not in GOOD
+
+    def records(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [
+            {
+                "learner": self.learner,
+                "target": self.target,
+                "estimate": self.estimate if np.isfinite(self.estimate) else None,
+                "n_rows": self.n_rows,
+                "n_steps": self.n_steps,
+                "n_blocks": self.n_blocks,
+                "block_size_min": self.block_size,
+                "status": "; ".join(self.status),
+            }
+        ]
+
+    def headers(self) -> tuple[str, ...]:
+        """Headers of the numbers."""
+        return f"loss of {self.estimate_of}", "steps", "blocks", "rows a block"
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:
+        """One line."""
+        numbers = (number(self.estimate), f"{self.n_steps:,}", f"{self.n_blocks}", f"{self.block_size}")
+        return [(self.learner, numbers)]
+
+    def curve(self) -> pa.Table:
+        """The learning curve as a table: one row a step; the held-out loss is null between looks."""
+        import pyarrow as pa
+
+        steps = np.arange(1, self.n_steps + 1)
+        looks: list[float | None] = [None] * self.n_steps
+        for step, loss in zip(self.history["held_out_step"], self.history["held_out"], strict=True):
+            looks[int(step) - 1] = float(loss)
+        plain = {
+            name: pa.array(self.history[name]) for name in ("objective", "block", "gradient_norm", "skipped")
+        }
+        return pa.table({"step": pa.array(steps), **plain, "held_out": pa.array(looks, pa.float64())})
+
+    def telling(self) -> Telling:
+        """In words, with the learning curve."""
+        from distmom.report.page.train import tell_train
+
+        return tell_train(self)

@@ -1,0 +1,128 @@
+"""From the blocks of a step to one direction: the paper's median block, and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.median import lower_median
+from distmom.solvers.oracle import Blocks, Floats
+
+
+class Chosen(NamedTuple):
+    """What a step goes by.
+
+    Attributes
+    ----------
+    loss : float
+        Infinite if too many blocks have no finite loss.
+    gradient : ndarray, shape (p,)
+    block : int
+        Number of the block whose gradient it is; -1 for a combination.
+    """
+
+    loss: float
+    gradient: Floats
+    block: int
+
+
+@dataclass(frozen=True)
+class Aggregator:
+    """How blocks become a direction, and the objective that this goes down on.
+
+    Attributes
+    ----------
+    choose : callable
+        ``choose(blocks, x) -> Chosen``; at least one block is usable.
+    objective : callable
+        ``objective(blocks, x) -> float``.
+    """
+
+    choose: Callable[[Blocks, Floats], Chosen]
+    objective: Callable[[Blocks, Floats], float]
+
+
+def robust_loss(blocks: Blocks, x: Floats) -> float:
+    """The lower median of the losses of the usable blocks: the objective of all robust aggregators."""
+    losses, _ = _usable(blocks, x)
+    return float(losses[_median_place(losses)])
+
+
+def plain_loss(blocks: Blocks, x: Floats) -> float:
+    """The mean of the losses of the usable blocks."""
+    losses, _ = _usable(blocks, x)
+    return float(losses.mean())
+
+
+def median_block(blocks: Blocks, x: Floats) -> Chosen:
+    """The gradient of the block with the lower-median loss; equal losses go by number.
+
+    Its expectation is not the gradient of the risk, since the block is selected by its loss: the target of
+    the descent is the median-of-means risk.
+    """
+    losses, places = _usable(blocks, x)
+    place = _median_place(losses)
+    block = int(places[place])
+    if not np.isfinite(losses[place]):
+        return Chosen(float("inf"), np.zeros_like(x), block)
+    return Chosen(float(losses[place]), blocks.gradients(x, [block])[0], block)
+
+
+def geometric_median_gradient(blocks: Blocks, x: Floats) -> Chosen:
+    """The geometric median of the gradients of the blocks with a finite loss."""
+    return _combined(blocks, x, lambda gradients: geometric_median(gradients).point)
+
+
+def coordinatewise_median_gradient(blocks: Blocks, x: Floats) -> Chosen:
+    """The lower median of each coordinate of these gradients."""
+    return _combined(blocks, x, lambda gradients: lower_median(gradients, axis=0))
+
+
+def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
+    """The mean of all gradients: the plain mini-batch, of one block or of several taken together."""
+    losses, places = _usable(blocks, x)
+    loss = float(losses.mean())
+    if not np.isfinite(loss):
+        return Chosen(float("inf"), np.zeros_like(x), -1)
+    gradient = blocks.gradients(x, places.tolist()).mean(axis=0)
+    return Chosen(loss, gradient, int(places[0]) if places.size == 1 else -1)
+
+
+def _combined(blocks: Blocks, x: Floats, combine: Callable[[Floats], Floats]) -> Chosen:
+    losses, places = _usable(blocks, x)
+    loss = float(losses[_median_place(losses)])
+    if not np.isfinite(loss):
+        return Chosen(float("inf"), np.zeros_like(x), -1)
+    gradients = blocks.gradients(x, places[np.isfinite(losses)].tolist())
+    finite = np.isfinite(gradients).all(axis=1)
+    if 2 * int(finite.sum()) <= places.size:
+        return Chosen(float("inf"), np.zeros_like(x), -1)
+    return Chosen(loss, combine(gradients[finite]), -1)
+
+
+def _usable(blocks: Blocks, x: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Losses of the usable blocks, NaN as infinity, and their numbers."""
+    losses = blocks.losses(x)
+    places = np.flatnonzero(blocks.usable)
+    losses = losses[places]
+    return np.where(np.isnan(losses), np.inf, losses), places
+
+
+def _median_place(losses: Floats) -> int:
+    """Place of the lower median; equal losses are in the order of the blocks."""
+    order = np.argsort(losses, kind="stable")
+    return int(order[(losses.size + 1) // 2 - 1])
+
+
+AGGREGATORS: dict[str, Aggregator] = {
+    "median_block": Aggregator(median_block, robust_loss),
+    "geometric_median": Aggregator(geometric_median_gradient, robust_loss),
+    "coordinatewise_median": Aggregator(coordinatewise_median_gradient, robust_loss),
+    "plain": Aggregator(plain_gradient, plain_loss),
+}
+"""Aggregators by name."""

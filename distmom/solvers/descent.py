@@ -1,0 +1,211 @@
+"""The loop: begin, step, end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from distmom.numerics.median import lower_median
+from distmom.solvers import status
+from distmom.solvers.aggregators import AGGREGATORS, Aggregator, Chosen
+from distmom.solvers.held_out import HeldOut
+from distmom.solvers.oracle import Blocks, Floats
+from distmom.solvers.projections import Projection, Unconstrained
+from distmom.solvers.state import NORMS, DescentState
+from distmom.solvers.status import Status
+from distmom.solvers.step_sizes import Decaying, Search, StepSize
+
+MOST_INFINITE = 5
+"""Steps in a row without a finite loss that end a descent: one may have too many wild blocks by chance."""
+
+MOST_IDLE = 100
+"""Steps in a row without a move (zero gradients, or no usable block) that end a descent."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What a descent does in every step.
+
+    Attributes
+    ----------
+    aggregator : Aggregator
+    step_size : StepSize
+    projection : Projection
+    clip : float
+        A gradient longer than this many times the running median length is shortened to it; infinity never.
+    averaging : {"mean", "geometric_median", "none"}
+        What is made of the last half of the iterates; "none" takes the last one.
+    """
+
+    aggregator: Aggregator = AGGREGATORS["median_block"]
+    step_size: StepSize = field(default_factory=lambda: Decaying(0.1))
+    projection: Projection = field(default_factory=Unconstrained)
+    clip: float = 3.0
+    averaging: str = "mean"
+
+    def begin(self, start: Floats) -> DescentState:
+        """The state before the first step."""
+        start = self.projection(np.array(start, np.float64))
+        return DescentState(0, start, self.step_size.begin(start.size))
+
+    def step(self, state: DescentState, blocks: Blocks) -> Status | None:
+        """One step, in place; a status if it cannot be made."""
+        usable = blocks.usable
+        moved = False
+        chosen = Chosen(float("nan"), np.zeros_like(state.x), -2)
+        if usable.any():
+            chosen = self.aggregator.choose(blocks, state.x)
+            if np.isfinite(chosen.loss) and np.isfinite(chosen.gradient).all():
+                moved = self._move(state, blocks, chosen)
+                state.infinite = 0
+                if not np.isfinite(state.x).all():
+                    return status.DIVERGED
+            else:
+                chosen = Chosen(float("inf"), np.zeros_like(state.x), -2)
+                state.infinite += 1
+                if state.infinite >= MOST_INFINITE:
+                    return status.NO_FINITE_LOSS
+        history = state.history
+        history.objective.append(chosen.loss)
+        history.block.append(chosen.block)
+        history.gradient_norm.append(_length(chosen.gradient))
+        history.skipped.append(int(usable.size - usable.sum()))
+        state.idle = 0 if moved else state.idle + 1
+        state.iterates.add(state.x)
+        state.step += 1
+        return None
+
+    def _move(self, state: DescentState, blocks: Blocks, chosen: Chosen) -> bool:
+        """Go along the clipped gradient; whether it led elsewhere.
+
+        The first gradient is compared with those of the other blocks, since there is nothing else.
+        """
+        if not state.norms.size and np.isfinite(self.clip):
+            every = blocks.gradients(state.x, np.flatnonzero(blocks.usable).tolist())
+            norms = np.array([_length(gradient) for gradient in every])
+            state.norms = norms[np.isfinite(norms) & (norms > 0.0)][:NORMS]
+        gradient = self._clipped(state, chosen.gradient)
+        x = state.x
+
+        def along(share: float) -> tuple[float, float]:
+            there = self.projection(x - share * gradient)
+            away = there - x
+            return self.aggregator.objective(blocks, there), float(away @ away)
+
+        search = Search(chosen.loss, along)
+        step, state.memory = self.step_size.displacement(state.memory, gradient, state.step, search)
+        with np.errstate(over="ignore", invalid="ignore"):
+            target = x - step
+        state.x = self.projection(target) if np.isfinite(target).all() else target
+        return bool((state.x != x).any())
+
+    def _clipped(self, state: DescentState, gradient: Floats) -> Floats:
+        norm = _length(gradient)
+        if norm == 0.0:
+            return gradient
+        state.norms = np.append(state.norms, norm)[-NORMS:]
+        most = self.clip * float(lower_median(state.norms))
+        return gradient if norm <= most else gradient * (most / norm)
+
+    def averaged(self, state: DescentState) -> Floats:
+        """What the iterates so far amount to."""
+        if self.averaging == "none" or state.iterates.count == 0:
+            return state.x
+        return self.projection(state.iterates.last_half(self.averaging))
+
+    def look(self, state: DescentState, held_out: HeldOut) -> bool:
+        """Compare with the best point so far on the held-out blocks, in place; whether to go on."""
+        x = self.averaged(state)
+        losses = held_out.losses(x)
+        state.history.held_out_step.append(state.step)
+        state.history.held_out.append(float(lower_median(losses)))
+        if held_out.improved(losses, state.best_losses):
+            state.best, state.best_losses, state.since_best = x, losses, 0
+        else:
+            state.since_best += 1
+        return state.since_best < held_out.patience
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a descent found.
+
+    Attributes
+    ----------
+    x : ndarray, shape (p,)
+        The best averaged point on held-out blocks, or the last one.
+    status : Status
+    state : DescentState
+    """
+
+    x: Floats
+    status: Status
+    state: DescentState
+
+
+def descend(
+    descent: Descent,
+    steps: Iterator[Blocks],
+    state: DescentState,
+    n_steps: int,
+    held_out: HeldOut | None = None,
+    after: Callable[[DescentState], None] | None = None,
+) -> Outcome:
+    """Take steps until something ends them.
+
+    Parameters
+    ----------
+    descent : Descent
+    steps : iterator of Blocks
+        The blocks of the next steps.
+    state : DescentState
+        Where to begin, from `Descent.begin` or a checkpoint; it is changed.
+    n_steps : int
+        Steps in all, those behind the state included.
+    held_out : HeldOut, optional
+    after : callable, optional
+        Called with the state after each step.
+
+    Returns
+    -------
+    Outcome
+
+    Notes
+    -----
+    The losses of all blocks and one gradient a step (all gradients for the combining aggregators), and p
+    numbers for each of at most 32 sums of iterates.
+    """
+    end: Status | None = None
+    while end is None and state.step < n_steps:
+        end = descent.step(state, next(steps))
+        if end is None and state.idle >= MOST_IDLE:
+            end = status.STATIONARY if state.history.block[-1] != -2 else status.ALL_SKIPPED
+        if end is None and held_out is not None and state.step % held_out.every == 0:
+            end = None if descent.look(state, held_out) else status.CONVERGED
+        if end is None and after is not None:
+            after(state)
+    if end is None:
+        watched = held_out is not None and state.history.held_out_step
+        end = status.ALL_STEPS
+        if watched:
+            end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING
+    return Outcome(_best(descent, state, held_out), end, state)
+
+
+def _best(descent: Descent, state: DescentState, held_out: HeldOut | None) -> Floats:
+    """The point that was best on the held-out blocks, the last one included; the state stays as it is."""
+    last = descent.averaged(state)
+    if held_out is None or state.best is None or held_out.improved(held_out.losses(last), state.best_losses):
+        return last
+    return state.best
+
+
+def _length(x: Floats) -> float:
+    """Euclidean norm, without overflow of the squares."""
+    scale = float(np.abs(x).max(initial=0.0))
+    if scale == 0.0 or not np.isfinite(scale):
+        return scale
+    z = x / scale
+    return scale * float(np.sqrt(z @ z))

@@ -1,0 +1,53 @@
+"""Stopping: a fixed set of held-out blocks, and the median of differences paired by block.
+
+The loss of the block that a step has chosen is selected, and so biased low; losses of new blocks in each
+step differ by more than a step gains. Differences on the same blocks have neither fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from distmom.numerics.median import lower_median
+from distmom.solvers.oracle import Blocks, Floats
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """When to look at the held-out blocks, and when to stop.
+
+    Attributes
+    ----------
+    blocks : Blocks
+        The same at every look.
+    every : int
+        Steps between looks.
+    patience : int
+        Looks in a row without improvement that end the descent.
+    tolerance : float
+        A fall of the loss by less than this share of the best loss is no improvement.
+    """
+
+    blocks: Blocks
+    every: int = 25
+    patience: int = 5
+    tolerance: float = 1e-3
+
+    def losses(self, x: Floats) -> Floats:
+        """Losses of the usable blocks; NaN counts as infinite."""
+        losses = self.blocks.losses(x)[self.blocks.usable]
+        return np.where(np.isnan(losses), np.inf, losses)
+
+    def improved(self, losses: Floats, best: Floats | None) -> bool:
+        """Whether the losses lie below the best ones, in the median over the blocks."""
+        middle = float(lower_median(losses))
+        if best is None or not np.isfinite(best).any():
+            return bool(np.isfinite(middle))
+        with np.errstate(invalid="ignore"):
+            change = losses - best
+        change = np.where(np.isnan(change), 0.0, change)  # infinite before and after
+        needed = self.tolerance * abs(float(lower_median(best)))
+        # upper and lower median both: with ties of an even number of blocks nothing counts as improvement
+        return bool(-float(lower_median(-change)) < -needed)

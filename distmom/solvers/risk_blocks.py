@@ -1,0 +1,42 @@
+"""The rows of a step as the blocks that a solver asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.block_risk import BlockRisk
+from distmom.solvers.oracle import Floats
+
+
+@dataclass(frozen=True)
+class RiskBlocks:
+    """Blocks of rows and the risk that is taken of them.
+
+    Attributes
+    ----------
+    risk : BlockRisk
+    rows : ndarray, shape (K, B, d)
+    targets : ndarray, shape (K, B)
+    usable : ndarray of bool, shape (K,)
+    """
+
+    risk: BlockRisk
+    rows: Floats
+    targets: Floats
+    usable: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "usable", self.risk.usable(self.rows, self.targets))
+
+    def losses(self, x: Floats) -> Floats:
+        """Loss of each block."""
+        return self.risk.losses(x, self.rows, self.targets)
+
+    def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
+        """Gradients of the losses of some blocks, one a row."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack([self.risk.gradient(x, self.rows[k], self.targets[k]) for k in blocks])

@@ -1,0 +1,46 @@
+"""How a descent ended, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Status:
+    """A word for the end, and a sentence of advice.
+
+    Attributes
+    ----------
+    name : str
+    advice : str
+    good : bool
+        Whether the point that was found deserves its name.
+    """
+
+    name: str
+    advice: str
+    good: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.advice}"
+
+
+CONVERGED = Status("converged", "the loss on the held-out blocks no longer falls")
+ALL_STEPS = Status("all steps taken", "without held-out blocks nothing tells whether more steps would help")
+STILL_IMPROVING = Status(
+    "still improving", "the loss on the held-out blocks was falling at the last step; allow more steps"
+)
+STATIONARY = Status("stationary", "the gradient has been zero for many steps")
+ALL_SKIPPED = Status(
+    "no usable block",
+    "no block of many steps could be used (a pair loss needs both kinds of pairs in a block); take larger "
+    "blocks",
+    good=False,
+)
+NO_FINITE_LOSS = Status(
+    "no finite loss",
+    "half or more of the blocks of several steps in a row have an infinite loss; take smaller blocks, look "
+    "at the features, or take a smaller step size",
+    good=False,
+)
+DIVERGED = Status("diverged", "the iterate is no longer finite; take a smaller step size", good=False)

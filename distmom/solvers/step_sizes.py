@@ -1,0 +1,129 @@
+"""How far to go along a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from distmom.solvers.oracle import Floats
+
+Memory = tuple[Floats, ...]
+
+
+@dataclass(frozen=True)
+class Search:
+    """The objective of the blocks of this step along the projected path.
+
+    Attributes
+    ----------
+    here : float
+        Objective where the step begins.
+    along : callable
+        ``along(s)``: objective at the projection of x - s g, and the squared distance from x to there.
+    """
+
+    here: float
+    along: Callable[[float], tuple[float, float]]
+
+
+class StepSize(Protocol):
+    """A rule: frozen; what it remembers is a tuple of arrays."""
+
+    def begin(self, size: int) -> Memory:
+        """What is remembered before the first step in `size` dimensions."""
+        ...
+
+    def displacement(
+        self, memory: Memory, gradient: Floats, step: int, search: Search
+    ) -> tuple[Floats, Memory]:
+        """What to subtract in step 0, 1, …, and what to remember."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same step size always: ``size`` times the gradient."""
+
+    size: float
+
+    def begin(self, size: int) -> Memory:  # noqa: D102
+        return ()
+
+    def displacement(  # noqa: D102
+        self, memory: Memory, gradient: Floats, step: int, search: Search
+    ) -> tuple[Floats, Memory]:
+        return self.size * gradient, memory
+
+
+@dataclass(frozen=True)
+class Decaying:
+    """``size / sqrt(1 + t / after)`` times the gradient in step t, from 0."""
+
+    size: float
+    after: float = 20.0
+
+    def begin(self, size: int) -> Memory:  # noqa: D102
+        return ()
+
+    def displacement(  # noqa: D102
+        self, memory: Memory, gradient: Floats, step: int, search: Search
+    ) -> tuple[Floats, Memory]:
+        return self.size / np.sqrt(1.0 + step / self.after) * gradient, memory
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma & Ba 2015): means of gradients over roots of means of their squares, by coordinate.
+
+    The size falls as in `Decaying`; ``after=inf`` keeps it. Coordinates have units of their own, so with a
+    projection it need not end at the minimum on the set.
+    """
+
+    size: float
+    after: float = 20.0
+    first: float = 0.9
+    second: float = 0.999
+    least: float = 1e-8
+
+    def begin(self, size: int) -> Memory:  # noqa: D102
+        return np.zeros(size), np.zeros(size)
+
+    def displacement(  # noqa: D102
+        self, memory: Memory, gradient: Floats, step: int, search: Search
+    ) -> tuple[Floats, Memory]:
+        mean = self.first * memory[0] + (1.0 - self.first) * gradient
+        square = self.second * memory[1] + (1.0 - self.second) * gradient * gradient
+        unbiased = mean / (1.0 - self.first ** (step + 1))
+        spread = np.sqrt(square / (1.0 - self.second ** (step + 1)))
+        size = self.size / np.sqrt(1.0 + step / self.after)
+        return size * unbiased / (spread + self.least), (mean, square)
+
+
+@dataclass(frozen=True)
+class Backtracking:
+    """Halve the step until the objective of the same blocks falls enough (Armijo along the projected path).
+
+    Begins with ``size``, later with twice the step taken last. Costs one evaluation of the losses for each
+    trial. Enough is ``slope`` times squared distance over step.
+    """
+
+    size: float
+    slope: float = 0.1
+    trials: int = 40
+
+    def begin(self, size: int) -> Memory:  # noqa: D102
+        return (np.array([0.5 * self.size]),)
+
+    def displacement(  # noqa: D102
+        self, memory: Memory, gradient: Floats, step: int, search: Search
+    ) -> tuple[Floats, Memory]:
+        share = 2.0 * float(memory[0][0])
+        for _ in range(self.trials):
+            value, moved = search.along(share)
+            if value <= search.here - self.slope * moved / share:
+                return share * gradient, (np.array([share]),)
+            share *= 0.5
+        return np.zeros_like(gradient), memory

@@ -1,0 +1,295 @@
+"""Learning from lakes: the same bits in every mode, for any fetching, any executor, after interruptions."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import distmom as dm
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn import rows as learn_rows
+from distmom.estimators.learn.rows import ArrayRows
+from distmom.estimators.learn.run import _Behind
+from distmom.estimators.learn.steps import StepStream
+from distmom.numerics.virtual_order import VirtualOrder
+
+pytest.importorskip("sklearn")
+
+
+def table(n=3000):
+    g = np.random.default_rng(0)
+    X = g.normal(size=(n, 3))
+    return pa.table(
+        {
+            "a": X[:, 0],
+            "b": [None if i % 97 == 0 else v for i, v in enumerate(X[:, 1].tolist())],
+            "c": pa.array(X[:, 2], pa.float32()),
+            "name": ["text"] * n,
+            "label": (X[:, 0] + 0.3 * X[:, 1] > 0).astype(int),
+        }
+    )
+
+
+@pytest.fixture
+def lake(tmp_path):
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for i in range(5):
+        pq.write_table(table().slice(i * 600, 600), folder / f"{i}.parquet", row_group_size=200)
+    return folder
+
+
+LEARNERS = [
+    dm.MahalanobisMetric(random_state=0, max_iter=60),
+    dm.PairwiseRanker(random_state=0, max_iter=60),
+    dm.RobustKMeans(2, random_state=0, max_iter=60),
+    dm.RobustLinearRegression(random_state=0, max_iter=60),
+    dm.RobustLogisticRegression(random_state=0, max_iter=60),
+]
+
+
+def model(learner):
+    names = ("components_", "coef_", "cluster_centers_")
+    return next(getattr(learner, n) for n in names if hasattr(learner, n)).tobytes()
+
+
+def fitted(learner, data, **options):
+    from sklearn.base import clone
+
+    y = None if isinstance(learner, dm.RobustKMeans) else "label"
+    if y is None:
+        options["columns"] = ["a", "b", "c"]
+    return clone(learner).fit(data, y, **options)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda x: type(x).__name__)
+def test_modes_and_fetching_change_no_bit(learner, lake, monkeypatch):
+    resident = fitted(learner, str(lake))
+    assert resident.mode_ == "resident" and list(resident.feature_names_in_) == ["a", "b", "c"]
+    right = model(resident)
+    assert model(fitted(learner, table())) == right  # the same rows in the same order, in memory
+    assert model(fitted(learner, lake, mode="streaming", threads=1)) == right
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 1)
+    streaming = fitted(learner, sorted(lake.iterdir()), mode="streaming", threads=2)
+    assert streaming.mode_ == "streaming" and model(streaming) == right
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda x: type(x).__name__)
+def test_threads_that_compute_blocks_change_no_bit(learner, lake, monkeypatch):
+    alone = fitted(learner, lake, compute="here")
+    assert "computed here" in alone.mode_reason_
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    together = fitted(learner, lake, compute="workers", threads=3, mode="streaming")
+    assert "blocks are computed by 3 threads" in together.mode_reason_
+    assert model(together) == model(alone)
+    assert together.history_["objective"].tobytes() == alone.history_["objective"].tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[3]], ids=["metric", "linear"])
+def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers):
+    right = model(fitted(learner, lake))
+    for mode in ("resident", "streaming"):
+        for compute in ("here", "workers"):
+            assert model(fitted(learner, lake, workers=workers, mode=mode, compute=compute)) == right
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.parametrize("aggregator", ["median_block", "geometric_median"])
+def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
+    from distributed import Client, LocalCluster
+
+    learner = dm.MahalanobisMetric(random_state=0, max_iter=60, aggregator=aggregator)
+    right = model(fitted(learner, lake))
+    original, killed = _Behind.__call__, []
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            silence_logs=60,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+
+        def kill(self, descent_state):
+            original(self, descent_state)
+            if descent_state.step in (10, 30):
+                victim = min(client.run(os.getpid).values())
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        monkeypatch.setattr(_Behind, "__call__", kill)
+        monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+        monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 8)
+        found = fitted(learner, lake, client=client, mode="streaming", compute="workers")
+    assert len(killed) == 2 and model(found) == right
+
+
+def test_rows_are_fetched_while_steps_run(lake, monkeypatch):
+    """And nothing is fetched for steps that will not come."""
+    asked = []
+    original = learn_rows.LakeRows.fetch
+
+    def fetch(self, rows, stop=None):
+        asked.append((rows.size, threading.current_thread() is threading.main_thread()))
+        return original(self, rows, stop)
+
+    monkeypatch.setattr(learn_rows.LakeRows, "fetch", fetch)
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 4)
+    learner = dm.RobustLinearRegression(random_state=0, max_iter=12, early_stopping=False)
+    found = fitted(learner, lake, mode="streaming")
+    assert found.n_iter_ == 12
+    assert [here for _, here in asked[:2]] == [True, True]  # the sample, the first steps
+    assert len(asked) in (5, 6) and not any(here for _, here in asked[2:])  # a few rows do not count
+
+
+def test_rows_with_missing_values_and_filters_leave_blocks_full():
+    whole = table()
+    g = np.array(whole["a"]), np.array(whole["b"].to_numpy(zero_copy_only=False)), np.array(whole["c"])
+    used = ~np.isnan(g[1])
+    stream = StepStream(VirtualOrder(1, 3000), ArrayRows(np.stack(g, axis=1), None, used), 11, 16)
+    seen = []
+    for _ in range(int(used.sum()) // 176):
+        features, _ = stream.take()
+        assert features.shape == (11, 16, 3) and np.isfinite(features).all()
+        assert stream.place[0] == 0
+        seen.append(features.reshape(-1, 3))
+    assert len(np.unique(np.concatenate(seen), axis=0)) == 176 * len(seen)  # no row twice in a pass
+    stream.take()
+    assert stream.place[0] == 1 and stream.n_unused >= 30
+
+
+def test_a_stream_goes_on_from_any_place():
+    source = ArrayRows(np.arange(500.0)[:, None], None, np.arange(500) % 7 > 0)
+    stream = StepStream(VirtualOrder(1, 500), source, 3, 20)
+    for _ in range(20):
+        place = stream.place
+        features, _ = stream.take()
+        again, _ = StepStream(VirtualOrder(1, 500), source, 3, 20, place).take()
+        assert again.tobytes() == features.tobytes()
+
+
+def test_every_row_is_drawn_equally_often():
+    """5,000 steps of 30 of 150 rows; one step a pass would draw each row 1,000 times with sd 28."""
+    source = ArrayRows(np.arange(150.0)[:, None])
+    counts = np.zeros(150)
+    for seed in range(1000):
+        stream = StepStream(VirtualOrder(seed, 150), source, 3, 40)  # 120 of the 150 rows of each pass
+        features, _ = stream.take()
+        counts[features[0, :, 0].astype(int)] += 1
+    expected, sd = 1000 * 40 / 150, np.sqrt(1000 * (40 / 150) * (110 / 150))
+    assert np.abs(counts - expected).max() < 6.0 * sd  # 150 rows: fails by chance with 3e-7
+
+
+def test_too_few_rows_that_count_are_an_error():
+    source = ArrayRows(np.zeros((500, 1)), None, np.arange(500) < 40)
+    with pytest.raises(NoAnswerError, match="40 rows that count are too few for a step of 3 blocks of 20"):
+        StepStream(VirtualOrder(1, 500), source, 3, 20).take()
+
+
+def test_a_filter_and_chosen_columns(lake):
+    found = dm.RobustLinearRegression(random_state=0, max_iter=50).fit(
+        lake, "a", columns=["c"], where="a > 0"
+    )
+    assert list(found.feature_names_in_) == ["c"] and found.intercept_ > 0.4
+
+
+def test_the_target_may_go_without_saying(lake):
+    one = fitted(LEARNERS[0], lake)
+    two = dm.MahalanobisMetric(random_state=0, max_iter=60).fit(lake)
+    assert model(one) == model(two)
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "error", "words"),
+    [
+        ("nothing", {}, ConfigError, "nothing"),
+        ("name", {}, DataError, "name"),
+        ("label", {"columns": ["label"]}, ConfigError, "columns: 'label' is also the target"),
+        ("label", {"column": ["a"]}, ConfigError, "did you mean columns"),
+        ("label", {"mode": "fast"}, ConfigError, "mode"),
+        ("label", {"where": "a > 99"}, NoAnswerError, "none of"),
+    ],
+)
+def test_what_cannot_be_learned_from(lake, y, options, error, words):
+    with pytest.raises(error, match=words):
+        dm.MahalanobisMetric(random_state=0).fit(lake, y, **options)
+
+
+def test_a_lake_without_an_obvious_target(tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 2.0], "z": [1, 2]}), tmp_path / "x.parquet")
+    with pytest.raises(ConfigError, match="y: name the column of targets, one of a, z"):
+        dm.PairwiseRanker().fit(tmp_path)
+
+
+class Interrupt(Exception):
+    pass
+
+
+@pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[3]], ids=["metric", "linear"])
+def test_an_interrupted_run_goes_on_with_the_same_bits(learner, lake, tmp_path, monkeypatch):
+    whole = fitted(learner, lake)
+    state = tmp_path / "s.state"
+    original = _Behind.__call__
+
+    def stop_now_and_then(self, descent_state):
+        original(self, descent_state)
+        if descent_state.step % 23 == 0:
+            raise Interrupt
+
+    monkeypatch.setattr(_Behind, "__call__", stop_now_and_then)
+    times = 0
+    while True:
+        try:
+            found = fitted(learner, lake, state=state, mode="streaming" if times else "resident")
+            break
+        except Interrupt:
+            times += 1
+    assert times == 2 and model(found) == model(whole)
+    assert found.history_["objective"].tobytes() == whole.history_["objective"].tobytes()
+    longer = learner.get_params() | {"max_iter": 70}
+    monkeypatch.undo()
+    more = fitted(type(learner)(**longer), lake, state=state)
+    assert more.n_iter_ == 70 and model(more) == model(fitted(type(learner)(**longer), lake))
+
+
+def test_a_state_of_something_else_is_refused(lake, tmp_path):
+    state = tmp_path / "s.state"
+    first = dm.MahalanobisMetric(max_iter=30).fit(lake, state=state)
+    second = dm.MahalanobisMetric(max_iter=30).fit(lake, state=state)  # takes the seed of the state
+    assert model(first) == model(second)
+    with pytest.raises(ConfigError, match="made with loss = 'hinge'"):
+        dm.MahalanobisMetric(loss="logistic").fit(lake, state=state)
+    with pytest.raises(ConfigError, match="made with columns"):
+        dm.MahalanobisMetric().fit(lake, state=state, columns=["a"])
+    with pytest.raises(ConfigError, match="state: data in memory"):
+        dm.MahalanobisMetric().fit(table(), state=tmp_path / "t.state")
+    os.utime(lake / "0.parquet", (1, 1))
+    with pytest.raises(DataError, match="files of the lake have changed"):
+        dm.MahalanobisMetric().fit(lake, state=state)
+    dm.mean(lake, "a", state=tmp_path / "mean.state", rng=0)
+    with pytest.raises(DataError, match="not of a training"):
+        dm.MahalanobisMetric().fit(lake, state=tmp_path / "mean.state")
+
+
+def test_importing_distmom_does_not_import_scikit_learn():
+    code = "import distmom, sys; distmom.mean; assert 'sklearn' not in sys.modules"
+    root = Path(dm.__file__).parent.parent
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
