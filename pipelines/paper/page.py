@@ -101,7 +101,7 @@ def _cells(line: dict[str, Any]) -> tuple[str, ...]:
     if line["ours_against_own_mean"] is not None:
         remarks.append(f"against 1/2: {line['ours_against_own_mean']:.5f}")
     numbers = (str(line["n_blocks"]), str(line["replications"]))
-    verdict = "yes" if line["agree"] else "no"
+    verdict = {True: "yes", False: "no", None: "undecided"}[line["agree"]]
     return line["row"], line["law"], *numbers, theirs, ours, verdict, "; ".join(remarks)
 
 
@@ -113,8 +113,9 @@ def _sections(parts: Parts) -> list[tuple[str, str, list[tuple[str, ...]]]]:
         for table in ("mean", "variance"):
             chosen = [x for x in lines if x["setting"] == setting and x["table"] == table]
             if chosen:
-                agreed = sum(x["agree"] for x in chosen)
-                said = f"{agreed} of {len(chosen)} numbers agree. ± is one standard error."
+                verdicts = [x["agree"] for x in chosen]
+                n_yes, n_open = verdicts.count(True), verdicts.count(None)
+                said = f"{n_yes} of {len(chosen)} numbers agree, {n_open} undecided. ± is one standard error."
                 found.append((f"Risks of the {table}, {setting}", said, [_cells(x) for x in chosen]))
     return found
 

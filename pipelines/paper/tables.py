@@ -19,6 +19,10 @@ REPLICATIONS = 5000
 SETTINGS = {"as captioned": 0.001, "as reproduced": 0.1}
 TAILS = (0.005, 0.995)
 DRAWS = 400
+FEWEST = 1000
+"""Samples below which means of squared errors of infinite variance are not compared."""
+
+UNDECIDED = "too few samples of ours to compare a mean that rests on the rarest of them"
 
 Record = dict[str, object]
 
@@ -86,7 +90,8 @@ def compare(
     combined = math.hypot(theirs_se, ours_se)
     heavy = heavy_tailed(row, law)
     low, high = means_of_draws(errors) if heavy else (mean - 3 * combined, mean + 3 * combined)
-    agree = bool(low <= theirs <= high)
+    decided = not heavy or len(errors) >= FEWEST
+    agree = bool(low <= theirs <= high) if decided else None
     return {
         "table": row.table,
         "row": row.name,
@@ -107,7 +112,7 @@ def compare(
         "low": low,
         "high": high,
         "agree": agree,
-        "reason": "" if agree else reason(row, setting, heavy),
+        "reason": "" if agree else reason(row, setting, heavy) if decided else UNDECIDED,
     }
 
 
