@@ -64,6 +64,9 @@ def quantiles(data: pa.Table, table: str) -> str:
             of_row = [line for line in lines if line["row"] == row and line["law"] == law.name]
             _curve(ax, [r["delta"] for r in of_row], [r["quantile"] for r in of_row], number, row)
         ax.set(title=law.name, xscale="log", yscale="log", xlabel="δ", ylabel="deviation exceeded by share δ")
+        deltas = sorted({line["delta"] for line in lines})
+        ax.set_xticks(deltas, [f"1/{1 / delta:.0f}" for delta in deltas])
+        ax.set_xticks([], minor=True)
     return _svg(figure, axes[0].get_legend_handles_labels())
 
 
@@ -112,5 +115,6 @@ def contamination(data: pa.Table) -> str:
         _curve(axes[0], [100 * r["share"] for r in found], [r["risk"] for r in found], number, name)
     axes[0].set(xlabel="wild rows, %", ylabel="mean squared error", yscale="log")
     axes[0].set_xscale("symlog", linthresh=0.2)
+    axes[0].set_xlim(-0.02, 25)
     axes[0].set_xticks([0, 0.2, 0.5, 1, 2, 5, 10, 20], ["0", "0.2", "0.5", "1", "2", "5", "10", "20"])
     return _svg(figure, axes[0].get_legend_handles_labels())
