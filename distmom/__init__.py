@@ -15,6 +15,7 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
+    from distmom.estimators.compare.compare import compare, explain_compare
     from distmom.estimators.describe.describe import describe
     from distmom.estimators.difference.difference import difference
     from distmom.estimators.learn.kmeans import RobustKMeans
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from distmom.estimators.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
+    from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.report import (
         CandidateResult,
         ColumnProfile,
+        CompareResult,
         DescribeResult,
         DifferenceResult,
         MeanResult,
@@ -55,6 +58,7 @@ __all__ = [
     "BadFileError",
     "CandidateResult",
     "ColumnProfile",
+    "CompareResult",
     "ConfigError",
     "DataError",
     "DescribeResult",
@@ -79,8 +83,11 @@ __all__ = [
     "VectorResult",
     "__version__",
     "check_output",
+    "compare",
     "describe",
     "difference",
+    "epsilon_cover",
+    "explain_compare",
     "explain_mean",
     "explain_shuffle",
     "explain_tournament",
@@ -103,6 +110,7 @@ __all__ = [
 _HOMES = {
     "CandidateResult": "distmom.report",
     "ColumnProfile": "distmom.report",
+    "CompareResult": "distmom.report",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
     "MahalanobisMetric": "distmom.estimators.learn.metric",
@@ -122,8 +130,11 @@ _HOMES = {
     "VectorResult": "distmom.report",
     "__version__": "distmom.estimators.versions",
     "check_output": "distmom.report",
+    "compare": "distmom.estimators.compare.compare",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
+    "epsilon_cover": "distmom.estimators.tournament.cover",
+    "explain_compare": "distmom.estimators.compare.compare",
     "explain_mean": "distmom.estimators.mean.explain",
     "explain_shuffle": "distmom.estimators.shuffle.shuffle",
     "explain_tournament": "distmom.estimators.tournament.tournament",

@@ -17,7 +17,7 @@ from pipelines.log import MinuteLines
 
 TOURNAMENT = {
     "candidates": Key("texts", required=True),
-    "target": Key("text", required=True),
+    "target": Key("text"),
     "loss": Key("text"),
     "loss_parameter": Key("number"),
     "features": Key("texts"),
@@ -31,6 +31,11 @@ TOURNAMENT = {
     "contamination": Key("number"),
     "chunk_rows": Key("whole number"),
     "block_by": Key("texts"),
+    "scheme": Key("text"),
+    "block_size": Key("whole number"),
+    "pairs": Key("text"),
+    "n_pairs": Key("whole number"),
+    "pair_budget": Key("number"),
     "confidence": Key("number", "confidence_level"),
     "confidence_level": Key("number"),
 }
@@ -48,12 +53,12 @@ def explain(config: Config) -> dict[str, Any]:
 
 
 def _arguments(config: Config) -> dict[str, Any]:
-    """Arguments of `distmom.tournament`; files of models start from the configuration's folder."""
+    """Arguments of `distmom.tournament`; files of candidates start from the configuration's folder."""
     given = arguments(config, "tournament")
     given.pop("on_change", None)
     named = given["candidates"]
     named = [named] if isinstance(named, str) else named
-    given["candidates"] = [config.beside(n) if n.endswith(".skops") else n for n in named]
+    given["candidates"] = [config.beside(n) if n.endswith((".skops", ".npy")) else n for n in named]
     return given
 
 

@@ -53,6 +53,14 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--width", type=float, help="Half-width wanted, in standard deviations of a row: tells the rows needed."
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="For the times.")
+@click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")
+@click.option(
+    "--parameter",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Of the kernel, such as bandwidth=1.5; repeatable.",
+)
+@click.option("--pair-budget", type=float, metavar="PAIRS", help="Most pairs to evaluate one by one.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of the table.")
 @click.option(
     "--output",
@@ -60,7 +68,14 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     metavar="FILE",
     help="Write the plan to a .json, .parquet, .csv or .html file, whole or not at all.",
 )
-def plan_command(as_json: bool, output: Path | None, **options: Any) -> int:
+def plan_command(
+    as_json: bool,
+    output: Path | None,
+    kernel: str | None,
+    parameter: tuple[str, ...],
+    pair_budget: float | None,
+    **options: Any,
+) -> int:
     """Ways to take a robust mean of ROWS rows, side by side, and which one to take.
 
     ROWS is a number such as 1000000 or 1e9. Nothing is read; 'distmom mean --dry-run' plans for a lake.
@@ -68,6 +83,13 @@ def plan_command(as_json: bool, output: Path | None, **options: Any) -> int:
     from distmom.estimators.plan import plan
     from distmom.report import check_output, write_results
 
+    if pair_budget is not None:
+        options["pair_budget"] = pair_budget
+    if kernel is not None:
+        from distmom.cli.ustat import parameters_of
+        from distmom.numerics.kernels.catalogue import named
+
+        options["kernel"] = named(kernel, **parameters_of(parameter))
     if output is not None:
         check_output(output)
     found = plan(**options)

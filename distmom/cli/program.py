@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from distmom.cli.answer import COMMAND
+from distmom.cli.compare import compare_command
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
@@ -113,6 +114,7 @@ def program(ctx: click.Context) -> int:
     return 0
 
 
+program.add_command(compare_command)
 program.add_command(difference_command)
 program.add_command(mean_command)
 program.add_command(describe_command)

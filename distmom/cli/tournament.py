@@ -16,24 +16,35 @@ from distmom.cli.mean import (
 )
 
 LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
+PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering")
 OWN_OPTIONS = [
     click.Option(
         ["--candidate", "candidates"],
         metavar="NAME",
         multiple=True,
         required=True,
-        help="Column of predictions, or a model's .skops file; repeat it for each candidate.",
+        help="Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
     ),
-    click.Option(["--target"], metavar="NAME", required=True, help="Column that the candidates predict."),
     click.Option(
-        ["--loss"], type=click.Choice(LOSSES), default="squared", show_default=True, help="Loss of a row."
+        ["--target"], metavar="NAME", help="Column that the candidates predict, rank or bring near."
     ),
-    click.Option(["--loss-parameter"], type=float, help="Threshold of huber (1), quantile of pinball (0.5)."),
+    click.Option(
+        ["--loss"],
+        type=click.Choice((*LOSSES, *PAIR_LOSSES)),
+        default="squared",
+        show_default=True,
+        help="Loss of a row, or of a pair of rows.",
+    ),
+    click.Option(
+        ["--loss-parameter"],
+        type=float,
+        help="Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).",
+    ),
     click.Option(
         ["--feature", "features"],
         metavar="NAME",
         multiple=True,
-        help="Column that a model takes which does not say what it was fitted on; repeatable.",
+        help="Column that a matrix, a partition or a model takes which does not say so; repeatable.",
     ),
     click.Option(
         ["--distance"],
@@ -58,6 +69,25 @@ OWN_OPTIONS = [
         show_default=True,
         help="Evaluate only distances that matter, or all.",
     ),
+    click.Option(
+        ["--scheme"],
+        type=click.Choice(("partition", "swor", "monte_carlo")),
+        default="partition",
+        show_default=True,
+        help="Blocks: all rows, or samples without or with replacement.",
+    ),
+    click.Option(["--block-size"], type=int, metavar="ROWS", help="Of a sampled block."),
+    click.Option(
+        ["--pairs"],
+        type=click.Choice(("complete", "incomplete")),
+        default="complete",
+        show_default=True,
+        help="All pairs of a block, or samples of pairs.",
+    ),
+    click.Option(
+        ["--pair-count", "--n-pairs", "n_pairs"], type=int, metavar="M", help="Pairs of a sample of pairs."
+    ),
+    click.Option(["--pair-budget"], type=float, metavar="PAIRS", help="Most losses of pairs to evaluate."),
     click.Option(
         ["--state"],
         type=click.Path(),

@@ -96,12 +96,12 @@ def ustat_command(
     from distmom.numerics.kernels.catalogue import named
 
     arguments = given(options, "column", "by", "block_by")
-    arguments["kernel"] = named(kernel, **_parameters(parameter))
+    arguments["kernel"] = named(kernel, **parameters_of(parameter))
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, arguments, explain_ustatistic, ustatistic, **flags)
 
 
-def _parameters(given: tuple[str, ...]) -> dict[str, Any]:
+def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
     """Parameters of the kernel: numbers where they look like numbers."""
     found: dict[str, Any] = {}
     for text in given:

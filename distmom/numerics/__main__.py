@@ -79,7 +79,7 @@ def compile_kernels() -> None:
                 sampled_leaf_moments(x, mask, groups, size, draws, 0, counts[:, 0], compiled=True)
         first = codes.astype(np.int32)
         add_to_cells(x, first, np.zeros(3), compiled=True)
-        add_distances(x, w, first, np.zeros(3), compiled=True)
+        add_distances(x[None], np.zeros((1, 2), np.int32), first, np.zeros((1, 3)), compiled=True)
         add_losses(w, x, first, np.zeros(3), squared, ("squared", 0.0))
         add_measures(w, x, first, codes, np.zeros(3), squared, ("squared", 0.0))
     many = Moments.empty(MANY_CELLS)

@@ -30,22 +30,39 @@ def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool =
 
 
 def add_distances(
-    a: Floats, b: Floats, cells: Cells, sums: Floats, *, squared: bool = False, compiled: bool = False
+    measured: Floats,
+    pairs: NDArray[np.int32],
+    cells: Cells,
+    sums: Floats,
+    *,
+    squared: bool = False,
+    compiled: bool = False,
 ) -> None:
-    """Add |a - b| of each row, or its square, to the sum of its cell.
+    """Add |a - b| of each pair and row, or its square, to the sum of the pair and the row's cell.
 
     Where neither is finite the distance is 0, where one of them is not it is infinite.
+
+    Parameters
+    ----------
+    measured : ndarray of float64, shape (m, n)
+    pairs : ndarray of int32, shape (p, 2)
+        Rows of `measured`.
+    cells : ndarray of int32, shape (n,)
+    sums : ndarray of float64, shape (p, n_cells)
     """
     if compiled:
         from distmom.numerics.cell_sums_compiled import add_gaps
 
-        add_gaps(a, b, cells, sums, squared)
+        add_gaps(measured, pairs, cells, sums, squared)
         return
-    with np.errstate(over="ignore", invalid="ignore"):
-        gap = np.abs(a - b)
-        odd = ~np.isfinite(a) | ~np.isfinite(b)
-        gap[odd] = np.where(np.isfinite(a[odd]) | np.isfinite(b[odd]), np.inf, 0.0)
-        np.add.at(sums, cells, gap * gap if squared else gap)
+    finite = np.isfinite(measured)
+    for place, (f, g) in enumerate(pairs.tolist()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = np.abs(measured[f] - measured[g])
+            if not (finite[f].all() and finite[g].all()):
+                odd = ~(finite[f] & finite[g])
+                gap[odd] = np.where(finite[f][odd] | finite[g][odd], np.inf, 0.0)
+            np.add.at(sums[place], cells, gap * gap if squared else gap)
 
 
 def add_losses(

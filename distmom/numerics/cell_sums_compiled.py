@@ -21,13 +21,15 @@ def add_values(values, cells, sums):
 
 
 @njit
-def add_gaps(a, b, cells, sums, squared):
-    """Add each distance to the sum of its cell."""
-    for i in range(a.size):
-        gap = abs(a[i] - b[i])
-        if not math.isfinite(a[i]) or not math.isfinite(b[i]):
-            gap = math.inf if math.isfinite(a[i]) or math.isfinite(b[i]) else 0.0
-        sums[U(cells[i])] += gap * gap if squared else gap
+def add_gaps(measured, pairs, cells, sums, squared):
+    """Add the distances of each pair, row by row, to the sums of their cells."""
+    for p in range(pairs.shape[0]):
+        a, b = measured[pairs[p, 0]], measured[pairs[p, 1]]
+        for i in range(cells.size):
+            gap = abs(a[i] - b[i])
+            if not gap < math.inf:
+                gap = math.inf if math.isfinite(a[i]) or math.isfinite(b[i]) else 0.0
+            sums[p, U(cells[i])] += gap * gap if squared else gap
 
 
 @inline

@@ -79,14 +79,14 @@ class _LeafDistances:
         for start in range(0, rows.n_rows, PIECE):
             those = start + np.flatnonzero(counted[start : start + PIECE])
             y = truth[those]
-            measured = [of.measure(y, p[those]) for p in computed]
-            near = cells[those]
-            for n, (f, g) in enumerate(self._spec.pairs.tolist()):
-                add_distances(
-                    measured[f],
-                    measured[g],
-                    near,
-                    self._sums[n],
-                    squared=self._spec.squared,
-                    compiled=of.compiled,
-                )
+            measured = np.empty((len(computed), those.size))
+            for place, predicted in enumerate(computed):
+                measured[place] = of.measure(y, predicted[those])
+            add_distances(
+                measured,
+                self._spec.pairs,
+                cells[those],
+                self._sums,
+                squared=self._spec.squared,
+                compiled=of.compiled,
+            )

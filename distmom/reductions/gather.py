@@ -57,10 +57,13 @@ class GatherRows:
         For errors.
     nan : {"omit", "raise", "keep"}
         What a NaN does among the wanted rows; others are not looked at.
+    needed : int, optional
+        The only column without whose value a row does not count; others are NaN where they are null.
     """
 
     columns: tuple[str, ...]
     nan: NanPolicy = "omit"
+    needed: int | None = None
 
     def begin(self, n_files: int, window: Any = None) -> RowGatherer:
         """An accumulator for a unit of `n_files` files."""
@@ -102,11 +105,19 @@ class RowGatherer:
         values = self._values[place]
         for c, column in enumerate(rows.values):
             values[:, c] = column[inside]
-        valid = all_of(list(rows.valid))
+        needed = self._spec.needed
+        if needed is None:
+            valid = all_of(list(rows.valid))
+        else:
+            valid = rows.valid[needed]
+            for c, there in enumerate(rows.valid):
+                if there is not None:
+                    values[~there[inside], c] = np.nan
         fates = self._fates[place]
         fates[:] = USED
         if self._spec.nan != "keep":
-            fates[np.isnan(values).any(axis=1)] = NAN
+            looked = values if needed is None else values[:, needed : needed + 1]
+            fates[np.isnan(looked).any(axis=1)] = NAN
         if valid is not None:
             fates[~valid[inside]] = NULL
         if rows.keep is not None:

@@ -1,6 +1,7 @@
 """Results, and results as text, JSON, Arrow and files."""
 
 from distmom.report.column_profile import ColumnProfile, GapSource
+from distmom.report.compare_result import CompareResult
 from distmom.report.describe_result import DescribeResult, NamedUnit, Reason
 from distmom.report.difference_result import DifferenceResult
 from distmom.report.mean_result import MeanResult
@@ -17,6 +18,7 @@ from distmom.report.write import check_output, write_results
 __all__ = [
     "CandidateResult",
     "ColumnProfile",
+    "CompareResult",
     "DescribeResult",
     "DifferenceResult",
     "Duels",

@@ -41,6 +41,8 @@ class PlannedWay:
         Rows needed for the half-width asked for; None where none was, or no number suffices.
     seconds : float
         Rough time for one float64 column in a warm cache.
+    n_pairs : int or None
+        Of a kernel: pairs that are evaluated one by one, 0 where a fast form needs none.
     """
 
     name: str
@@ -54,11 +56,12 @@ class PlannedWay:
     rows_drawn: int
     rows_for_width: int | None
     seconds: float
+    n_pairs: int | None = None
 
     @classmethod
     def of(cls, way: Any, rows_for_width: int | None, seconds: float) -> PlannedWay:
         """The way as the theory has it, with what it needs."""
-        numbers = {f.name: getattr(way, f.name) for f in fields(cls)[:-2]}
+        numbers = {f.name: getattr(way, f.name) for f in fields(cls)[:-3]}
         return cls(**numbers, rows_for_width=rows_for_width, seconds=seconds)
 
 
@@ -79,6 +82,8 @@ class PlanResult:
     why : str
     run : dict
         Versions.
+    kernel : str or None
+        Of plans for pairs: half-widths then are in standard deviations of the kernel.
     """
 
     n_rows: int
@@ -89,6 +94,7 @@ class PlanResult:
     recommended: PlannedWay
     why: str
     run: dict[str, Any] = field(default_factory=dict, repr=False)
+    kernel: str | None = None
 
     def __iter__(self) -> Iterator[PlannedWay]:
         return iter(self.ways)
@@ -121,7 +127,14 @@ class PlanResult:
         import pyarrow as pa
 
         rows = [{**asdict(way), "options": written(way.options)} for way in self.ways]
-        types = {"paper": pa.float64(), "order": pa.float64(), "rows_for_width": pa.int64()}
+        for row in rows:  # may be beyond 64 bits
+            row["n_pairs"] = None if row["n_pairs"] is None else float(row["n_pairs"])
+        types = {
+            "paper": pa.float64(),
+            "order": pa.float64(),
+            "rows_for_width": pa.int64(),
+            "n_pairs": pa.float64(),
+        }
         names = [f.name for f in fields(PlannedWay)]
         return pa.table({n: pa.array([row[n] for row in rows], types.get(n)) for n in names})
 
@@ -132,6 +145,8 @@ class PlanResult:
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         table.add_column("way")
+        if self.kernel is not None:
+            return self._pair_table(table)
         heads = ["blocks", "block size", "exact ±", "paper ±", "order ±", "survives", "drawn", "time"]
         for head in heads + (["rows for width"] if self.width is not None else []):
             table.add_column(head, justify="right", no_wrap=True)
@@ -142,6 +157,21 @@ class PlanResult:
             if self.width is not None:
                 cells.append("-" if way.rows_for_width is None else f"{way.rows_for_width:,}")
             table.add_row(way.name, *cells)
+        return table
+
+    def _pair_table(self, table: Table) -> Table:
+        for head in ("blocks", "block size", "exact ±", "pairs", "time"):
+            table.add_column(head, justify="right", no_wrap=True)
+        for way in self.ways:
+            pairs = f"{way.n_pairs:.3g}" if way.n_pairs else "fast form"
+            table.add_row(
+                way.name,
+                f"{way.n_blocks:,}",
+                f"{way.block_size:,}",
+                _half(way.exact),
+                pairs,
+                _time(way.seconds),
+            )
         return table
 
     def story(self) -> Story:
@@ -165,6 +195,11 @@ class PlanResult:
     def remarks(self) -> list[str]:
         """What to take, why, and what the columns mean."""
         call = written(self.recommended.options) or "the defaults"
+        if self.kernel is not None:
+            return [
+                f"take {self.recommended.name} ({call}): {self.why}",
+                "half-widths are in standard deviations of the kernel; blocks of sampled pairs are of pairs",
+            ]
         return [
             f"take {self.recommended.name} ({call}): {self.why}",
             "half-widths are in standard deviations of a row; 'survives': outlying rows with a finite answer",

@@ -18,6 +18,7 @@ _FLOATS = (
     *("threshold", "plain_interval_low", "plain_interval_high"),
     *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap", "other_estimate"),
     *("n_pairs", "sigma1_squared", "sigma2_squared"),
+    *("p_value", "p_adjusted", "smallest_p", "bandwidth"),
     *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
     *(f"{prefix}{what}" for what in _COMPARED for prefix in ("", "plain_")),
     *(name for side in _SIDES for name in (f"{side}_mean", f"plain_{side}")),
@@ -44,6 +45,9 @@ _WHOLE = (
     "n_won",
     "n_lost",
     "n_not_evaluated",
+    "n_permutations",
+    "n_test_rows",
+    "n_test_units",
     *(f"{what}_{side}" for what in ("n_used", "n_units") for side in _SIDES),
 )
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
@@ -73,7 +77,7 @@ def as_arrow(results: Results) -> pa.Table:
 def _kind(name: str) -> pa.DataType:
     import pyarrow as pa
 
-    if name in ("n_units_exact", "leaves_interval"):
+    if name in ("n_units_exact", "leaves_interval", "drifted"):
         return pa.bool_()
     return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
 

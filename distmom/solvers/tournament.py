@@ -19,15 +19,20 @@ Oracle = Callable[[Sequence[Pair]], Floats]
 """Distances of pairs (f, g), f < g, each asked once."""
 
 LEAST_ASKED = 64
-"""Pairs that are asked together even if fewer would do: a pass has its own price."""
+PAIRS_A_CANDIDATE = 4
+"""Pairs that are asked together even if fewer would do: a pass has its own price, and for each candidate."""
 
 
 class Distances:
-    """What is known of the distances: those asked so far, and lower bounds of all."""
+    """What is known of the distances: those asked so far, and lower bounds of all.
 
-    def __init__(self, ask: Oracle, bounds: Floats) -> None:
+    Of two whose bounds tell nothing, the one that wins by the larger of the `margins` is taken for farther.
+    """
+
+    def __init__(self, ask: Oracle, bounds: Floats, margins: Floats | None = None) -> None:
         self._ask = ask
         self.bounds = bounds
+        self._margins = np.zeros(bounds.shape) if margins is None else margins
         self.known = np.full(bounds.shape, np.nan)
         np.fill_diagonal(self.known, 0.0)
         self.n_rounds = 0
@@ -45,11 +50,11 @@ class Distances:
         """Ask for every pair."""
         self.ask(list(zip(*np.nonzero(np.triu(np.isnan(self.known))), strict=True)))
 
-    def unknown(self, f: int, others: Flags) -> list[int]:
-        """Those of the others whose distance to f is not known, the farthest by the lower bounds first."""
+    def unknown(self, f: int, others: Flags) -> list[Pair]:
+        """The pairs of f and others whose distance is not known, those that seem farthest first."""
         places = np.flatnonzero(others & np.isnan(self.known[f]))
-        order = np.argsort(-self.bounds[f, places], kind="stable")
-        return [int(g) for g in places[order]]
+        order = np.lexsort((-self._margins[f, places], -self.bounds[f, places]))
+        return [(f, int(g)) for g in places[order]]
 
     def at_least(self) -> Floats:
         """The distances where they are known, else their lower bounds."""
@@ -93,17 +98,15 @@ def play(loses: Flags, distances: Distances, level: float | None = None) -> Roun
 
     Notes
     -----
-    With a level a candidate is done with its first allowed loss: the distances to be asked for double from
-    round to round. Without, branch and bound on t_f: candidates of the least lower bounds first, several in a
-    round, until no bound of an open one is below the best.
+    A candidate is done once one of its losses is known to be allowed at the level, or all that matter are
+    known. Of each that is not, those that seem farthest are asked, twice as many from round to round. Where
+    the level is to be found, it is at most the least t_f known so far, and the most promising candidates are
+    asked wholly: branch and bound, in a number of rounds that grows with the logarithm of that of candidates.
     """
-    found = level is None
-    if level is None:
-        level = _smallest(loses, distances)
-    _settle(loses, distances, level)
-    exceeded = (loses & (distances.at_least() > level)).any(axis=1)
+    reached = _settle(loses, distances, level)
+    exceeded = (loses & (distances.at_least() > reached)).any(axis=1)
     finalists = tuple(np.flatnonzero(~exceeded).tolist())
-    return Rounds(float(level), found, finalists, thresholds(loses, distances))
+    return Rounds(reached, level is None, finalists, thresholds(loses, distances))
 
 
 def thresholds(loses: Flags, distances: Distances) -> Floats:
@@ -112,36 +115,26 @@ def thresholds(loses: Flags, distances: Distances) -> Floats:
     return np.asarray(beaten.max(axis=1, initial=0.0), np.float64)
 
 
-def _smallest(loses: Flags, distances: Distances) -> float:
-    """The least t_f."""
-    m = len(loses)
+def _settle(loses: Flags, distances: Distances, level: float | None) -> float:
+    """Ask until it is known of every candidate whether it is a finalist; the level, or the least t_f."""
+    width = PAIRS_A_CANDIDATE
     while True:
         exact = thresholds(loses, distances)
-        best = float(np.nanmin(exact)) if not np.isnan(exact).all() else np.inf
+        best = level
+        if best is None:
+            best = float(np.nanmin(exact)) if not np.isnan(exact).all() else np.inf
         low = np.where(loses, distances.at_least(), 0.0).max(axis=1, initial=0.0)
-        # one whose bound equals the best may still share it, which `_settle` finds out
-        unsettled = [f for f in np.flatnonzero(np.isnan(exact)).tolist() if low[f] < best]
-        if not unsettled:
-            return best
+        # with a level found, one whose bound equals the best may still share it
+        still = np.flatnonzero(np.isnan(exact) & (low <= best))
+        if not still.size:
+            return float(best)
         wanted: list[Pair] = []
-        for f in sorted(unsettled, key=lambda f: (low[f], len(distances.unknown(f, loses[f])), f)):
-            wanted += [(f, g) for g in distances.unknown(f, loses[f])]
-            if len(wanted) >= max(LEAST_ASKED, m):
-                break
-        distances.ask(wanted)
-
-
-def _settle(loses: Flags, distances: Distances, level: float) -> None:
-    """Ask until it is known of every candidate whether it loses a match that is allowed."""
-    width = 1
-    while True:
-        at_least = distances.at_least()
-        out = (loses & (at_least > level)).any(axis=1)
-        wanted = [
-            (f, g) for f in np.flatnonzero(~out).tolist() for g in distances.unknown(f, loses[f])[:width]
-        ]
-        if not wanted:
-            return
+        left = max(PAIRS_A_CANDIDATE * len(loses), LEAST_ASKED) if level is None else 0
+        unknown = {f: distances.unknown(f, loses[f]) for f in still.tolist()}
+        for f in sorted(unknown, key=lambda f: (low[f], len(unknown[f]), f)):
+            mine = unknown[f] if left > 0 else unknown[f][:width]
+            left -= len(mine)
+            wanted += mine
         distances.ask(wanted)
         width *= 2
 
@@ -166,7 +159,7 @@ def last_round(loses: Flags, distances: Distances, finalists: Sequence[int]) -> 
 
 def smallest_level(loses: Flags, distances: Distances) -> float:
     """The least t_f: the smallest level that leaves a finalist."""
-    return _smallest(loses, distances)
+    return _settle(loses, distances, None)
 
 
 def league(

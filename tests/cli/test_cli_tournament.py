@@ -95,3 +95,25 @@ def test_a_dry_run_and_failures(distmom: Run, field: Path, tmp_path: Path) -> No
     assert distmom("tournament", field, *words("one"), "--state", state).code == 0
     ended = distmom("tournament", field, *words("half"), "--state", state)
     assert ended.code == 3 and "with other candidates" in ended.err
+
+
+def test_matrices_from_files_are_candidates_of_pairs(distmom: Run, field: Path, tmp_path: Path) -> None:
+    for name, matrix in (("flat", np.zeros((2, 2))), ("good", np.diag([0.5, 0.0]))):
+        np.save(tmp_path / f"{name}.npy", matrix)
+    g = np.random.default_rng(0)
+    label = g.integers(0, 2, 2_000)
+    table = pa.table({"label": label, "a": 3 * label + g.normal(size=2_000), "b": g.normal(size=2_000)})
+    pq.write_table(table, tmp_path / "d.parquet")
+    how = ["--target", "label", "--feature", "a", "--feature", "b", "--loss", "mahalanobis", "--json"]
+    files = [w for name in ("flat", "good") for w in ("--candidate", tmp_path / f"{name}.npy")]
+    told = json.loads(distmom("tournament", tmp_path / "d.parquet", *files, *how).out)
+    assert told["champions"] == told["finalists"] == ["good"] and told["settings"]["parts"] == 2
+    assert told["duels"]["loses"] == [[False, True], [False, False]] and told["duels"]["last_loses"] is None
+    assert [line["candidate"] for line in told["table"]] == ["good", "flat"]
+    sampled = ["--scheme", "swor", "--pairs", "incomplete", "--pair-count", "500"]
+    ended = distmom("tournament", tmp_path / "d.parquet", *files, *how, *sampled)
+    assert json.loads(ended.out)["champions"] == ["good"]
+    dry = distmom("tournament", tmp_path / "d.parquet", *files, *how, "--dry-run")
+    assert json.loads(dry.out)["plan"]["n_losses"] > 0
+    refused = distmom("tournament", tmp_path / "d.parquet", *files, *how, "--pair-budget", "10")
+    assert refused.code == 2 and "pair_budget" in refused.err and refused.err.count("\n") == 1

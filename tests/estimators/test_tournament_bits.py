@@ -72,6 +72,7 @@ def test_cuts_threads_and_batches_change_no_bit(
     assert cut[0] > 9
     monkeypatch.setattr(tournament_plan, "worth_compiling", lambda *_: True)
     monkeypatch.setattr(tournament_plan, "TOGETHER", 2)
+    monkeypatch.setattr(tournament_plan, "COLUMNS_TOGETHER", 2)
     found = play(folder, options, threads=2)
     assert found.same_bits(want)
 

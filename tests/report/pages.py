@@ -56,6 +56,15 @@ PAGES: dict[str, Callable[[Path], Any]] = {
     "long vector": lambda _: dm.mean(
         {f"x{i}": (i - 9) * X for i in range(20)}, joint="coordinatewise", rng=0
     ),
+    "compared": lambda _: dm.compare(
+        [{"x": X, EVIL: X}, {"x": X[::-1] + 1.0, EVIL: G.exponential(size=N)}],
+        ["x", EVIL],
+        statistics=("mean", "energy"),
+        n_permutations=999,
+        rng=0,
+    ),
+    "in order": lambda _: dm.ustatistic({"x": np.sort(X)}, "x", kernel="gini", rng=0),
+    "plan of pairs": lambda _: dm.plan(64e6, kernel=dm.kernels.rbf(1.0), n_blocks=32),
     "statistic": lambda _: dm.ustatistic({"x": X}, "x", kernel="gini", rng=0),
     "matrix": lambda _: dm.ustatistic({"a": X, "b": X[::-1], "c": -X}, ["a", "b", "c"], kernel="covariance"),
     "difference": lambda _: dm.difference({"x": X, "v": GROUP}, "x", by="v", control="a", rng=0),

@@ -49,7 +49,7 @@ def compare(seed: int, level: float | None) -> None:
     last_loses, _ = duels(last)
     assert loses.tolist() == twin.beaten(losses.tolist())
     assert ((margins > 0) == loses).all()
-    lazy = Distances(oracle, bounds)
+    lazy = Distances(oracle, bounds, margins if seed % 2 else None)
     rounds = play(loses, lazy, level)
     champions, cycle = last_round(last_loses, lazy, rounds.finalists)
     want = twin.play(loses.tolist(), last_loses.tolist(), phi.tolist(), level)
@@ -81,6 +81,26 @@ def test_nothing_is_asked_where_somebody_is_unbeaten() -> None:
     assert play(loses, known).finalists == (0,)
 
 
+@pytest.mark.parametrize("level", [None, 0.15])
+def test_many_candidates_take_few_rounds(level: float | None) -> None:
+    # slopes on a line, apart at least by their own noise: lower bounds say nothing, nobody is unbeaten
+    m = 400
+    g = np.random.default_rng(0)
+    slopes = np.linspace(0.5, 1.5, m)
+    phi = np.sqrt((slopes[:, None] - slopes) ** 2 + 0.02 * g.uniform(0.9, 1.1, (m, m)))
+    phi = np.maximum(phi, phi.T)
+    np.fill_diagonal(phi, 0.0)
+    losses = ((slopes - 1.0) ** 2)[:, None] + g.normal(scale=0.01, size=(m, 63))
+    loses, margins = duels(losses)
+    assert loses.any(axis=1).all()
+    known = Distances(lambda pairs: np.array([phi[p] for p in pairs]), np.zeros((m, m)), margins)
+    rounds = play(loses, known, level)
+    want = twin.play(loses.tolist(), loses.tolist(), phi.tolist(), level)
+    assert (rounds.level, rounds.finalists) == want[1:3]
+    n_asked = (~np.isnan(known.known)).sum() // 2
+    assert known.n_rounds <= 6 and n_asked <= 16 * m  # of 200 m
+
+
 @pytest.mark.parametrize("squared", [False, True])
 def test_compiled_sums_have_the_bits_of_their_twins(squared: bool) -> None:
     g = np.random.default_rng(0)
@@ -89,16 +109,22 @@ def test_compiled_sums_have_the_bits_of_their_twins(squared: bool) -> None:
         a[place] = value
     b[6], b[7] = np.inf, np.nan
     cells = g.integers(0, 11, 5_000).astype(np.int32)
-    for add, arrays in ((add_to_cells, (a,)), (add_distances, (a, b))):
-        options = {"squared": squared} if add is add_distances else {}
-        mine, theirs, cut = np.ones(11), np.ones(11), np.ones(11)
-        add(*arrays, cells, mine, compiled=True, **options)
-        add(*arrays, cells, theirs, **options)
-        for start in range(0, 5_000, 700):
-            part = slice(start, start + 700)
-            add(*(v[part] for v in arrays), cells[part], cut, **options)
-        assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
-    assert np.isinf(theirs).any() and not np.isnan(theirs).any()
+    pairs = np.array([[0, 1], [0, 0], [1, 0]], np.int32)
+    mine, theirs, cut = np.ones(11), np.ones(11), np.ones(11)
+    add_to_cells(a, cells, mine, compiled=True)
+    add_to_cells(a, cells, theirs)
+    for start in range(0, 5_000, 700):
+        add_to_cells(a[start : start + 700], cells[start : start + 700], cut)
+    assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
+    both = np.stack([a, b])
+    mine, theirs, cut = np.ones((3, 11)), np.ones((3, 11)), np.ones((3, 11))
+    add_distances(both, pairs, cells, mine, squared=squared, compiled=True)
+    add_distances(both, pairs, cells, theirs, squared=squared)
+    for start in range(0, 5_000, 700):
+        part = slice(start, start + 700)
+        add_distances(both[:, part], pairs, cells[part], cut, squared=squared)
+    assert np.array_equal(mine, theirs) and np.array_equal(mine, cut)
+    assert np.isinf(theirs).any() and not np.isnan(theirs).any() and (theirs[1] == 1.0).all()
 
 
 @pytest.mark.parametrize("root", [False, True])

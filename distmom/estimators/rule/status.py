@@ -18,6 +18,7 @@ class Status(IntFlag):
     CONTAMINATED = 16
     CARRIED_BY_FEW_ROWS = 32
     PLAIN_MEAN = 64
+    ROWS_IN_ORDER = 128
 
 
 STATUS_WORDS: dict[Status, str] = {
@@ -28,6 +29,7 @@ STATUS_WORDS: dict[Status, str] = {
     Status.CONTAMINATED: "contaminated",
     Status.CARRIED_BY_FEW_ROWS: "carried by few rows",
     Status.PLAIN_MEAN: "plain mean, no guarantee",
+    Status.ROWS_IN_ORDER: "rows in order",
 }
 """The short words of a status list."""
 
@@ -39,6 +41,7 @@ STATUS_ADVICE: dict[Status, str] = {
     Status.CONTAMINATED: "contaminated, or tails heavier than finite variance allows",
     Status.CARRIED_BY_FEW_ROWS: "fewer than 10 % of the rows carry this mean",
     Status.PLAIN_MEAN: "too few rows or different values for five blocks: the plain mean, without guarantee",
+    Status.ROWS_IN_ORDER: "the order of the rows goes with their values, which harms statistics of pairs",
 }
 """One clause per finding, for people."""
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.tournament.plan import Arena
-from distmom.estimators.tournament.rounds import Outcome, n_rows
+from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.outcome import Outcome
 from distmom.numerics.median import lower_median
-from distmom.reductions.block_losses import INFS, NANS, NULLS
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.theory import order_rank
 
@@ -21,19 +20,30 @@ Interval = tuple[float, float] | None
 
 
 def tournament_result(
-    arena: Arena, found: Outcome, data: dict[str, Any], run: dict[str, Any]
+    names: tuple[str, ...],
+    options: TournamentOptions,
+    outlying: int | None,
+    found: Outcome,
+    data: dict[str, Any],
+    run: dict[str, Any],
 ) -> TournamentResult:
-    """The result."""
-    names = tuple(c.name for c in arena.field.candidates)
-    if not any(np.isfinite(v).all(axis=1).any() or np.isfinite(v).any() for v in found.values):
+    """The result.
+
+    Raises
+    ------
+    NoAnswerError
+        If no candidate has a finite loss.
+    """
+    if not any(np.isfinite(v).any() for v in found.values):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
-    lines = [_line(arena, found, f, names[f], data, run) for f in range(len(names))]
-    champions, finalists = set(found.champions), set(found.rounds.finalists)
+    rounds = found.rounds
+    far = found.distances.at_least() > rounds.level
+    lines = [_line(options, found, far[f], f, names[f], data, run) for f in range(len(names))]
+    champions, finalists = set(found.champions), set(rounds.finalists)
     order = sorted(
         range(len(names)),
         key=lambda f: (f not in champions, f not in finalists, _last(lines[f].estimate), f),
     )
-    rounds, options = found.rounds, arena.options
     settings = {
         "beta_r_found": rounds.found,
         "rule": options.rule,
@@ -41,9 +51,11 @@ def tournament_result(
         "loss": options.loss_name,
         "loss_parameter": options.loss_parameter,
         "distance": options.measured,
-        "parts": arena.parts.n_parts,
+        "parts": options.n_parts,
         "blocks": [v.shape[1] for v in found.values],
-        "contamination": arena.outlying,
+        "scheme": options.scheme,
+        "pairs": options.pairs if options.pairwise else None,
+        "contamination": outlying,
         "cycle": found.cycle,
         "rounds": found.distances.n_rounds,
         "table": options.table,
@@ -66,37 +78,43 @@ def _last(estimate: float) -> float:
 
 
 def _line(
-    arena: Arena, found: Outcome, f: int, name: str, data: dict[str, Any], run: dict[str, Any]
+    options: TournamentOptions,
+    found: Outcome,
+    far: NDArray[np.bool_],
+    f: int,
+    name: str,
+    data: dict[str, Any],
+    run: dict[str, Any],
 ) -> CandidateResult:
     values = np.concatenate([v[f] for v in found.values])
-    delta = arena.options.common.delta
-    plain = _plain(found, f)
-    allowed, unknown = _matches(found, f)
+    delta = options.common.delta
+    plain = float(found.plain[f])
+    allowed, unknown = _matches(found, far, f)
     lost = int((allowed & found.loses[f]).sum())
     ruined = int(np.isinf(values).sum())
     threshold = float(found.rounds.thresholds[f])
-    tally = found.state.tally
+    n_rows, n_used, n_null, n_nan, n_inf = found.rows
     return CandidateResult(
         candidate=name,
         status=_status(found, f),
         estimate=float(lower_median(values)),
-        interval=_order_interval(values, delta),
+        interval=_order_interval(values, delta) if found.intervals else None,
         plain_estimate=plain,
-        plain_interval=_plain_interval(plain, values, delta),
+        plain_interval=_plain_interval(plain, values, delta) if found.intervals else None,
         threshold=None if np.isnan(threshold) else threshold,
         n_allowed=int(allowed.sum()),
         n_won=int(allowed.sum()) - lost,
         n_lost=lost,
         n_not_evaluated=int(unknown.sum()),
-        n_missing=int(found.state.missing[f]),
+        n_missing=int(found.missing[f]),
         n_blocks=values.size,
         n_ruined_blocks=ruined,
-        n_rows=n_rows(found.state),
-        n_used=int(found.state.counts.sum()),
-        n_null=int(tally[NULLS]),
-        n_nan=int(tally[NANS]),
-        n_inf=int(tally[INFS]),
-        confidence_level=arena.options.confidence_level,
+        n_rows=n_rows,
+        n_used=n_used,
+        n_null=n_null,
+        n_nan=n_nan,
+        n_inf=n_inf,
+        confidence_level=options.confidence_level,
         notes=_notes(found, f, ruined, values.size),
         data=data,
         run=run,
@@ -109,17 +127,11 @@ def _status(found: Outcome, f: int) -> tuple[str, ...]:
     return ("finalist",) if f in found.rounds.finalists else ("beaten",)
 
 
-def _matches(found: Outcome, f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matches(found: Outcome, far: NDArray[np.bool_], f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Matches of f that are allowed, and those of which that is not known."""
     others = np.arange(len(found.loses)) != f
-    allowed = others & (found.distances.at_least()[f] > found.rounds.level)
+    allowed = others & far
     return allowed, others & ~allowed & np.isnan(found.distances.known[f])
-
-
-def _plain(found: Outcome, f: int) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = found.state.losses[f].sum() / found.state.counts.sum()
-    return float(mean) if np.isfinite(mean) else np.inf
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:
@@ -143,8 +155,13 @@ def _plain_interval(mean: float, values: Floats, delta: float) -> Interval:
 
 def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...]:
     notes = []
-    missing = int(found.state.missing[f])
+    missing = int(found.missing[f])
     if ruined:
         why = f": {missing:,} rows have no finite prediction" if missing else ""
         notes.append(f"the loss is not finite in {ruined:,} of {n_blocks:,} blocks, which count as lost{why}")
+    if found.cells is not None and found.cells[f] != found.cells.min():
+        notes.append(
+            f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "
+            "every split of a cell lowers the loss, so compare only partitions into equally many cells"
+        )
     return tuple(notes)

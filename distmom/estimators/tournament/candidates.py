@@ -28,6 +28,10 @@ class Field:
     candidates: tuple[Candidate, ...]
     columns: tuple[str, ...]
 
+    def described(self) -> list[list[str]]:
+        """What tells each candidate from others, in words that can be compared."""
+        return [[c.name, *(self.columns[i] for i in c.places)] for c in self.candidates]
+
     def of(self, chosen: Sequence[int]) -> Field:
         """Some of the candidates, and the columns to read for these alone."""
         mine = [self.candidates[i] for i in chosen]
@@ -56,7 +60,7 @@ def find_candidates(candidates: Any, target: Any, features: Names, names: Sequen
     """
     if not isinstance(target, str):
         raise ConfigError(f"target: name the column that the candidates predict, not {target!r}")
-    given = _named(candidates)
+    given = named_candidates(candidates)
     if not given:
         raise ConfigError("candidates: give at least one")
     asked = names_of("features", features)
@@ -68,18 +72,18 @@ def find_candidates(candidates: Any, target: Any, features: Names, names: Sequen
         if isinstance(what, str):
             if what == target:
                 raise ConfigError(f"candidates: {what!r} is the target itself; drop it")
-            found.append(Candidate(name, _places(columns, (what,))))
+            found.append(Candidate(name, places_of(columns, (what,))))
             continue
-        found.append(_computed(name, what, asked, names, target, columns, loss))
+        found.append(computed(name, what, asked, names, target, columns, loss))
     return Field(tuple(found), tuple(columns))
 
 
-def _computed(
+def computed(
     name: str,
     what: Any,
     asked: tuple[str, ...],
     names: Sequence[str],
-    target: str,
+    target: str | None,
     columns: list[str],
     loss: Any,
 ) -> Candidate:
@@ -99,7 +103,7 @@ def _computed(
         raise ConfigError(f"candidate {name!r} takes the column {absent[0]!r}, which the data does not have")
     if target in wanted:
         raise ConfigError(f"features: candidate {name!r} would see the target {target!r}; drop it")
-    places = _places(columns, wanted)
+    places = places_of(columns, wanted)
     if not model:
         return Candidate(name, places, wanted, function=what)
     response = "predict_proba" if loss == "log" else "predict"
@@ -108,7 +112,7 @@ def _computed(
     return Candidate(name, places, wanted, model=what, response=response)
 
 
-def _places(columns: list[str], wanted: Sequence[str]) -> tuple[int, ...]:
+def places_of(columns: list[str], wanted: Sequence[str]) -> tuple[int, ...]:
     """Places of columns, which are added where they are new."""
     for name in wanted:
         if name not in columns:
@@ -116,7 +120,7 @@ def _places(columns: list[str], wanted: Sequence[str]) -> tuple[int, ...]:
     return tuple(columns.index(name) for name in wanted)
 
 
-def _named(candidates: Any) -> dict[str, Any]:
+def named_candidates(candidates: Any) -> dict[str, Any]:
     """Candidates by name."""
     if isinstance(candidates, Mapping):
         if not all(isinstance(name, str) and name for name in candidates):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from distmom.errors import ConfigError
-from distmom.estimators.options import MeanOptions, check_choice, check_fraction
+from distmom.estimators.options import SAMPLING, MeanOptions, check_choice, check_count, check_fraction
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.losses import LOSSES
 from distmom.reductions.candidates import PARAMETERS, RowLoss
 
@@ -19,15 +20,24 @@ TABLES = ("lazy", "full")
 NUMERIC = ("squared", "absolute", "huber", "pinball")
 """Losses of numeric predictions, whose distance is that of the predictions."""
 
-PARTS = 3
-"""Of a regression tournament: distances, matches, matches of the finalists."""
+PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering", "kernel")
+"""Losses of pairs of rows."""
+
+PARTS, PAIR_PARTS = 3, 2
+"""Of a tournament: distances, matches, and with losses of rows matches of the finalists."""
+
+SCHEMES = ("partition", *SAMPLING)
+PAIRS = ("complete", "incomplete")
+
+PAIR_BUDGET = 2 * 10**10
+"""Losses of pairs that a run may evaluate unless it is told otherwise: ten minutes on two threads or so."""
 
 
 @dataclass(frozen=True)
 class TournamentOptions:
     """What to compute; see `distmom.tournament` for the meaning of each."""
 
-    loss: str | Callable[[Any, Any], Any] = "squared"
+    loss: str | Kernel | Callable[[Any, Any], Any] = "squared"
     loss_parameter: float | None = None
     distance: str = "auto"
     rule: str = "tournament"
@@ -41,11 +51,16 @@ class TournamentOptions:
     missing: str = "error"
     on_bad_file: str = "error"
     confidence_level: float = 0.99
+    scheme: str = "partition"
+    block_size: int | None = None
+    pairs: str = "complete"
+    n_pairs: int | None = None
+    pair_budget: int = PAIR_BUDGET
 
     def __post_init__(self) -> None:
         if isinstance(self.loss, str):
-            check_choice("loss", self.loss, tuple(LOSSES))
-        elif not callable(self.loss):
+            check_choice("loss", self.loss, (*LOSSES, *PAIR_LOSSES))
+        elif not self.pairwise and not callable(self.loss):
             raise ConfigError(
                 f"loss: must be a name or a function of truths and predictions, not {self.loss!r}"
             )
@@ -60,6 +75,22 @@ class TournamentOptions:
         for name in ("n_blocks", "contamination", "chunk_rows", "block_by"):
             object.__setattr__(self, name, getattr(common, name))
         self._check_rule()
+        self._check_pairs()
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether it is pairs of rows that have a loss."""
+        return isinstance(self.loss, Kernel) or (isinstance(self.loss, str) and self.loss in PAIR_LOSSES)
+
+    @property
+    def n_parts(self) -> int:
+        """Disjoint parts of the rows."""
+        return PAIR_PARTS if self.pairwise else PARTS
+
+    @property
+    def sampled(self) -> bool:
+        """Whether blocks are samples of the rows or pairs of a part."""
+        return self.scheme in SAMPLING or self.pairs == "incomplete"
 
     @property
     def common(self) -> MeanOptions:
@@ -78,6 +109,9 @@ class TournamentOptions:
         value = self.loss_parameter
         if value is None:
             return
+        if self.loss == "mahalanobis":
+            check_fraction("loss_parameter", value, math.inf, "the squared distance between near and far")
+            return
         if not isinstance(self.loss, str) or self.loss not in PARAMETERS:
             raise ConfigError(
                 f"loss_parameter: only {' and '.join(PARAMETERS)} have one, not {self.loss_name}; drop it"
@@ -85,12 +119,40 @@ class TournamentOptions:
         below = 1.0 if self.loss == "pinball" else math.inf
         check_fraction("loss_parameter", value, below, f"the {PARAMETERS[self.loss][0]}")
 
+    def _check_pairs(self) -> None:
+        """What is only for losses of pairs, or not for these."""
+        check_choice("scheme", self.scheme, SCHEMES)
+        check_choice("pairs", self.pairs, PAIRS)
+        budget: Any = self.pair_budget
+        if isinstance(budget, float) and budget.is_integer():
+            object.__setattr__(self, "pair_budget", int(budget))
+        check_count("pair_budget", self.pair_budget)
+        if not self.pairwise and self.pairs != "complete":
+            raise ConfigError(f"pairs: only losses of pairs have some, not {self.loss_name}; drop it")
+        if self.pairwise and self.distance == "prediction":
+            raise ConfigError("distance='prediction': pairs are compared by roots of losses; drop distance")
+        if self.pairs == "incomplete" and self.scheme == "partition":
+            raise ConfigError("pairs='incomplete': samples of pairs are scheme='swor' or 'monte_carlo'")
+        for name, allowed, when in (
+            ("block_size", self.sampled and self.pairs == "complete", "scheme='swor' or 'monte_carlo'"),
+            ("n_pairs", self.pairs == "incomplete", "pairs='incomplete'"),
+        ):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name), 2 if name == "block_size" else 1)
+                if not allowed:
+                    raise ConfigError(f"{name}: goes with {when} only; drop it")
+        for name, usual in (("contamination", None), ("chunk_rows", 1), ("block_by", None)):
+            if self.sampled and getattr(self, name) != usual:
+                raise ConfigError(f"{name}: is for scheme='partition', not for samples; drop one of them")
+
     def _check_rule(self) -> None:
         league = self.rule == "champions_league"
         if league and self.r1 is None:
             raise ConfigError("r1: rule='champions_league' needs the radius r1; give it")
         if self.r1 is not None and not league:
             raise ConfigError("r1: only rule='champions_league' has a radius; drop it")
+        if league and self.scheme != "partition":
+            raise ConfigError("rule='champions_league' is for scheme='partition'; use rule='tournament'")
         if league and self.loss != "squared":
             raise ConfigError(
                 f"rule='champions_league' is for the squared loss, not {self.loss_name}; use "
@@ -102,6 +164,8 @@ class TournamentOptions:
         """The loss in a word."""
         if isinstance(self.loss, str):
             return self.loss
+        if isinstance(self.loss, Kernel):
+            return self.loss.name
         return str(getattr(self.loss, "__name__", type(self.loss).__name__))
 
     @property
@@ -113,6 +177,7 @@ class TournamentOptions:
 
     def row_loss(self) -> RowLoss:
         """The loss of a row."""
+        assert not isinstance(self.loss, Kernel)
         function = None if isinstance(self.loss, str) else self.loss
         return RowLoss(self.loss_name, self.loss_parameter, function)
 

@@ -20,7 +20,7 @@ from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows, count_valid
 from distmom.estimators.tournament.candidates import Field
-from distmom.estimators.tournament.options import PARTS, TournamentOptions
+from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import ReadOptions
 from distmom.numerics.leaf import LEAF_ROWS
 from distmom.reductions.block_distances import BlockDistances
@@ -38,6 +38,9 @@ TOGETHER = 128
 BATCH_BYTES = 16_000_000
 LEAST_BATCH_ROWS = 8_192
 PAIRS_TOGETHER = 65_536
+COLUMNS_TOGETHER = 512
+"""Candidates from which the first ones of pairs are, and the second ones, whose distances one pass sums."""
+
 COLUMN_BYTES = 2_500_000
 """Memory of a reader for each column: its buffer and the page being decoded."""
 
@@ -87,17 +90,18 @@ class Arena:
         self, pairs: Sequence[tuple[int, int]], part: int = 0, *, squared: bool = False
     ) -> NDArray[np.float64]:
         """Sums of the distances of pairs over the blocks of a part, in one pass; shape (n, n_blocks)."""
-        chosen = sorted({i for pair in pairs for i in pair})
-        place = {c: i for i, c in enumerate(chosen)}
-        read, of = self._declare(chosen)
-        found = []
-        for start in range(0, len(pairs), PAIRS_TOGETHER):
-            mine = np.array(
-                [[place[f], place[g]] for f, g in pairs[start : start + PAIRS_TOGETHER]], np.int32
-            )
-            reduction = BlockDistances(of, mine, part, squared)
-            found.append(self._run(read, reduction, reduction.state_bytes(), of))
-        return np.concatenate(found)
+        asked = np.array(pairs, np.int32).reshape(-1, 2)
+        sums = np.empty((len(asked), self.parts.n_blocks))
+        tiles = asked // COLUMNS_TOGETHER
+        for tile in np.unique(tiles, axis=0):
+            inside = np.flatnonzero((tiles == tile).all(axis=1))
+            for start in range(0, inside.size, PAIRS_TOGETHER):
+                mine = inside[start : start + PAIRS_TOGETHER]
+                chosen, places = np.unique(asked[mine], return_inverse=True)
+                read, of = self._declare(chosen.tolist())
+                reduction = BlockDistances(of, places.reshape(-1, 2).astype(np.int32), part, squared)
+                sums[mine] = self._run(read, reduction, reduction.state_bytes(), of)
+        return sums
 
     def _declare(self, chosen: Sequence[int]) -> tuple[ReadOptions, BlockLosses]:
         field = self.field.of(chosen)
@@ -208,19 +212,20 @@ def open_arena(
         skipped += census.bad
     n_blocks, outlying = AUTOMATIC if options.n_blocks == "auto" else int(options.n_blocks), None
     if options.contamination is not None:
-        n_rows = _number(source, read, options, rows, executor, progress)
-        n_blocks, outlying = _contaminated(options, n_rows)
-    if PARTS * n_blocks > MOST_BLOCKS:
+        n_rows = number_of(source, read, options, rows, executor, progress)
+        n_blocks, outlying = contaminated_parts(options, n_rows)
+    n_parts = options.n_parts
+    if n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
-            f"n_blocks: {PARTS} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower contamination or "
-            "n_blocks, or take the worst rows out by where"
+            f"n_blocks: {n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower contamination "
+            "or n_blocks, or take the worst rows out by where"
         )
     unit = None if options.block_by is None else "file" if options.block_by == "file" else "columns"
-    parts = Parts(seed, PARTS, n_blocks, options.chunk_rows, unit)
+    parts = Parts(seed, n_parts, n_blocks, options.chunk_rows, unit)
     return Arena(source, read, field, options, parts, executor, progress, rows, skipped, outlying)
 
 
-def _number(
+def number_of(
     source: Source,
     read: ReadOptions,
     options: TournamentOptions,
@@ -238,25 +243,25 @@ def _number(
     return count_valid(bare, source.files, executor, options.on_bad_file, progress)
 
 
-def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
+def contaminated_parts(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
     """Blocks of a part, and how many rows or units of all may be arbitrary."""
     assert options.contamination is not None
     common = options.common
     what = counted_as(common)
-    o = outlying_number(options.contamination, n_rows)
+    o, n_parts = outlying_number(options.contamination, n_rows), options.n_parts
     try:
-        best = part_blocks(n_rows, PARTS, common.delta, o)
+        best = part_blocks(n_rows, n_parts, common.delta, o)
     except (ConfigError, ValueError) as error:
         raise ConfigError(
-            f"contamination: {o:,} arbitrary {what} of {n_rows:,} could outvote the blocks of one of {PARTS} "
-            "parts; lower it, or use more rows"
+            f"contamination: {o:,} arbitrary {what} of {n_rows:,} could outvote the blocks of one of "
+            f"{n_parts} parts; lower it, or use more rows"
         ) from error
     if options.n_blocks == "auto":
         return best, o
     given = int(options.n_blocks)
     from distmom.theory import part_outlying
 
-    most = part_outlying(o, PARTS, common.delta)
+    most = part_outlying(o, n_parts, common.delta)
     if given <= 2 * most:
         raise ConfigError(
             f"contamination: of {o:,} arbitrary {what} up to {most:,} fall into one part and may outvote "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import reduce
 from typing import Any
 
@@ -11,45 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.tournament.outcome import Outcome, settled
 from distmom.estimators.tournament.plan import TOGETHER, Arena
 from distmom.estimators.tournament.state import RoundKeeper
 from distmom.numerics.duels import block_values, duels, least_distances
 from distmom.numerics.median import lower_median
-from distmom.reductions.block_losses import N_ROWS, BlockLossState
-from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, league, play, smallest_level
+from distmom.reductions.block_losses import INFS, N_ROWS, NANS, NULLS, BlockLossState
+from distmom.solvers.tournament import Distances, Pair, last_round, league
 from distmom.theory import joined_blocks
 
 Floats = NDArray[np.float64]
 
 DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What the rounds leave behind.
-
-    Attributes
-    ----------
-    state : BlockLossState
-    values : tuple of ndarray of float64, shape (m, K)
-        Block losses of each part.
-    loses, last_loses : ndarray of bool, shape (m, m)
-    margins : ndarray of float64, shape (m, m)
-    distances : Distances
-    rounds : Rounds
-    champions : tuple of int
-    cycle : bool
-    """
-
-    state: BlockLossState
-    values: tuple[Floats, ...]
-    loses: NDArray[np.bool_]
-    margins: Floats
-    last_loses: NDArray[np.bool_]
-    distances: Distances
-    rounds: Rounds
-    champions: tuple[int, ...]
-    cycle: bool
 
 
 def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
@@ -76,20 +49,23 @@ def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
         return lower_median(block_values(_joined(sums, joined), of_distances))
 
     measures = _means(_joined(state.measures, joined), of_distances)
-    known = Distances(ask, least_distances(measures, state.reach))
+    known = Distances(ask, least_distances(measures, state.reach), margins)
     if arena.options.table == "full":
         known.ask_all()
-    rounds = play(loses, known, arena.options.beta_r)
-    if not rounds.finalists:
-        raise NoAnswerError(
-            f"beta_r: at {rounds.level:g} every candidate loses a match that is allowed; the smallest beta_r "
-            f"that leaves one is {smallest_level(loses, known):.17g}"
-        )
+    rounds = settled(loses, known, arena.options.beta_r)
     if arena.options.rule == "champions_league":
         champions, cycle = _league(arena, keeper, rounds.finalists, values[LAST_PART], counts, joined)
     else:
         champions, cycle = last_round(last_loses, known, rounds.finalists)
-    return Outcome(state, values, loses, margins, last_loses, known, rounds, champions, cycle)
+    n_used = int(state.counts.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = state.losses.sum(axis=1) / n_used
+    plain = np.where(np.isfinite(plain), plain, np.inf)
+    tally = state.tally
+    rows = (int(tally[N_ROWS]), n_used, int(tally[NULLS]), int(tally[NANS]), int(tally[INFS]))
+    return Outcome(
+        rows, plain, state.missing, values, loses, margins, last_loses, known, rounds, champions, cycle
+    )
 
 
 def _losses(arena: Arena, keeper: RoundKeeper) -> BlockLossState:
@@ -184,8 +160,3 @@ def _league(
             squares[place[f], place[g]] = squares[place[g], place[f]] = values
     assert arena.options.r1 is not None
     return league(losses[at], squares, at, arena.options.r1)
-
-
-def n_rows(state: BlockLossState) -> int:
-    """Rows that passed the filter."""
-    return int(state.tally[N_ROWS])

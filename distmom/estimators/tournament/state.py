@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.tournament.plan import Arena
-from distmom.lake import Lake
+from distmom.estimators.tournament.options import TournamentOptions
+from distmom.lake import Lake, ReadOptions
 from distmom.lake.container import Container
 from distmom.lake.statefile import check_state_path, read_state, write_state
 from distmom.numerics.random import DRAW_VERSION
+
+if TYPE_CHECKING:
+    from distmom.lake import Source
 
 KIND = "tournament"
 
@@ -34,15 +36,15 @@ class RoundKeeper:
         There is a state that is damaged, of another kind, or of another tournament or lake.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, arena: Arena, shown_seed: int | str) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, source: Source, made: dict[str, Any]) -> None:
         self.path = None if path is None else check_state_path(path)
         self._rounds: dict[str, dict[str, NDArray[Any]]] = {}
         self.n_resumed = 0
         if self.path is None:
             return
-        if not isinstance(arena.source, Lake):
+        if not isinstance(source, Lake):
             raise ConfigError("state: is kept of files alone; write the data to Parquet, or drop state")
-        self._made = made(arena, shown_seed)
+        self._made = made
         if self.path.exists():
             self._load(read_state(self.path))
 
@@ -83,22 +85,31 @@ class RoundKeeper:
         }
 
 
-def made(arena: Arena, shown_seed: int | str) -> dict[str, Any]:
+def made(
+    source: Source,
+    read: ReadOptions,
+    options: TournamentOptions,
+    candidates: list[list[str]],
+    seed: int | str,
+) -> dict[str, Any]:
     """What the sums of the rounds depend on, in words that can be compared; files by a digest."""
     files = hashlib.blake2b(digest_size=16)
-    for file in arena.source.files:
+    for file in source.files:
         files.update(f"{file.path}\0{file.size}\0{file.mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    options, where = arena.options, arena.read.where
+    where = read.where
+    blocks = [options.n_parts, options.n_blocks, options.contamination, options.confidence_level]
+    drawn = [options.scheme, options.block_size, options.pairs, options.n_pairs, options.pair_budget]
     return {
         "files": files.hexdigest(),
-        "seed": shown_seed,
+        "seed": seed,
         "where": None if where is None else str(where.identity),
-        "parts": json.loads(json.dumps([arena.parts.n_parts, arena.parts.n_blocks, options.chunk_rows])),
+        "blocks": [*blocks, options.chunk_rows],
+        "scheme": drawn,
         "block_by": list(options.block_by) if isinstance(options.block_by, tuple) else options.block_by,
         "loss": [options.loss_name, options.loss_parameter, options.measured],
         "rule": [options.rule, options.table, options.beta_r],
-        "candidates": [[c.name, *(arena.field.columns[i] for i in c.places)] for c in arena.field.candidates],
-        "target": arena.field.columns[0],
+        "candidates": candidates,
+        "target": read.columns[0],
         "missing": options.missing,
         "draws": DRAW_VERSION,
     }

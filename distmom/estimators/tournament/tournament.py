@@ -17,11 +17,14 @@ from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
+from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
+from distmom.estimators.tournament.block_rounds import play_block_rounds
 from distmom.estimators.tournament.candidates import Field, find_candidates
-from distmom.estimators.tournament.options import TournamentOptions
-from distmom.estimators.tournament.plan import open_arena
+from distmom.estimators.tournament.options import PAIR_BUDGET, TournamentOptions
+from distmom.estimators.tournament.pair_candidates import PairField, find_pair_candidates
+from distmom.estimators.tournament.plan import Arena, open_arena
 from distmom.estimators.tournament.rounds import play_rounds
-from distmom.estimators.tournament.state import RoundKeeper
+from distmom.estimators.tournament.state import RoundKeeper, made
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random import resolve_seed
@@ -55,6 +58,11 @@ def tournament(
     missing: str = "error",
     on_bad_file: str = "error",
     confidence_level: float = 0.99,
+    scheme: str = "partition",
+    block_size: int | None = None,
+    pairs: str = "complete",
+    n_pairs: int | None = None,
+    pair_budget: int | float = PAIR_BUDGET,
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
     client: Any = None,
@@ -68,8 +76,9 @@ def tournament(
 ) -> TournamentResult:
     """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
 
-    Every candidate predicts the target of a row. Blocks of rows decide each match by majority, so a few wild
-    rows or labels decide nothing, as they do where the least mean loss is taken.
+    Every candidate predicts the target of a row, or has a loss on pairs of rows: a metric, a ranking, a
+    partition. Blocks of rows decide each match by majority, so a few wild rows or labels decide nothing, as
+    they do where the least mean loss is taken.
 
     Parameters
     ----------
@@ -79,16 +88,25 @@ def tournament(
         Each a column of predictions, a function ``f(features)`` of a dictionary of arrays that gives one
         number a row, a fitted model with ``predict`` (with ``loss="log"``: ``predict_proba``), or the path of
         a model's ``.skops`` file. In a sequence, columns go by their names, functions and models by theirs.
-    target : str
+        With losses of pairs: what the loss says.
+    target : str, optional
         Column that they predict. Rows where it is null or NaN do not count.
-    loss : str or callable
+    loss : str, callable or Kernel
         ``squared``, ``absolute``, ``huber``, ``pinball``, ``log`` (target 0 or 1, prediction the probability
         of 1), ``zero_one`` (a missing prediction is a miss), or a function of the arrays of truths and
-        predictions that gives losses of at least 0.
+        predictions that gives losses of at least 0. Of pairs of rows: ``mahalanobis`` (candidates are
+        matrices or ``.npy`` files of them; the target holds labels, whose equality should mean nearness),
+        ``ranking``, ``ranking_hinge``, ``ranking_logistic`` (candidates give scores that should order the
+        target), ``clustering`` (candidates give the cell of a row among the features; no target; compare only
+        partitions into equally many cells), a ranking or clustering kernel of `distmom.kernels` with other
+        parameters, or ``kernel`` (candidates are kernels of pairs that are the loss of the target, if one is
+        named, and the features).
     loss_parameter : float, optional
-        Threshold of ``huber`` (default 1), quantile of ``pinball`` (default 0.5).
+        Threshold of ``huber`` (default 1), quantile of ``pinball`` (default 0.5), squared distance between
+        near and far of ``mahalanobis`` (default 2).
     features : str or sequence of str, optional
-        Columns that functions take, and models that do not say what they were fitted on.
+        Columns that functions take, and models that do not say what they were fitted on; coordinates, in the
+        order of a matrix's rows.
     where : str or pyarrow.compute.Expression, optional
         Condition; rows for which it is true count.
     distance : {"auto", "prediction", "loss"}
@@ -116,6 +134,17 @@ def tournament(
         As for `distmom.mean`.
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
+    scheme : {"partition", "swor", "monte_carlo"}
+        Blocks: all rows of a part, or K samples of its rows (or pairs) without or with replacement.
+    block_size : int, optional
+        Rows of a sampled block, by default 256; of losses of single rows as many as blocks of all rows would
+        have, from 256 to 4,096.
+    pairs : {"complete", "incomplete"}
+        All pairs of a block, or K samples of `n_pairs` pairs of all pairs of a part.
+    n_pairs : int, optional
+        By default ten times the rows of a part, as far as the budget goes.
+    pair_budget : int
+        Losses of pairs, of all candidates, that a run may evaluate.
     state : str or path, optional
         File that keeps the rounds that are done: a run that was stopped goes on with the next one and gives
         the same bits. Functions and models are taken for the same if their names are.
@@ -153,6 +182,13 @@ def tournament(
     rows) is for the squared loss; beta r found by the data has that of Le Cam's procedure. Otherwise the
     tournament is a robust comparison without a stated rate.
 
+    With a loss l of pairs there are two parts, and Phi(f, g) is the lower median of the complete (or
+    incomplete) U-statistics of the distance of sqrt l_f and sqrt l_g: champions are the finalists.
+    ``partition`` is MoU, the samples are MoRU and MoIU. Then R(f) - R(f*) <= c r (c r + 2 sqrt R(f*)) with
+    probability 1 - 2 exp(-c0 n min(1, r^2)); the printed bound c r drops the square. Rows count with all
+    columns that any candidate takes, or not at all. The plain risk is the mean of the block statistics.
+    Three passes, and one for each round of distances; the time is that of m times the pairs of all blocks.
+
     One pass for the losses of up to 128 candidates, linear in their number; one more for each round of
     distances, of which often none is asked: only those of pairs (loser, winner) matter, and block means give
     lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
@@ -161,7 +197,7 @@ def tournament(
     ----------
     Lugosi & Mendelson (2020), Risk minimization by median-of-means tournaments, JEMS 22. Lecué & Lerasle
     (2019), Learning from MOM's principles: Le Cam's approach, SPA 129. Laforgue, Clémençon & Bertail (2019),
-    On Medians of (Randomized) Pairwise Means, ICML, section 2.1.
+    On Medians of (Randomized) Pairwise Means, ICML, sections 2.1 and 3 (the theorem on pairwise tournaments).
 
     Examples
     --------
@@ -191,6 +227,11 @@ def tournament(
         missing=missing,
         on_bad_file=on_bad_file,
         confidence_level=confidence_level,
+        scheme=scheme,
+        block_size=block_size,
+        pairs=pairs,
+        n_pairs=n_pairs,
+        pair_budget=pair_budget,  # type: ignore[arg-type]
     )
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
@@ -200,15 +241,21 @@ def tournament(
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
-        arena = open_arena(source, read, field, options, seed, executor, progress)
-        keeper = RoundKeeper(state, arena, shown)
-        found = play_rounds(arena, keeper)
+        keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
+        arena: Arena | BlockArena
+        if isinstance(field, PairField) or options.sampled:
+            arena = open_block_arena(source, read, field, options, seed, executor, progress)
+            found = play_block_rounds(arena, keeper)
+        else:
+            arena = open_arena(source, read, field, options, seed, executor, progress)
+            found = play_rounds(arena, keeper)
         n_threads = executor.threads
     data_told = data_facts(arena.source.files, arena.skipped)
     if state is not None:
         data_told["rounds"] = keeper.facts()
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)
-    return tournament_result(arena, found, data_told, run_told)
+    names = tuple(c.name for c in field.candidates)
+    return tournament_result(names, options, arena.outlying, found, data_told, run_told)
 
 
 def _open(
@@ -220,10 +267,15 @@ def _open(
     options: TournamentOptions,
     batch_rows: int,
     storage_options: Mapping[str, object] | None,
-) -> tuple[Source, ReadOptions, Field]:
+) -> tuple[Source, ReadOptions, Field | PairField]:
     """The source, all columns of all candidates, and the candidates."""
     source = open_source(data, storage_options)
-    field = find_candidates(candidates, target, features, source.schema().names, options.loss)
+    names = source.schema().names
+    field: Field | PairField
+    if options.pairwise:
+        field = find_pair_candidates(candidates, target, features, names, options)
+    else:
+        field = find_candidates(candidates, target, features, names, options.loss)
     units = unit_columns(options.block_by, field.columns)
     read = ReadOptions(
         field.columns,
@@ -242,7 +294,8 @@ def explain_tournament(
 ) -> dict[str, Any]:
     """The plan of `distmom.tournament` for the same arguments: files, bytes, units, memory, blocks.
 
-    Footers are read as a run would, no rows; no worker is started.
+    Footers are read as a run would, no rows, but those of losses of pairs and of samples are counted; no
+    worker is started.
     """
     wanted = arguments_of(tournament, data, candidates, target, **options)
     chosen = TournamentOptions(**{f.name: wanted[f.name] for f in fields(TournamentOptions)})
@@ -253,7 +306,11 @@ def explain_tournament(
         *(wanted["batch_rows"], wanted["storage_options"]),
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
-        arena = open_arena(source, read, field, chosen, seed, executor, None)
+        arena: Arena | BlockArena
+        if isinstance(field, PairField) or chosen.sampled:
+            arena = open_block_arena(source, read, field, chosen, seed, executor, None)
+        else:
+            arena = open_arena(source, read, field, chosen, seed, executor, None)
         told = arena.describe()
     told["seed"] = shown
     told["skipped"] = [s._asdict() for s in arena.skipped]

@@ -27,6 +27,7 @@ from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, sta
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
+from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
 from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.median import lower_median
@@ -157,6 +158,7 @@ class Answerer:
         n_blocks = int(answer.n_blocks[g])
         estimate = float(answer.estimate[g])
         kind, interval, reason, level = self._interval(answer, g, mine, estimate)
+        bias = self._bias_of_order(g, mine, estimate, interval)
         return UStatisticResult(
             kernel=self.options.kernel.name,
             estimate=estimate,
@@ -164,7 +166,7 @@ class Answerer:
             interval_kind=kind,
             interval_reason=reason,
             achieved_level=level,
-            status=self._status(int(answer.status[g]), g),
+            status=self._status(int(answer.status[g]), g, bias),
             n_blocks=n_blocks,
             block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
             n_ruined_blocks=int(answer.n_ruined[g]),
@@ -175,7 +177,7 @@ class Answerer:
             n_pairs=sum(self.blocks.n_tuples[mine]),
             block_estimates=answer.block_estimates[g][:n_blocks].copy(),
             path=answer.path(g),
-            notes=self._notes(answer, g, shared),
+            notes=self._notes(answer, g, shared, bias),
             **sigmas_of(self.options.kernel, self.blocks, mine),
             **shared,
         )
@@ -219,20 +221,48 @@ class Answerer:
             tuple(dict.fromkeys(name for names in some for name in names)) for some in zip(*each, strict=True)
         ]
 
-    def _status(self, status: int, g: int) -> tuple[str, ...]:
+    @cached_property
+    def _ratios(self) -> Floats:
+        """Of each group the smallest variance ratio of any sample."""
+        each = [variance_ratios(self.plan, state) for state in self.states]
+        ratios: Floats = np.fmin.reduce(each)
+        return ratios
+
+    def _bias_of_order(
+        self, g: int, mine: slice, estimate: Any, interval: tuple[float, float] | None
+    ) -> float | None:
+        """Bias by the order of the rows, where it should be told; one row of each sample has none."""
+        if max(self.options.kernel.degrees) < 2:
+            return None
+        rows = lower_median(self.blocks.sizes[mine].min(axis=1))
+        bias = bias_of_order(float(self._ratios[g]), float(rows))
+        if bias is None or (len(self.states) == 1 and not worth_telling(bias, estimate, interval)):
+            return None
+        return bias
+
+    def _status(self, status: int, g: int, bias: float | None = None) -> tuple[str, ...]:
         """Words of a group's status."""
+        if bias is not None:
+            status |= int(Status.ROWS_IN_ORDER)
         if self._disagreeing[g]:
             status |= int(Status.FILES_DISAGREE)
         return tuple(status_list(status))
 
     def _notes(
-        self, answer: RuleAnswer, g: int, shared: dict[str, Any], line: int | None = None
+        self,
+        answer: RuleAnswer,
+        g: int,
+        shared: dict[str, Any],
+        bias: float | None,
+        line: int | None = None,
     ) -> tuple[str, ...]:
         """Notices about a group; `line` is its line in the answer, where these are not the groups."""
         line = g if line is None else line
         notes = [SAME] if answer.constant[line] and answer.n_blocks[line] > 1 else []
         if self._disagreeing[g]:
             notes.append(disagreement_note(self._disagreeing[g]))
+        if bias is not None:
+            notes.append(order_note(bias))
         wanted = self.plan.blocks.n_blocks
         if self.cells.lowered[g]:
             least = self.options.degree

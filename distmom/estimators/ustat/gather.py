@@ -40,6 +40,8 @@ class RowSource:
     on_bad_file : {"error", "skip"}
     column_share : float
         Share of a file's bytes that is read.
+    needed : int or None
+        The only column without whose value a row does not count, if there is one.
     """
 
     reader: BatchReader
@@ -49,6 +51,7 @@ class RowSource:
     nan: Any = "omit"
     on_bad_file: Any = "error"
     column_share: float = 1.0
+    needed: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -94,7 +97,7 @@ def gather_rows(
     that of the wanted rows, whatever the lake; the same bits on any executor, since nothing is computed.
     """
     _check_numbers(wanted, source)
-    reduction = GatherRows(source.reader.options.value_names, source.nan)
+    reduction = GatherRows(source.reader.options.value_names, source.nan, source.needed)
     merger: UnitMerger[GatheredRows] = UnitMerger(len(source.files), reduction.merge)
     units: list[Unit] = []
     for unit in _units(source, wanted):

@@ -77,13 +77,14 @@ class MatrixAnswerer(Answerer):
         median, gap = vector_median(points, self._geometric, finite)
         estimate, notes = self._projected(self._matrix(median))
         first = entries.start
+        bias = self._bias_of_order(g, mine, estimate, None)
         return UStatisticResult(
             kernel=self.options.kernel.name,
             columns=self.plan.reduction.columns,
             estimate=estimate,
             method=self.options.joint,
             gap=gap,
-            status=self._status(int(status), g),
+            status=self._status(int(status), g, bias),
             n_blocks=n_blocks,
             block_size=(int(answer.block_size[first, 0]), int(answer.block_size[first, 1])),
             n_ruined_blocks=int(answer.n_ruined[first]),
@@ -93,7 +94,7 @@ class MatrixAnswerer(Answerer):
             pairs=self.options.pairs,
             n_pairs=sum(self.blocks.n_tuples[mine]),
             block_estimates=np.array([self._matrix(point) for point in points]),
-            notes=(*self._notes(answer, g, shared, first), *notes),
+            notes=(*self._notes(answer, g, shared, bias, first), *notes),
             **self._errors(answer, g, entries, n_blocks, median),
             **shared,
         )

@@ -118,12 +118,15 @@ class UStatOptions:
         """What is not for kernels of two samples."""
         if len(self.kernel.degrees) == 1:
             return
-        given = {"contamination": self.rows.contamination, "block_size": self.rows.block_size}
-        for name, value in given.items():
-            if value is not None:
-                raise ConfigError(
-                    f"{name} is for one sample, and kernel {self.kernel.name!r} takes two; use n_blocks"
-                )
+        if self.rows.block_size is not None:
+            raise ConfigError(
+                f"block_size is for one sample, and kernel {self.kernel.name!r} takes two; use n_blocks"
+            )
+        if isinstance(self.rows.contamination, float):
+            raise ConfigError(
+                f"contamination: must be a number of rows or units, those of both samples of kernel "
+                f"{self.kernel.name!r} together, not a share: {self.rows.contamination}"
+            )
 
     def _check_supported(self) -> None:
         met = {
@@ -179,7 +182,7 @@ def ustat_options(
     )
     # samples have the number of their own proposition unless it is given
     by_paper = n_blocks == "paper" and rows["scheme"] not in SAMPLING
-    if isinstance(made, Kernel):
+    if isinstance(made, Kernel) and rows.get("contamination") is None:
         n_blocks = degenerate_blocks(made, n_blocks)
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)

@@ -160,13 +160,13 @@ def sampled_blocks(
         rows, bad = gather_rows(source, wanted, progress)
         skipped |= dict.fromkeys(bad)
         gathered = gathered.plus(rows)
-        blocks = _block_rows(rows.values, rows.used, wanted, numbers)
-        found = _evaluated(finish, merge, blocks, source.executor)
+        blocks = block_rows(rows.values, rows.used, wanted, numbers)
+        found = evaluated(finish, merge, blocks, source.executor)
         state = found if state is None else merge(state, found)
     return SampledBlockStates(state, gathered, tuple(skipped))
 
 
-def _block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: Any) -> BlockRows:
+def block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: Any) -> BlockRows:
     """The rows that count of each block."""
     places = np.stack([places_of(block, wanted) for block in numbers])
     keep = used[places]
@@ -174,7 +174,7 @@ def _block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: A
     return BlockRows(values[places[keep]], edges)
 
 
-def _evaluated(finish: Finish, merge: Merge, blocks: BlockRows, executor: Executor) -> Any:
+def evaluated(finish: Finish, merge: Merge, blocks: BlockRows, executor: Executor) -> Any:
     """What is made of all blocks, a few at a time on the executor."""
     units = []
     for number, cut in enumerate(_chunks(blocks, executor.threads)):

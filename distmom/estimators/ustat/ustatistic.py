@@ -104,7 +104,8 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; neither repeats nor weights. Sampling schemes take neither `by` nor two samples
+        As for `distmom.mean`; neither repeats nor weights. For two samples `contamination` is the number of
+        arbitrary rows or units in both together. Sampling schemes take neither `by` nor two samples
         nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
@@ -164,7 +165,9 @@ def ustatistic(
 
     Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
-    (one per cent with 95 rows, `gini`): use a small `n_blocks` there, or shuffle the lake.
+    (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90 % then covers 30 %). Where it
+    may matter the status says ``rows in order``, by the variances between and within fine blocks, unless wild
+    rows hide it: write the lake in random order first (`distmom.shuffle`), or use a small `n_blocks`.
 
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.

@@ -23,6 +23,7 @@ from distmom.reductions.block_kernel import BlockKernel
 from distmom.reductions.disjoint_kernel import DisjointKernel
 from distmom.reductions.keep_rows import BlockRange, KeepRows
 from distmom.reductions.layouts import StoredBlocks
+from distmom.reductions.pair_losses import PairLosses
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Counted(NamedTuple):
 
 def run_blocks(
     samples: Sequence[Counted],
-    kernel: BlockKernel | DisjointKernel,
+    kernel: BlockKernel | DisjointKernel | PairLosses,
     executor: Executor,
     progress: Progress | None,
 ) -> Any:
@@ -67,7 +68,7 @@ def run_blocks(
     ----------
     samples : sequence of Counted
         With equally many blocks, which are paired by their numbers.
-    kernel : BlockKernel or DisjointKernel
+    kernel : BlockKernel, DisjointKernel or PairLosses
     executor, progress
 
     Raises

@@ -16,7 +16,7 @@ from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.moment import Correlation, Covariance, SquaredDistance, ThirdMoment, Variance
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
-from distmom.numerics.kernels.two_samples import Auc, Discrepancy
+from distmom.numerics.kernels.two_samples import Auc, Discrepancy, MeanDifference
 
 
 def variance() -> Kernel:
@@ -154,6 +154,16 @@ def auc() -> Kernel:
     0.75
     """
     return Auc()
+
+
+def mean_difference() -> Kernel:
+    """Difference of the means of two samples: that of the second less that of the first.
+
+    Notes
+    -----
+    From moments: O(n). Takes weights.
+    """
+    return MeanDifference()
 
 
 def energy() -> Kernel:
@@ -319,6 +329,7 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     "kendall-b": kendall_b,
     "concordance": concordance,
     "auc": auc,
+    "mean-difference": mean_difference,
     "energy": energy,
     "mmd": mmd,
     "rbf": rbf,

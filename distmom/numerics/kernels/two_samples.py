@@ -1,4 +1,4 @@
-"""Statistics of two samples: energy distance, maximum mean discrepancy, area under the ROC curve."""
+"""Statistics of two samples: differences of means, distances of laws, area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
-from distmom.numerics.kernels.sums import Floats, PairSums, Value, ascending, count_tuples
+from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up, ascending, count_tuples
 
 
 @dataclass(frozen=True)
@@ -138,3 +138,42 @@ class Auc(Kernel):
         sizes = (x.size, y.size) if weights is None else tuple(int(np.count_nonzero(w)) for w in weights)
         n_pairs = count_tuples((1, 1), sizes)
         return PairSums(n_pairs, (2 * wins + ties) / (2 * whole), (4 * wins + ties) / (4 * whole), row_means)
+
+
+@dataclass(frozen=True)
+class MeanDifference(Kernel):
+    """The row of the second sample less that of the first, whose mean is the difference of the means."""
+
+    name: ClassVar[str] = "mean-difference"
+    degrees: ClassVar[tuple[int, ...]] = (1, 1)
+
+    def value(self, *rows: Floats) -> Floats:
+        """By subtraction."""
+        x, y = rows
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(y - x)
+
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
+        """From means and central moments of each sample."""
+        x, y = samples
+        (mean_x, square_x), (mean_y, square_y) = (
+            _mean_and_square(sample, None if weights is None else weights[number])
+            for number, sample in enumerate(samples)
+        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = mean_y - mean_x
+            second = square_x + square_y + mean * mean
+            row_means = (mean_y - x, y - mean_x) if rows else None
+        sizes = (x.size, y.size) if weights is None else tuple(int(np.count_nonzero(w)) for w in weights)
+        return PairSums(count_tuples((1, 1), sizes), mean, second, row_means)
+
+
+def _mean_and_square(sample: Floats, weights: Floats | None) -> tuple[float, float]:
+    """Mean, and mean squared distance from it."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        if weights is None:
+            mean = float(add_up(sample)) / sample.size
+            return mean, float(add_up((sample - mean) ** 2)) / sample.size
+        mass = float(add_up(weights))
+        mean = float(add_up(weights * sample)) / mass
+        return mean, float(add_up(weights * (sample - mean) ** 2)) / mass

@@ -22,8 +22,9 @@ def story(found: PlanResult) -> Story:
     level = f"{100 * found.confidence_level:.6g} %"
     answer = [f"For {found.n_rows:,} rows take {way.name} ({call})."]
     width = _width(way)
+    of = "a row" if found.kernel is None else f"the kernel {found.kernel}"
     if width:
-        answer.append(f"A {level} interval then reaches {width} standard deviations of a row to both sides.")
+        answer.append(f"A {level} interval then reaches {width} standard deviations of {of} to both sides.")
     dirty = f", {found.contamination:,} of them arbitrary" if found.contamination else ""
     facts = (
         ("rows", f"{found.n_rows:,}{dirty}"),
@@ -46,7 +47,7 @@ def story(found: PlanResult) -> Story:
         Words(
             "What this rests on",
             (
-                "Half-widths are in standard deviations of a row, for independent rows of finite variance.",
+                f"Half-widths are in standard deviations of {of}, for independent rows of finite variance.",
                 "exact: the sharpest bound known here; paper: the closed form; order: about what order "
                 "statistics "
                 "of the block means give for normal block means.",

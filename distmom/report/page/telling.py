@@ -52,6 +52,10 @@ DO = {
         "single "
         "wild value can move anywhere: look at the values, or take more of them."
     ),
+    "rows in order": (
+        "The order of the rows goes with their values, which biases statistics of pairs in random blocks. "
+        "Write the lake in random order first (distmom shuffle) and run again."
+    ),
     "no finite answer": (
         "Half or more of the blocks hold infinite values or NaN, so there is no answer. Filter those rows "
         "out "

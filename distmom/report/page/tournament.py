@@ -188,13 +188,13 @@ def duel_matrix(found: TournamentResult) -> Matrix:
 
 
 def _assumptions(found: TournamentResult) -> tuple[str, ...]:
-    found_words = [
+    of_pairs = len(found.settings["blocks"]) == 2
+    return (
         "The rows are independent (whole units, where they were kept together), and fewer than half of the "
-        "blocks of "
-        "each part hold wild values.",
+        "blocks of each part hold wild values.",
         "Candidates were not trained on the rows of this tournament.",
-        "The guarantee (Lugosi and Mendelson) is stated for squared loss; for other losses the same "
-        "procedure is "
-        "used without it.",
-    ]
-    return tuple(found_words)
+        "The guarantee (Laforgue, Clemencon and Bertail) is stated for losses of pairs of finite variance."
+        if of_pairs
+        else "The guarantee (Lugosi and Mendelson) is stated for squared loss; for other losses the same "
+        "procedure is used without it.",
+    )

@@ -1,0 +1,98 @@
+"""The result of comparing a column of two samples by one statistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from distmom.report.digits import three
+from distmom.report.ustat_result import UStatisticResult
+from distmom.report.words import units_cells
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
+
+_TEST = (
+    *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),
+    *("n_test_rows", "n_test_units", "smallest_p", "bandwidth"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CompareResult(UStatisticResult):
+    """A robust difference of two samples, its interval, and a permutation test of their equality.
+
+    Attributes
+    ----------
+    first, second : str
+        What the samples are called.
+    compared_by : str
+        The statistic: ``mean``, ``auc``, ``energy``, ``mmd`` or ``mmd-laplace``.
+    p_value : float or None
+        Share of the permutations with a statistic at least as extreme; None with a `p_reason`.
+    p_adjusted : float or None
+        The same, adjusted for all columns and statistics of the run (Holm).
+    p_reason : str or None
+        Why there is no p-value.
+    n_permutations : int
+    n_test_rows, n_test_units : (int, int)
+        Rows and exchangeable units of each sample that took part in the test.
+    smallest_p : float or None
+        No p-value can be smaller, with so many units and permutations.
+    bandwidth : float or None
+        Of a mean discrepancy.
+
+    All others are those of `UStatisticResult`: `estimate` is of the second sample against the first.
+    """
+
+    first: str = "first"
+    second: str = "second"
+    compared_by: str = ""
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    p_reason: str | None = None
+    n_permutations: int = 0
+    n_test_rows: tuple[int, int] = (0, 0)
+    n_test_units: tuple[int, int] = (0, 0)
+    smallest_p: float | None = None
+    bandwidth: float | None = None
+
+    kind: ClassVar[str] = "Comparison of two samples"
+    shown: ClassVar[tuple[str, ...]] = ("column", "compared_by", *_TEST, *UStatisticResult.shown[1:])
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the adjusted p-value says that the samples differ, at the confidence level."""
+        return self.p_adjusted is not None and self.p_adjusted <= 1.0 - self.confidence_level + 1e-12
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return f"{self.column} {self.compared_by}"
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        (record,) = super().records()
+        test = {name: getattr(self, name) for name in _TEST if not name.startswith("n_test")}
+        sizes = {"n_test_rows": sum(self.n_test_rows), "n_test_units": sum(self.n_test_units)}
+        return [{"column": self.column, "compared_by": self.compared_by, **test, **sizes} | record]
+
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        units = () if self.n_units is None else ("units",)
+        level = f"{self.confidence_level:.6g} interval"
+        return ("estimate", level, "plain", "p", "adjusted", "rows used", *units, "blocks")
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        units = units_cells(self.n_units, self.n_units_exact)
+        counts = (f"{self.n_used:,}", *units, str(self.n_blocks))
+        p = tuple("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_adjusted))
+        values = three(self.estimate, self.interval, self.plain_estimate)
+        return [(self.name, (*values, *p, *counts))]
+
+    def remarks(self) -> list[str]:  # noqa: D102
+        missing = [f"no p-value: {self.p_reason}"] if self.p_reason else []
+        drifted = [f"{self.first} and {self.second} differ"] if self.drifted else []
+        return [*drifted, *missing, *super().remarks()]
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.compared import tell_compare
+
+        return tell_compare(self)

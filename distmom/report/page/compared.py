@@ -1,0 +1,56 @@
+"""Two samples compared: the estimate as of any U-statistic, and what the permutation test says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from distmom.report.page.numbers import tell_ustat
+from distmom.report.page.telling import Telling
+from distmom.report.words import cell
+
+if TYPE_CHECKING:
+    from distmom.report.compare_result import CompareResult
+
+WORDS = {
+    "mean": "the mean of {column} in {second} less that in {first}",
+    "auc": "the probability that {column} is larger in {second} than in {first}, plus half of that of ties,",
+    "energy": "the energy distance between {column} in {first} and in {second}",
+    "mmd": "the squared mean discrepancy between {column} in {first} and in {second}",
+}
+DRIFTED = "The samples differ: chance alone would hardly set them so far apart. Find out what changed."
+SAME_LAW = "The test does not tell the samples apart; that is no proof that they have one law."
+
+
+def tell_compare(r: CompareResult) -> Telling:
+    """One column compared by one statistic."""
+    told = tell_ustat(r)
+    names = {"column": cell(r.column), "first": cell(r.first), "second": cell(r.second)}
+    subject = WORDS[r.compared_by.split("-")[0]].format(**names)
+    before = f"The {cell(r.kernel)} statistic of {cell(r.column)}"
+    first, *others = told.answer
+    first = first.replace(before, subject[0].upper() + subject[1:], 1)
+    rows = " and ".join(f"{n:,}" for n in r.n_test_rows)
+    units = " and ".join(f"{n:,}" for n in r.n_test_units)
+    facts = [("p-value", _p(r.p_value)), ("p-value, adjusted for all results", _p(r.p_adjusted))]
+    facts.append(("test", f"{r.n_permutations:,} permutations of {units} units of {rows} rows"))
+    if r.p_value is None:
+        verdict = f"There is no p-value: {r.p_reason}."
+    else:
+        verdict = DRIFTED if r.drifted else SAME_LAW
+    exchangeable = (
+        "The test holds for any law, if the units it permutes are independent: rows, unless block_by names "
+        "others."
+    )
+    return replace(
+        told,
+        answer=(first, *others, verdict),
+        facts=(*facts, *told.facts),
+        assumptions=(exchangeable, *told.assumptions),
+        mood="look" if r.drifted and told.mood == "good" else told.mood,
+        do=(verdict, *told.do) if r.drifted else told.do,
+    )
+
+
+def _p(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
