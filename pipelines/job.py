@@ -24,7 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -74,15 +74,18 @@ class Job:
     tables : mapping
         Its own tables and their keys, beside ``data``, ``run`` and ``output``.
     run : callable
-        ``run(config, progress)`` gives the results.
+        ``run(config, progress)`` gives the results, or the files that it has written itself.
     explain : callable
         ``explain(config)`` tells what `run` would do, without reading rows.
+    common : mapping
+        The tables beside its own.
     """
 
     name: str
     tables: Tables
-    run: Callable[[Config, MinuteLines], dm.Results]
+    run: Callable[[Config, MinuteLines], dm.Results | list[Path]]
     explain: Callable[[Config], dict[str, Any]]
+    common: Tables = field(default_factory=lambda: COMMON)
 
 
 def arguments(config: Config, own: str) -> dict[str, Any]:
@@ -218,12 +221,12 @@ def _load(file: Path, only: Job | None) -> tuple[Config, Job]:
             f"{file}: pipeline: is {name!r}, and this is {only.name!r}; use 'distmom run {file}'"
         )
     job: Job = only or importlib.import_module(f"pipelines.{name}").JOB
-    return read_config(file, {job.name: {**COMMON, **job.tables}}), job
+    return read_config(file, {job.name: {**job.common, **job.tables}}), job
 
 
 def _outputs(config: Config) -> list[Path]:
     """The files to write, known to be writable."""
-    files = config.table("output")["files"]
+    files = config.table("output").get("files", [])  # some jobs write files of their own
     names = files if isinstance(files, list) else [files]
     try:
         return [dm.check_output(config.beside(name)) for name in names]
@@ -251,6 +254,10 @@ def _answer(job: Job, config: Config, ending: _Ending) -> dict[str, Any]:
         results = job.run(config, MinuteLines(ending.check))
     except ConfigError as error:
         raise config.located(error) from error
+    if isinstance(results, list):
+        for path in results:
+            log("wrote", f"wrote {path}", file=str(path))
+        return {"exit_code": 0, "outputs": [str(path) for path in results]}
     for one in results.data["skipped"]:
         log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
     if "state" in results.data:

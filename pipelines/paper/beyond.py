@@ -1,0 +1,137 @@
+"""Beyond the paper: coverage and width of intervals, and risk against contamination."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+import distmom as dm
+from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
+from pipelines.paper.rows import ROWS, grouped
+
+LEVEL = 0.95
+INTERVALS: dict[str, int | str] = {"order": 11, "exact": 11, "paper": "paper"}
+"""Number of blocks with which each kind of interval is tried."""
+
+SHARES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
+WILD = 20.0
+"""What bad rows are, in units of the law."""
+
+
+def coverage(replications: int, seed: int) -> pa.Table:
+    """Share of samples whose interval holds the mean, and mean half-width in standard errors of the mean."""
+    records = []
+    for law in LAWS:
+        data = grouped(samples(law, replications, seed, 3))
+        for kind, n_blocks in INTERVALS.items():
+            found = dm.mean(
+                data,
+                "x",
+                by="sample",
+                n_blocks=n_blocks,
+                interval=kind,
+                confidence_level=LEVEL,
+                rng=seed,
+            )
+            given = np.array([one.interval for one in _means(found) if one.interval is not None])
+            holds = (given[:, 0] <= law.mean) & (law.mean <= given[:, 1])
+            width = (given[:, 1] - given[:, 0]).mean() / 2.0 / math.sqrt(law.variance / N_ROWS)
+            records.append(
+                {
+                    "law": law.name,
+                    "interval": kind,
+                    "n_blocks": str(n_blocks),
+                    "level": LEVEL,
+                    "samples": len(given),
+                    "coverage": float(holds.mean()),
+                    "coverage_se": float(math.sqrt(holds.mean() * (1.0 - holds.mean()) / len(given))),
+                    "halfwidth": float(width),
+                }
+            )
+    return pa.Table.from_pylist(records)
+
+
+def contamination(replications: int, seed: int) -> pa.Table:
+    """Mean squared error of estimators of a Student mean when a share of the rows is wild."""
+    law = LAWS[1]
+    records = []
+    for share in SHARES:
+        data = samples(law, replications, seed, 4)
+        n_bad = round(share * N_ROWS)
+        g = np.random.default_rng([seed, 5])
+        data[:, :n_bad] = WILD + g.standard_normal((replications, n_bad))
+        data = g.permuted(data, axis=1)
+        for name, estimate in ESTIMATORS.items():
+            errors = (estimate(data, seed) - law.mean) ** 2
+            records.append(
+                {
+                    "share": share,
+                    "estimator": name,
+                    "risk": float(errors.mean()),
+                    "risk_se": float(errors.std(ddof=1) / math.sqrt(replications)),
+                }
+            )
+    return pa.Table.from_pylist(records)
+
+
+def huber(data: Floats, k: float = 1.345) -> Floats:
+    """Huber's estimator of location, scale by the median absolute deviation; root by bisection."""
+    scale = stats.median_abs_deviation(data, axis=1, scale="normal")[:, None]
+    return _root(data, lambda away: np.clip(away / scale, -k, k))
+
+
+def catoni(data: Floats, delta: float = 0.1) -> Floats:
+    """Catoni's estimator with the sample's variance as scale, which bad rows spoil as they would in use."""
+    level = 2.0 * math.log(2.0 / delta)
+    scale = data.var(axis=1, ddof=1)[:, None]
+    alpha = np.sqrt(level / (N_ROWS * scale * (1.0 + level / (N_ROWS - level))))
+    return _root(data, lambda away: _narrow(alpha * away))
+
+
+def _narrow(x: Floats) -> Floats:
+    size = np.abs(x)
+    return np.asarray(np.sign(x) * np.log1p(size + x * x / 2.0))
+
+
+def _root(data: Floats, influence: Callable[[Floats], Floats]) -> Floats:
+    low, high = data.min(axis=1), data.max(axis=1)
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        above = influence(data - middle[:, None]).sum(axis=1) > 0.0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray((low + high) / 2.0)
+
+
+def _means(found: Any) -> list[dm.MeanResult]:
+    return [one for one in dm.Results.of(found) if isinstance(one, dm.MeanResult)]
+
+
+def _grouped(data: Floats, seed: int, n_blocks: int | str, repeats: int = 1) -> Floats:
+    found = dm.mean(
+        grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, interval="none", rng=seed
+    )
+    ordered = sorted(_means(found), key=lambda one: (one.group or {})["sample"])
+    return np.array([one.estimate for one in ordered], dtype=float)
+
+
+def _morm(data: Floats, seed: int) -> Floats:
+    row = next(row for row in ROWS if row.name == "MoRM_9/20_SWoR")
+    return row.estimates(data, 0.1, captioned=False, seed=seed)[0]
+
+
+ESTIMATORS: dict[str, Callable[[Floats, int], Floats]] = {
+    "plain mean": lambda data, seed: data.mean(axis=1),
+    "MoM, automatic blocks": lambda data, seed: _grouped(data, seed, "auto"),
+    "MoM, 11 blocks": lambda data, seed: _grouped(data, seed, 11),
+    "MoM, 101 blocks": lambda data, seed: _grouped(data, seed, 101),
+    "MoM, 11 blocks, 5 partitions": lambda data, seed: _grouped(data, seed, 11, 5),
+    "MoRM 9/20": _morm,
+    "trimmed mean, 20 %": lambda data, seed: np.asarray(stats.trim_mean(data, 0.2, axis=1)),
+    "Huber": lambda data, seed: huber(data),
+    "Catoni": lambda data, seed: catoni(data),
+}

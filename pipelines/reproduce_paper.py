@@ -1,0 +1,143 @@
+"""The tables and figures of the paper, each number beside ours, as a batch job.
+
+    distmom run pipelines/reproduce_paper.toml
+    python -m pipelines.reproduce_paper pipelines/reproduce_paper.toml
+
+Writes ``index.html``, ``index.md`` and a Parquet file for each part into a folder; the page is made of all
+parts that are in the folder, so they may be run one after another. ``reproduce_paper.toml`` beside this file
+shows every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from distmom.errors import ConfigError
+from pipelines.config import Config, Key
+from pipelines.job import Job, main
+from pipelines.log import MinuteLines, log
+
+PAPER = {
+    "parts": Key("texts"),
+    "replications": Key("whole number"),
+    "costly": Key("whole number"),
+    "captioned": Key("whole number"),
+    "quantile_replications": Key("whole number"),
+    "quantile_costly": Key("whole number"),
+    "coverage_replications": Key("whole number"),
+    "contamination_replications": Key("whole number"),
+    "learning_seeds": Key("whole number"),
+}
+"""Keys of the table ``paper``: what to run, on how many samples."""
+
+DEFAULTS = {
+    "replications": 5000,
+    "costly": 100,
+    "captioned": 500,
+    "quantile_replications": 300,
+    "quantile_costly": 0,
+    "coverage_replications": 2000,
+    "contamination_replications": 200,
+    "learning_seeds": 5,
+}
+PARTS = ("tables", "quantiles", "learning", "coverage", "contamination")
+
+
+def run(config: Config, progress: MinuteLines) -> list[Path]:
+    """Run the parts and write them; the files written."""
+    given, folder = _plan(config), Path(config.beside(config.table("output")["folder"]))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"folder: {folder} cannot be made: {error.strerror}") from error
+    written = []
+    for part in given["parts"]:
+        log("part", f"running {part}", part=part)
+        file = folder / f"{part}.parquet"
+        _write(file, partial(pq.write_table, _compute(part, given)))
+        written.append(file)
+    return written + _pages(folder)
+
+
+def _compute(part: str, given: dict[str, Any]) -> pa.Table:
+    from pipelines.paper import beyond, learning, quantiles, tables
+    from pipelines.paper.laws import LAWS
+
+    seed = given["seed"]
+    if part == "tables":
+        numbers = (given["replications"], given["costly"], given["captioned"], seed)
+        return pa.concat_tables([tables.tables(law, *numbers) for law in LAWS], promote_options="permissive")
+    if part == "quantiles":
+        most, costly = given["quantile_replications"], given["quantile_costly"]
+        return pa.concat_tables([quantiles.quantiles(law, most, costly, seed) for law in LAWS])
+    if part == "learning":
+        return learning.learning(given["learning_seeds"])
+    if part == "coverage":
+        return beyond.coverage(given["coverage_replications"], seed)
+    return beyond.contamination(given["contamination_replications"], seed)
+
+
+def _pages(folder: Path) -> list[Path]:
+    from pipelines.paper.page import as_html, as_markdown
+
+    files = {part: folder / f"{part}.parquet" for part in PARTS}
+    parts = {part: pq.read_table(file) for part, file in files.items() if file.exists()}
+    pages = {folder / "index.html": as_html(parts), folder / "index.md": as_markdown(parts)}
+    for file, text in pages.items():
+        _write(file, partial(_save_text, text))
+    return list(pages)
+
+
+def _save_text(text: str, file: Path) -> None:
+    file.write_text(text, encoding="utf-8")
+
+
+def _write(file: Path, write: Callable[[Path], Any]) -> None:
+    """Whole or not at all."""
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        write(unfinished)
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def explain(config: Config) -> dict[str, Any]:
+    """What `run` would do."""
+    return _plan(config)
+
+
+def _plan(config: Config) -> dict[str, Any]:
+    given = config.table("paper")
+    parts = given.pop("parts", list(PARTS))
+    parts = [parts] if isinstance(parts, str) else parts
+    for part in parts:
+        if part not in PARTS:
+            raise ConfigError(f"parts: must be among {', '.join(PARTS)}, got {part!r}")
+    plan = {**DEFAULTS, **given}
+    for name, value in plan.items():
+        least = 0 if name == "quantile_costly" else 2 if name != "learning_seeds" else 1
+        if value < least:
+            raise ConfigError(f"{name}: must be at least {least}, got {value}")
+    return {"parts": parts, "seed": config.table("run").get("seed", 0), **plan}
+
+
+JOB = Job(
+    "reproduce_paper",
+    {"paper": PAPER},
+    run,
+    explain,
+    common={
+        "run": {"seed": Key("whole number"), "log": Key("text", choices=("text", "json"))},
+        "output": {"folder": Key("text", required=True)},
+    },
+)
+
+if __name__ == "__main__":
+    main(JOB)

@@ -1,0 +1,138 @@
+"""The experiments of the paper once more, in small, and what their verdicts rest on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.paper import tables
+from pipelines.paper.beyond import catoni, huber
+from pipelines.paper.laws import LAWS, samples
+from pipelines.paper.rows import ROWS, median_of, pairs_of_sample, partition_blocks, sample_blocks
+
+SMALL = """\
+pipeline = "reproduce_paper"
+
+[paper]
+replications = 200
+costly = 8
+captioned = 40
+quantile_replications = 20
+coverage_replications = 50
+contamination_replications = 20
+learning_seeds = 1
+
+[output]
+folder = "paper"
+"""
+
+
+def test_every_published_number_has_a_row() -> None:
+    assert set(tables.published()) == {(r.table, r.name, law.name) for r in ROWS for law in LAWS}
+    assert len(ROWS) == 14
+
+
+def test_the_numbers_of_blocks_that_reproduce_the_tables() -> None:
+    assert partition_blocks(0.1, 4.5) == 11
+    assert [sample_blocks(0.1, tau) for tau in (1 / 6, 0.3, 0.45)] == [14, 38, 600]
+    assert [pairs_of_sample(0.1, tau) for tau in (1 / 6, 0.3)] == [4116, 13338]
+
+
+def test_the_median_of_an_even_number_of_blocks() -> None:
+    blocks = np.array([4.0, 1.0, 2.0, 3.0])
+    assert (median_of(blocks, "lower"), median_of(blocks, "midpoint")) == (2.0, 2.5)
+    assert median_of(blocks[:3], "lower") == median_of(blocks[:3], "midpoint") == 2.0
+
+
+@pytest.mark.parametrize("name", ["MoM", "MoRM_1/6_SWoR", "MoU_1/2;1/2", "MoU_Partition", "MoRU_SWoR"])
+def test_rows_estimate_what_they_should(name: str) -> None:
+    """Fails with probability below 1e-6: the mean of 40 estimates, each of standard error below 0.13."""
+    row = next(row for row in ROWS if row.name == name)
+    found, _ = row.estimates(samples(LAWS[0], 40, 7), 0.1, captioned=False, seed=1)
+    assert abs(found.mean() - (row.table == "variance")) < 0.13 * 5 / np.sqrt(40)
+
+
+def test_references_agree_with_the_plain_mean_on_clean_rows_and_huber_withstands_wild_ones() -> None:
+    data = samples(LAWS[0], 20, 3)
+    assert np.abs(huber(data) - data.mean(axis=1)).max() < 0.1
+    assert np.abs(catoni(data) - data.mean(axis=1)).max() < 0.02
+    data[:, :50] = 1e3
+    assert np.abs(huber(data)).max() < 0.5 < np.abs(data.mean(axis=1)).min()
+
+
+def test_a_wrong_number_does_not_agree() -> None:
+    row = ROWS[0]
+    right = tables.published()["mean", "MoM", "normal"][0] * np.random.default_rng(0).chisquare(1, 5000)
+    assert tables.compare(row, LAWS[0], "as reproduced", right, 11)["agree"]
+    wrong = tables.compare(row, LAWS[0], "as reproduced", 1.3 * right, 11)
+    assert not wrong["agree"] and wrong["reason"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("costly = 8", 'parts = "table"', "line 5: parts: must be among tables"),
+        ("costly = 8", "costly = 1", "line 5: costly: must be at least 2"),
+        ("[output]", '[data]\npath = "x"\n[output]', "data"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    run: Callable[..., Any], tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    (tmp_path / "job.toml").write_text(SMALL.replace(old, new))
+    ended = run(tmp_path / "job.toml", quiet=True)
+    assert ended.code == 2
+    assert said in ended.err and ended.err.count("\n") == 1
+    assert not (tmp_path / "paper").exists()
+
+
+def test_dry_run_and_parts_one_after_another(run: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "job.toml"
+    file.write_text(SMALL)
+    assert run(file, dry_run=True).code == 0
+    assert not (tmp_path / "paper").exists()
+    file.write_text(SMALL.replace("costly = 8", 'parts = ["coverage"]'))
+    assert run(file).code == 0
+    assert sorted(p.name for p in (tmp_path / "paper").iterdir()) == [
+        "coverage.parquet",
+        "index.html",
+        "index.md",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_all_of_it_in_small(run: Callable[..., Any], tmp_path: Path) -> None:
+    """200 samples. Numbers of known setting and finite variance lie within 5 combined standard errors.
+
+    40 numbers, each outside with probability below 1e-5 were they normal; squared errors are skewed, hence
+    the seed is fixed and 5 is not 3. The control: as captioned, MoU Partition differs under each skewed law.
+    """
+    (tmp_path / "job.toml").write_text(SMALL)
+    ended = run(tmp_path / "job.toml")
+    assert ended.code == 0, ended.err
+    lines = pq.read_table(tmp_path / "paper" / "tables.parquet").to_pylist()
+    assert len(lines) == 14 * 4 * 2
+    for line in lines:
+        known = line["setting"] == "as reproduced" and not line["row"].startswith("MoIU")
+        if known and line["compared_by"] == "standard errors":
+            away = abs(line["ours"] - line["published"])
+            assert away < 5 * np.hypot(line["ours_se"], line["published_se"]), line
+    captioned = {
+        line["law"]: line
+        for line in lines
+        if line["row"] == "MoU_Partition" and line["setting"] == "as captioned"
+    }
+    assert not any(captioned[law]["agree"] for law in ("student3", "lognormal", "pareto3"))
+    page = (tmp_path / "paper" / "index.html").read_text()
+    assert page.count("<svg") == 6
+    assert not re.search(r"(?:src|href)=\"(?!#)http", page.replace("http://www.w3.org", ""))
+    assert "| MoM | normal | 11 | 200 |" in (tmp_path / "paper" / "index.md").read_text()
+    learned = pq.read_table(tmp_path / "paper" / "learning.parquet").to_pylist()
+    assert len(learned) == 2 * 2 * 2 * 14
