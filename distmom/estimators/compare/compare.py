@@ -309,7 +309,8 @@ def _compared(
         read += found
     files = [file for plan in read[0].plans for file in plan.files]
     skipped = {record.file: record for one in read for record in one.skipped}
-    return adjusted(results), data_facts(files, skipped.values())
+    sources = (source for source, _ in opened)
+    return adjusted(results), data_facts(files, skipped.values(), *sources)
 
 
 def _told(
