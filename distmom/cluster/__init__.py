@@ -9,6 +9,7 @@ from distmom.cluster.memory import check_memory, parse_bytes
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Done, Unit, plan_units
+from distmom.cluster.plan_cost import merge_depth, scheduler_bytes
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, RunResult, run_units
 from distmom.cluster.stop import check_stopped
@@ -31,7 +32,9 @@ __all__ = [
     "check_stopped",
     "connect",
     "make_progress",
+    "merge_depth",
     "parse_bytes",
     "plan_units",
     "run_units",
+    "scheduler_bytes",
 ]

@@ -6,19 +6,28 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distmom.estimators.versions import versions
+from distmom.lake import Lake
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
-    from distmom.lake import FileRef
+    from distmom.lake import FileRef, Source
 
 
-def data_facts(files: Sequence[FileRef], skipped: Iterable[SkippedFile]) -> dict[str, Any]:
-    """What was read: number and bytes of the files, and those that were left out."""
+def data_facts(files: Sequence[FileRef], skipped: Iterable[SkippedFile], *sources: Source) -> dict[str, Any]:
+    """What was read: number and bytes of the files, those that were left out, and the versions of tables."""
     return {
         "n_files": len(files),
         "n_bytes": sum(file.size for file in files),
         "skipped": [record._asdict() for record in skipped],
+        **table_facts(*sources),
     }
+
+
+def table_facts(*sources: Source) -> dict[str, Any]:
+    """``tables``: format, version and place of each table among the sources; nothing if there is none."""
+    tables = [s for s in sources if isinstance(s, Lake) and s.table is not None]
+    found = [{**s.table._asdict(), "path": s.address} for s in tables if s.table is not None]
+    return {"tables": found} if found else {}
 
 
 def run_facts(seconds: float, seed: int | str, workers: int) -> dict[str, Any]:

@@ -53,9 +53,12 @@ class CountRows:
 
 
 def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
-    """Rows of each file, from the footers: here if they are few, else on the executor, 500 files a task."""
+    """Rows of each file, from the footers: here if they are few, else on the executor, 500 files a task.
+
+    Not from those of a table whose log has them all.
+    """
     files = source.files
-    if files and not source.in_memory:
+    if not source.in_memory and any(file.n_rows is None for file in files):  # else a table's log tells
         work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
         if len(files) > ON_CLIENT:
             # footers are small whatever the files hold: cut by number of files alone

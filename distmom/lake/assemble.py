@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
-from distmom.lake.convert import Valid, Values, converter, to_float64, valid_rows
+from distmom.lake.convert import Valid, Values, converter, valid_rows
+from distmom.lake.partitions import typed_value
 from distmom.lake.scalars import one_value
 from distmom.lake.schema import kind_of, partition_arrow_type
 from distmom.lake.source import Batch, PartitionType, ReadOptions
@@ -51,11 +52,11 @@ class Column:
 
 
 def constant_column(
-    name: str, value: int | str | None, kind: PartitionType, position: int | None, file: str
+    name: str, text: str | None, kind: PartitionType, position: int | None, file: str
 ) -> Column:
     """A column that the folder's name gives; a stored one of the same name is read to be compared."""
-    constant = one_value(value, partition_arrow_type(kind))
-    return Column(name, position, constant, None if value is None else str(value), file=file)
+    constant = one_value(typed_value(text, kind), partition_arrow_type(kind))
+    return Column(name, position, constant, text, file=file)
 
 
 class _SomeRows(NamedTuple):
@@ -112,7 +113,7 @@ class Assembler:
             return lambda arrays, rows: _elements(arrays[position], column, width, rows)
         if column.constant is None or column.constant.null_count:
             return lambda arrays, rows: [(np.zeros(rows.n), np.zeros(rows.n, np.bool_))] * (width or 1)
-        value = to_float64(column.constant)[0][0]
+        value = converter(column.constant.type, scale)(column.constant)[0][0]
         return lambda arrays, rows: [(np.full(rows.n, value), None)]
 
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
@@ -193,7 +194,7 @@ def _zero_bytes(n_rows: int) -> pa.Buffer:
 def _check_agreement(column: Column, array: pa.Array) -> None:
     """Compare a stored column with the folder's value, row by row.
 
-    A stored number is compared as a number if the folder's value is an integer, anything else by its text.
+    Values of one kind are compared as such, anything else by its text.
     """
     import pyarrow.compute as pc
 
@@ -203,7 +204,8 @@ def _check_agreement(column: Column, array: pa.Array) -> None:
         differs = pc.call_function("is_valid", [array])
     else:
         plain = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
-        if kind_of(constant.type) == "number" and kind_of(plain.type) == "number":
+        kind = kind_of(constant.type)
+        if kind != "text" and kind_of(plain.type) == kind:
             other = constant[0]
         else:
             plain, other = plain.cast(pa.string()), one_value(column.text, pa.string())[0]

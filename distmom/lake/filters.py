@@ -51,7 +51,7 @@ class Filter(Protocol):
         """Rows for which it is true; an operand of length one is the same in all rows."""
         ...
 
-    def excludes(self, values: Mapping[str, int | str | None]) -> bool:
+    def excludes(self, values: Mapping[str, Any]) -> bool:
         """Whether it cannot be true where some columns have these values, whatever the others are."""
         ...
 
@@ -100,7 +100,7 @@ class TextFilter:
             return np.full(n_rows, outcome.as_py() is True)
         return true_rows(outcome)
 
-    def excludes(self, values: Mapping[str, int | str | None]) -> bool:
+    def excludes(self, values: Mapping[str, Any]) -> bool:
         """Whether the condition cannot be true where some columns have these values."""
         return True not in possible(self.node, values)
 
@@ -153,7 +153,7 @@ class ExpressionFilter:
             mask[np.from_dlpack(chunk)] = True
         return mask
 
-    def excludes(self, values: Mapping[str, int | str | None]) -> bool:
+    def excludes(self, values: Mapping[str, Any]) -> bool:
         """False: an expression is not taken apart."""
         return False
 

@@ -19,6 +19,7 @@ from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
 from distmom.lake.store_errors import from_store, store_error
 from distmom.lake.stores import is_local
+from distmom.lake.table_columns import TableColumns
 
 DICTIONARY_BYTES = 1_500_000
 """More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
@@ -56,6 +57,7 @@ def open_parquet(
     file: FileRef,
     dictionaries: Sequence[str] = (),
     n_columns: int = 1,
+    columns: TableColumns | None = None,
 ) -> Iterator[pq.ParquetFile]:
     """Open a file for streaming; errors inside become one-line errors that name it.
 
@@ -65,18 +67,23 @@ def open_parquet(
         Text columns to be read as dictionaries; those that the file lacks are passed over.
     n_columns : int
         Columns to be read at a time: so many buffers.
+    columns : TableColumns, optional
+        Under whose names the file's columns go.
 
     Raises
     ------
     DataError
-        If the file changed since it was listed, before or while it was read, or is damaged.
+        If the file changed since it was listed, before or while it was read, is damaged, or has not as many
+        rows as the table's log says.
     """
     path = location(root, file)
     try:
         if is_local(filesystem):
             check_unchanged(filesystem, root, file)
             with filesystem.open_input_file(path) as stream:
-                yield _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES)
+                parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
+                _check_rows(parquet, file)
+                yield parquet
             check_unchanged(filesystem, root, file)
             return
         with filesystem.open_input_file(path) as stream:
@@ -84,7 +91,9 @@ def open_parquet(
             # a small object is had by one request instead of two or more
             source = pa.BufferReader(stream.read()) if file.size <= WHOLE_BYTES else stream
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
-            yield _parquet_file(source, dictionaries, buffer_bytes)
+            parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
+            _check_rows(parquet, file)
+            yield parquet
         _check_version(filesystem, path, version, file)
     except DistmomError:
         raise
@@ -94,6 +103,14 @@ def open_parquet(
         if not isinstance(error, MemoryError):
             check_unchanged(filesystem, root, file)
         raise _named(error, file) from error
+
+
+def _check_rows(parquet: pq.ParquetFile, file: FileRef) -> None:
+    if file.n_rows is not None and file.n_rows != parquet.metadata.num_rows:
+        raise BadFileError(
+            f"file {file.path} has {parquet.metadata.num_rows} rows, but the table's log says {file.n_rows}; "
+            "restore the file, or repair the table"
+        )
 
 
 def _version(filesystem: pafs.FileSystem, path: str, stream: pa.NativeFile, file: FileRef) -> bytes | None:
@@ -185,7 +202,9 @@ def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
     return max(asked / max(sum(sizes), 1), 1e-3)
 
 
-def first_values(filesystem: pafs.FileSystem, root: str, file: FileRef, name: str) -> pa.Array | None:
+def first_values(
+    filesystem: pafs.FileSystem, root: str, file: FileRef, name: str, columns: TableColumns | None = None
+) -> pa.Array | None:
     """The first rows of a column in which it is not null; None if there are none among the first million.
 
     Raises
@@ -193,7 +212,7 @@ def first_values(filesystem: pafs.FileSystem, root: str, file: FileRef, name: st
     DataError
         As `open_parquet`.
     """
-    with open_parquet(filesystem, root, file) as parquet:
+    with open_parquet(filesystem, root, file, columns=columns) as parquet:
         position = column_positions(parquet).get(name, -1)
         groups = list(range(parquet.metadata.num_row_groups))
         if position < 0 or not groups:
@@ -254,7 +273,9 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
         dictionaries: Sequence[str],
         buffer_bytes: int,
         metadata: pq.FileMetaData | None = None,
+        columns: TableColumns | None = None,
     ) -> None:
+        self._columns = columns
         self.reader = pq.ParquetReader(memory_pool=_pool())
         self.reader.open(
             stream,
@@ -266,6 +287,12 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
         )
         self.common_metadata = None
         self._close_source = False  # whoever opened the stream closes it
+
+    @property
+    def schema_arrow(self) -> pa.Schema:
+        """Columns of the file, under the names that they have in its table."""
+        schema = self.reader.schema_arrow
+        return schema if self._columns is None else self._columns.of(schema)
 
 
 @cache
@@ -281,7 +308,11 @@ def _pool() -> pa.MemoryPool:
     return pa.default_memory_pool()
 
 
-def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int) -> pq.ParquetFile:
+def _parquet_file(
+    stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns | None
+) -> pq.ParquetFile:
+    if columns is not None:
+        return _table_file(stream, dictionaries, buffer_bytes, columns)
     try:
         found = _File(stream, dictionaries, buffer_bytes)
         good = [name for name in dictionaries if not _outgrown(found, name)]
@@ -294,6 +325,19 @@ def _parquet_file(stream: pa.NativeFile, dictionaries: Sequence[str], buffer_byt
         good = [name for name in dictionaries if name in known and not _outgrown(found, name)]
     stream.seek(0)
     return _File(stream, good, buffer_bytes, found.metadata)
+
+
+def _table_file(
+    stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns
+) -> pq.ParquetFile:
+    """A file whose columns have other names in its table, which PyArrow must not be given."""
+    found = _File(stream, (), buffer_bytes, columns=columns)
+    stored = dict(zip(found.schema_arrow.names, found.reader.schema_arrow.names, strict=True))
+    good = [stored[name] for name in dictionaries if name in stored and not _outgrown(found, name)]
+    if not good:
+        return found
+    stream.seek(0)
+    return _File(stream, good, buffer_bytes, found.metadata, columns)
 
 
 def _outgrown(parquet: pq.ParquetFile, name: str) -> bool:

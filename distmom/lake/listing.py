@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake import partitions, patterns, tables
-from distmom.lake.footers import whole_seconds
+from distmom.lake import patterns, tables
+from distmom.lake.build import build_lake
 from distmom.lake.lake import Lake
 from distmom.lake.messages import first_line
-from distmom.lake.source import FileRef, PartitionType, Source
+from distmom.lake.open_table import open_table, table_name
+from distmom.lake.places import local_path, store_of
+from distmom.lake.source import PartitionType, Source
 from distmom.lake.store_errors import final, store_error
-from distmom.lake.stores import address_of, is_local, open_store
+from distmom.lake.stores import address_of, is_local
 
-_OTHER_STORES = {"adl", "wasb", "wasbs", "hdfs", "http", "https"}
-_FOLDER_MARK = "_$folder$"
 MOST_LEVELS = 30  # deeper, it is a link that leads back: its files would count forty times
 
 
@@ -40,6 +38,9 @@ def open_lake(
         list of these, or an Arrow table or batch, a NumPy array, a dict of columns, or any object with the
         Arrow PyCapsule interface (pandas, Polars, DuckDB), an Arrow dataset, or a record batch reader. The
         files of a dataset of local Parquet files are read as a list of them, other datasets as a stream.
+        A table, alone, is read through its log: the folder of a Delta table (``folder@v12`` at that
+        version), an Iceberg table as ``iceberg://catalog/namespace.table``, by its ``….metadata.json``, or by
+        its folder if that has a ``version-hint.text`` (each with ``@`` and the number of a snapshot).
     partition_types : mapping of str to {"int", "text"}, optional
         Types of columns that come from ``key=value`` folders; by default text, unless all values of a key
         are canonical integers.
@@ -55,8 +56,9 @@ def open_lake(
     ConfigError
         If ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong.
     DataError
-        If a path does not exist, no file is found, a file is given twice, the folder belongs to a table
-        format, the partition keys of two files differ, or there is no such bucket.
+        If a path does not exist, no file is found, a file is given twice, the folder lies in a table, a
+        table's log cannot be read or not all rows of its live files count, the
+        partition keys of two files differ, or there is no such bucket.
     ResourceError
         If an object store cannot be reached, denies access, or is still too busy after all attempts.
 
@@ -76,7 +78,8 @@ def open_lake(
     >>> [file.path for file in lake.files], lake.partition_names
     (['day=3/part-0.parquet'], ('day',))
     """
-    names = _path_list(data)
+    named = table_name(data)
+    names = _path_list(data) if named is None else [named]
     if names is not None:
         return _open_files(names, partition_types, storage_options)
     if storage_options:
@@ -96,8 +99,8 @@ def would_list(data: Any, path: str | os.PathLike[str]) -> bool:
     """Whether a file of this path would be read as data: it lies in a folder that ``data`` names."""
     names = [item for name in _path_list(data) or () for item in _read_list_file(name)]
     names = [name for name in names if address_of(name) is None]
-    target = _local_path(os.fspath(path))
-    for folder in map(_local_path, names):
+    target = local_path(os.fspath(path))
+    for folder in map(local_path, names):
         inside = target.startswith(f"{folder.rstrip('/')}/") and os.path.isdir(folder)  # noqa: PTH112
         parts = target[len(folder) :].strip("/").split("/")
         if inside and not any(part[:1] in ("_", ".") for part in parts):
@@ -130,7 +133,11 @@ def _open_files(
     storage_options: Mapping[str, object] | None,
 ) -> Lake:
     wanted = [item for name in names for item in _read_list_file(name)]
-    filesystem, prefix, paths = _store_of(wanted, storage_options)
+    if len(wanted) == 1:
+        table = open_table(wanted[0], partition_types, storage_options)
+        if table is not None:
+            return table
+    filesystem, prefix, paths = store_of(wanted, storage_options)
     shown = ", ".join(names[:3])
     items = []
     for name, path in zip(wanted, paths, strict=True):
@@ -145,32 +152,7 @@ def _open_files(
     if not infos:
         raise DataError(f"no Parquet file under {shown}{' …' if len(names) > 3 else ''}")
     n_ignored = sum(ignored for _, _, ignored in items)
-    return _build(filesystem, prefix, root, infos, n_ignored, partition_types)
-
-
-def _store_of(
-    names: list[str], storage_options: Mapping[str, object] | None
-) -> tuple[pafs.FileSystem, str, list[str]]:
-    """The filesystem of all items, what stands before its paths, and these."""
-    addresses = [address_of(name) for name in names]
-    first = addresses[0]
-    if first is None:
-        other = next((name for name, address in zip(names, addresses, strict=True) if address), None)
-        if other is not None:
-            raise ConfigError(f"data: {names[0]} is local but {other} is not; read them one after the other")
-        if storage_options:
-            raise ConfigError(f"storage_options: {names[0]} is in no object store; drop them")
-        return pafs.LocalFileSystem(), "", [_local_path(name) for name in names]
-    paths = []
-    for name, address in zip(names, addresses, strict=True):
-        if address is None or (address.kind, address.account) != (first.kind, first.account):
-            raise ConfigError(f"data: {names[0]} and {name} are in two stores; read them one after the other")
-        if address.path.partition("/")[0] != first.path.partition("/")[0]:
-            raise ConfigError(
-                f"data: {names[0]} and {name} are in two buckets; read them one after the other"
-            )
-        paths.append(address.path)
-    return open_store(first, storage_options), first.prefix, paths
+    return build_lake(filesystem, prefix, root, infos, n_ignored, partition_types)
 
 
 def _read_list_file(name: str) -> list[str]:
@@ -188,21 +170,6 @@ def _read_list_file(name: str) -> list[str]:
     if any(item.startswith("@") for item in items):
         raise ConfigError(f"the list of files {name[1:]} names another list; write its lines out instead")
     return items
-
-
-def _local_path(name: str) -> str:
-    """Absolute local path of a name or ``file://`` URL."""
-    scheme, separator, _ = name.partition("://")
-    if separator and scheme.lower() in _OTHER_STORES:
-        raise ConfigError(
-            f"{scheme}:// is not read (s3://, gs:// and abfs:// are); copy {name} to a local or shared disk"
-        )
-    if separator and scheme.lower() == "file":
-        parts = urlsplit(name)
-        if parts.netloc not in ("", "localhost"):
-            raise ConfigError(f"{name}: a file:// URL must be local (file:///folder/…)")
-        name = unquote(parts.path)
-    return os.path.abspath(os.path.expanduser(name)).replace(os.sep, "/")  # noqa: PTH100, PTH111 (keeps symlinks)
 
 
 def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo], int]:
@@ -280,65 +247,3 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
             raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
     tables.refuse_listed_tables(seen)
     return files, len(ignored)
-
-
-def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:
-    """Without the empty objects by which tools mark folders in an object store."""
-    folders = {info.path.rpartition("/")[0] for info in infos}
-    return [
-        info for info in infos if info.size or not (info.path.endswith(_FOLDER_MARK) or info.path in folders)
-    ]
-
-
-def _build(
-    filesystem: pafs.FileSystem,
-    prefix: str,
-    root: str,
-    infos: list[pafs.FileInfo],
-    n_ignored: int,
-    partition_types: Mapping[str, PartitionType] | None,
-) -> Lake:
-    """Names, partition values and order of the files found."""
-    start = len(root.rstrip("/")) + 1
-    local = is_local(filesystem)
-    if not local:
-        infos = _without_folder_marks(infos)
-        if not infos:
-            raise DataError(f"no Parquet file under {prefix}{root}")
-    listed: dict[str, tuple[str, pafs.FileInfo]] = {}
-    for info in infos:
-        raw = info.path[start:]
-        label = raw
-        if "%" in raw or not raw.isascii():
-            label = unicodedata.normalize("NFC", unquote(raw))
-        if label in listed:
-            other = listed[label][1].path
-            if other == info.path:
-                raise DataError(f"file {label} is given twice; name it once, alone or by its folder")
-            raise DataError(f"two files are called {label} once decoded: {other} and {info.path}; rename one")
-        listed[label] = (raw, info)
-    labels = sorted(listed)
-    folders: dict[str, partitions.Pairs] = {}
-    pairs: list[tuple[str, partitions.Pairs]] = []
-    for label in labels:
-        folder = listed[label][0].rpartition("/")[0]
-        if folder not in folders:
-            folders[folder] = partitions.parse_folders(folder.split("/"), label)
-        pairs.append((label, folders[folder]))
-    names, rows = partitions.align(pairs)
-    types = partitions.infer_types(names, rows, labels, partition_types)
-    files: list[FileRef] = []
-    for label, row in zip(labels, rows, strict=True):
-        raw, info = listed[label]
-        changed = info.mtime_ns if local else whole_seconds(info.mtime_ns)
-        files.append(FileRef(label, info.size, changed, row, None if raw == label else info.path))
-    return Lake(
-        root=root,
-        files=tuple(files),
-        partition_names=names,
-        partition_types=types,
-        n_bytes=sum(file.size for file in files),
-        n_ignored=n_ignored,
-        filesystem=filesystem,
-        prefix=prefix,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from urllib.parse import unquote
 
 from distmom.errors import ConfigError, DataError
@@ -12,6 +13,7 @@ from distmom.lake.source import PartitionType
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_EPOCH = date(1970, 1, 1).toordinal()
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 Pairs = tuple[tuple[str, str | None], ...]
@@ -129,9 +131,18 @@ def infer_types(
     return tuple(types)
 
 
-def typed_value(text: str | None, kind: PartitionType) -> int | str | None:
-    """Value of a partition column: an integer, a text, or None for null."""
-    return text if text is None or kind == "text" else int(text)
+def typed_value(text: str | None, kind: PartitionType) -> int | float | str | bool | None:
+    """Value of a partition column as `distmom.lake.scalars.one_value` takes it; None for null.
+
+    A date is the number of days since 1970.
+    """
+    if text is None or kind == "text":
+        return text
+    if kind == "date":
+        return date.fromisoformat(text).toordinal() - _EPOCH
+    if kind == "bool":
+        return text == "true"
+    return float(text) if kind == "float" else int(text)
 
 
 def _is_canonical(value: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,11 @@ from distmom.errors import BadFileError
 from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
 from distmom.lake.partitions import typed_value
-from distmom.lake.schema import Reference, check_type, roles_of
+from distmom.lake.scalars import one_value
+from distmom.lake.schema import Reference, check_type, partition_arrow_type, roles_of
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
 from distmom.lake.store_errors import from_store
+from distmom.lake.table_columns import TableColumns
 
 
 class Recent:
@@ -57,6 +59,8 @@ class Reader:
         Columns that come from the folders' names.
     references : tuple of Reference
         Types that the asked columns have elsewhere in the lake.
+    columns : TableColumns, optional
+        Which columns of the files are which of the table's.
     recent : Recent
         What was settled for the file read last.
     """
@@ -66,14 +70,21 @@ class Reader:
     options: ReadOptions
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
+    columns: TableColumns | None = None
     recent: Recent = field(default_factory=Recent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
         where = self.options.where
-        return where is not None and bool(self.partitions) and where.excludes(self.partition_values(file))
+        if where is None or not self.partitions:
+            return False
+        values: dict[str, Any] = self.partition_values(file)
+        for name, kind in self.partitions:
+            if kind not in ("int", "text") and values[name] is not None:  # NaN and dates compare as rows do
+                values[name] = one_value(values[name], partition_arrow_type(kind))
+        return where.excludes(values)
 
-    def partition_values(self, file: FileRef) -> dict[str, int | str | None]:
+    def partition_values(self, file: FileRef) -> dict[str, int | float | str | bool | None]:
         """Values of the partition columns of a file."""
         pairs = zip(self.partitions, file.partition, strict=True)
         return {name: typed_value(text, kind) for (name, kind), text in pairs}
@@ -108,7 +119,9 @@ class Reader:
 
     def _open(self, file: FileRef) -> AbstractContextManager[pq.ParquetFile]:
         n_columns = len(roles_of(self.options))
-        return footers.open_parquet(self.filesystem, self.root, file, self._dictionaries(), n_columns)
+        return footers.open_parquet(
+            self.filesystem, self.root, file, self._dictionaries(), n_columns, self.columns
+        )
 
     def _dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
@@ -133,8 +146,8 @@ class Reader:
         """How each asked column is found in this file, after a check of its type."""
         schema = parquet.schema_arrow
         positions = footers.column_positions(parquet)
-        constants = self.partition_values(file)
         kinds = dict(self.partitions)
+        constants = dict(zip(kinds, file.partition, strict=True))
         references = {reference.column: reference for reference in self.references}
         columns: dict[str, Column] = {}
         types: dict[str, pa.DataType] = {}
@@ -150,7 +163,7 @@ class Reader:
                 types[name] = schema.field(fields[0]).type
                 check_type(role, name, types[name], file.path, references.get(name))
                 columns[name] = Column(name, position=positions[name], file=file.path)
-            elif self.options.missing == "null":
+            elif self.options.missing == "null" or (self.columns is not None and self.columns.fills(name)):
                 columns[name] = Column(name, null=True)
             else:
                 raise BadFileError(

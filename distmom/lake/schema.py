@@ -46,6 +46,14 @@ _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
     ),
 }
 
+_PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
+    "int": pa.int64(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "bool": pa.bool_(),
+    "float": pa.float64(),
+}
+
 _WORDS = {
     "number": "a number",
     "bool": "true or false",
@@ -160,7 +168,7 @@ def type_name(type_: pa.DataType) -> str:
 
 def partition_arrow_type(kind: PartitionType) -> pa.DataType:
     """Arrow type of a partition column."""
-    return pa.int64() if kind == "int" else pa.string()
+    return _PARTITION_TYPES[kind]
 
 
 def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference: Reference | None) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 131_072
 
-PartitionType = Literal["int", "text"]
+PartitionType = Literal["int", "text", "date", "bool", "float"]
+"""Those of folders are the first two; the log of a table gives all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class FileRef:
         ``__HIVE_DEFAULT_PARTITION__``.
     location : str, optional
         The path to open, only where it is not ``root + "/" + path``.
+    n_rows : int, optional
+        Rows, where a table's log tells them.
     """
 
     path: str
@@ -44,9 +47,10 @@ class FileRef:
     mtime_ns: int
     partition: tuple[str | None, ...] = ()
     location: str | None = None
+    n_rows: int | None = None
 
     def __reduce__(self) -> tuple[type[FileRef], tuple[object, ...]]:
-        return FileRef, (self.path, self.size, self.mtime_ns, self.partition, self.location)
+        return FileRef, (self.path, self.size, self.mtime_ns, self.partition, self.location, self.n_rows)
 
 
 @dataclass(frozen=True, slots=True)

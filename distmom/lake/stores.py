@@ -133,6 +133,26 @@ def open_store(address: Address, given: Mapping[str, object] | None) -> pafs.Fil
     ResourceError
         If nothing listens at the endpoint.
     """
+    options = settled(address, given)
+    if "endpoint" in options:
+        _check_reachable(options["endpoint"], options.get("scheme", "https"))
+    elif (
+        address.kind == "s3"
+        and "region" not in options
+        and not ({"AWS_REGION", "AWS_DEFAULT_REGION"} & os.environ.keys())
+    ):
+        options["region"] = _region_of(address)
+    return connected(address.kind, tuple(sorted(options.items())))
+
+
+def settled(address: Address, given: Mapping[str, object] | None) -> dict[str, str]:
+    """The options given, checked, and those of the environment.
+
+    Raises
+    ------
+    ConfigError
+        If an option is unknown or its value wrong.
+    """
     options = _checked(address.kind, given or {})
     if address.account is not None and options.setdefault("account_name", address.account) != address.account:
         raise ConfigError("storage_options: account_name is not that of the address; name it once")
@@ -145,15 +165,7 @@ def open_store(address: Address, given: Mapping[str, object] | None) -> pafs.Fil
             "storage_options: abfs:// needs account_name (or abfs://container@account.dfs.core.windows.net/…)"
         )
     _split_endpoint(options)
-    if "endpoint" in options:
-        _check_reachable(options["endpoint"], options.get("scheme", "https"))
-    elif (
-        address.kind == "s3"
-        and "region" not in options
-        and not ({"AWS_REGION", "AWS_DEFAULT_REGION"} & os.environ.keys())
-    ):
-        options["region"] = _region_of(address)
-    return connected(address.kind, tuple(sorted(options.items())))
+    return options
 
 
 @lru_cache(maxsize=16)

@@ -16,6 +16,13 @@ from distmom.lake.store_errors import store_error
 from distmom.lake.stores import is_local
 
 _MARKS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}
+_LIST = "pass the list of its live files (@list.txt)"
+_REMEDIES = {
+    "a Delta table": f"give that folder itself, alone, or {_LIST}",
+    "an Iceberg table": (
+        f"give its newest metadata/….metadata.json or iceberg://catalog/namespace.table, or {_LIST}"
+    ),
+}
 _ALL_MARKS = {**_MARKS, "metadata": "an Iceberg table"}
 
 
@@ -48,7 +55,7 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
         here = PurePosixPath(folder)
         above.update(path for path in (here, *here.parents) if path != PurePosixPath())
     marks = [(path / mark, path, what) for path in sorted(above) for mark, what in _ALL_MARKS.items()]
-    found = _infos(filesystem, [str(mark) for mark, _, _ in marks])
+    found = infos_of(filesystem, [str(mark) for mark, _, _ in marks])
     for info, (mark, table, what) in zip(found, marks, strict=True):
         if info.type != pafs.FileType.Directory:
             continue
@@ -56,7 +63,7 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
             raise _refusal(str(table), what)
 
 
-def _infos(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInfo]:
+def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInfo]:
     """What lies at these paths; what we may not look at counts as missing, as rights may end below a root."""
     try:
         found: list[pafs.FileInfo] = filesystem.get_file_info(paths)
@@ -67,7 +74,7 @@ def _infos(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInfo]
             ):
                 raise
             return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
-        return [info for path in paths for info in _infos(filesystem, [path])]
+        return [info for path in paths for info in infos_of(filesystem, [path])]
     return found
 
 
@@ -82,5 +89,5 @@ def _holds_iceberg_metadata(filesystem: pafs.FileSystem, folder: str) -> bool:
 def _refusal(folder: str, what: str) -> DataError:
     return DataError(
         f"{folder} is {what}: its folder also holds removed and rewritten rows, so it is not read as plain "
-        "files; pass the list of its live files (@list.txt), table formats are not supported yet"
+        f"files; {_REMEDIES.get(what, _LIST)}"
     )

@@ -18,6 +18,7 @@ from distmom.lake.partitions import typed_value
 from distmom.lake.reader import row_groups_of
 from distmom.lake.schema import partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType
+from distmom.lake.table_columns import TableColumns
 
 BATCH_ROWS = 65_536
 
@@ -36,6 +37,8 @@ class WholeRows:
         That file, for errors.
     partitions : tuple of (name, type)
         Columns that come from the folders' names; behind the stored ones where they are not among them.
+    columns : TableColumns, optional
+        Which columns of the files are which of the table's; only files that call them the same are read.
     """
 
     root: str
@@ -43,6 +46,7 @@ class WholeRows:
     stored: pa.Schema
     model: str
     partitions: tuple[tuple[str, PartitionType], ...]
+    columns: TableColumns | None = None
 
     @classmethod
     def of(cls, lake: Lake) -> WholeRows:
@@ -61,7 +65,7 @@ class WholeRows:
         with footers.open_parquet(lake.filesystem, lake.root, first) as parquet:
             stored = parquet.schema_arrow
         types = tuple(zip(lake.partition_names, lake.partition_types, strict=True))
-        return cls(lake.root, lake.filesystem, stored, first.path, types)
+        return cls(lake.root, lake.filesystem, stored, first.path, types, lake.columns)
 
     @property
     def schema(self) -> pa.Schema:
@@ -81,6 +85,11 @@ class WholeRows:
             If names or types differ.
         """
         own = parquet.schema_arrow
+        if self.columns is not None and self.columns.of(own).names != own.names:
+            raise BadFileError(
+                f"file {file.path}: its columns have other names than those of the table; rewrite it with "
+                "the table's own tools, or shuffle the rows there"
+            )
         if own.equals(self.stored):
             return True
         for name in dict.fromkeys([*self.stored.names, *own.names]):

@@ -149,7 +149,7 @@ def describe(
     with connect(*place, memory_limit, load=load) as executor:
         plan = plan_describe(source, read, kinds, options, seed, executor, progress, share)
         state, skipped = _run(plan, executor, progress)
-        data_told = data_facts(plan.mean.files, skipped)
+        data_told = data_facts(plan.mean.files, skipped, source)
         run_told = run_facts(time.perf_counter() - started, shown, executor.threads)
         return describe_result(plan, state, data_told, run_told, source)
 

@@ -162,7 +162,7 @@ def difference(
         found, skipped = run_plan(plan, 1, executor, progress)
         answers = differences(plan, found, control, denominator)
         n_threads = executor.threads
-    data_told = data_facts(plan.files, skipped)
+    data_told = data_facts(plan.files, skipped, source)
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)
     told = [replace(r, data=data_told, run=run_told) for r in answers]
     return told[0] if len(told) == 1 else Results(told, data_told, run_told)

@@ -32,7 +32,9 @@ def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any
     -------
     dict
         ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
-        ``n_units``, ``largest_unit_bytes``, ``scheme``, ``n_blocks``, ``block_size``, ``fine_blocks``,
+        ``n_units``, ``largest_unit_bytes``, ``merge_depth`` (merges one after the other, at most),
+        ``bytes_to_scheduler`` (of all units, where a cluster runs them), ``scheme``, ``n_blocks``,
+        ``block_size``, ``fine_blocks``,
         ``repeats`` (where there are several partitions), ``contamination`` (rows or units that the interval
         allows for), ``rows_drawn`` (by all samples together) and ``rows_drawn_per_row``,
         ``projected_memory_per_process`` (in words), ``threads``, ``engine``, ``seed``, ``skipped`` (files

@@ -306,7 +306,7 @@ def mean(
         found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
         answers = answer_of(plan, found, read.by)
         n_threads = executor.threads
-    data_told = data_facts(plan.files, skipped)
+    data_told = data_facts(plan.files, skipped, source)
     if keeper is not None:
         data_told["state"] = keeper.facts()
     return together(answers, plan, data_told, run_facts(time.perf_counter() - started, shown, n_threads))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.cluster import Unit, check_memory, plan_units
+from distmom.cluster import Unit, check_memory, merge_depth, plan_units, scheduler_bytes
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import SkippedFile
 from distmom.errors import DataError, NoAnswerError
@@ -90,6 +90,8 @@ class MeanPlan:
             "n_rows": self.n_rows,
             "n_units": len(self.units) + len(self.late),
             "largest_unit_bytes": max((u.n_bytes for u in (*self.units, *self.late)), default=0),
+            "merge_depth": merge_depth((*self.units, *self.late), len(self.files)),
+            "bytes_to_scheduler": scheduler_bytes((*self.units, *self.late)),
             "scheme": self.options.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,

@@ -19,7 +19,7 @@ from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.two import run_two_samples, two_samples
-from distmom.lake import BATCH_ROWS
+from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
 from distmom.report import Results, UStatisticResult
@@ -243,15 +243,16 @@ def ustatistic(
                 run = run_sampled if options.sampled else run_ustatistic
                 found.append(run(*mine[0], options, seed, executor, progress))
         n_threads = executor.threads
-    results = _told(found, run_facts(time.perf_counter() - started, shown, n_threads))
+    sources = [source for source, _ in opened]
+    results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))
     return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]
 
 
-def _told(found: Sequence[Found], run: dict[str, Any]) -> Results:
+def _told(found: Sequence[Found], sources: Sequence[Source], run: dict[str, Any]) -> Results:
     """Results with what is to be said of data and run."""
     files = [file for plan in found[0].plans for file in plan.files]  # those of every column
     skipped = {record.file: record for one in found for record in one.skipped}
-    data = data_facts(files, skipped.values())
+    data = data_facts(files, skipped.values(), *sources)
     told = []
     for result in (result for one in found for result in one.results):
         new = copy(result)

@@ -12,6 +12,7 @@ from pyarrow import types as patypes
 from distmom.lake.scalars import one_value, some_values
 from distmom.lake.where.grid import exact_value, grid_of, on_grid
 from distmom.lake.where.nodes import (
+    COMPARISONS,
     FLIPPED,
     And,
     Column,
@@ -26,7 +27,6 @@ from distmom.lake.where.nodes import (
     Or,
     Truth,
 )
-from distmom.lake.where.possible import COMPARISONS
 
 Operands = Mapping[str, pa.Array]
 Logic = Any  # a boolean array of the batch's length, or a boolean scalar for what is the same in all rows

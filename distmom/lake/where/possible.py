@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
+from distmom.lake.scalars import one_value
 from distmom.lake.where.nodes import (
+    COMPARISONS,
     And,
     Compare,
     Constant,
@@ -18,22 +21,15 @@ from distmom.lake.where.nodes import (
     Operand,
     Or,
     Truth,
+    columns_of,
 )
 
 Outcome = bool | None  # None is null
 Outcomes = frozenset[Outcome]
-Values = Mapping[str, int | str | bool | Decimal | None]
+Values = Mapping[str, Any]
+"""Integers, texts and None, or Arrow arrays of one value for what is compared as rows are: dates, floats."""
 
 _ANYTHING: Outcomes = frozenset({True, False, None})
-
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def possible(node: Node, values: Values) -> Outcomes:
@@ -44,6 +40,11 @@ def possible(node: Node, values: Values) -> Outcomes:
     match node:
         case Constant(value):
             return frozenset({value})
+        case Compare() | In() | Truth() if _as_rows(node, values):
+            from distmom.lake.where.compute import evaluate
+
+            names = [column.name for column in columns_of(node)]
+            return frozenset({evaluate(node, {name: _array(values[name]) for name in names}).as_py()})
         case Compare(operator, left, right):
             return _compare(operator, left, right, values)
         case In(column, items):
@@ -64,6 +65,22 @@ def possible(node: Node, values: Values) -> Outcomes:
         case Or(items):
             return _fold([possible(item, values) for item in items], _or)
     raise AssertionError(node)  # pragma: no cover
+
+
+def _as_rows(node: Node, values: Values) -> bool:
+    """Whether all columns are known, and one of them is an array."""
+    found = [values.get(column.name, _ANYTHING) for column in columns_of(node)]
+    return _ANYTHING not in found and any(isinstance(value, pa.Array) for value in found)
+
+
+def _array(value: Any) -> pa.Array:
+    if isinstance(value, pa.Array):
+        return value
+    return (
+        pa.nulls(1)
+        if value is None
+        else one_value(value, pa.string() if isinstance(value, str) else pa.int64())
+    )
 
 
 def _compare(operator: str, left: Operand, right: Operand, values: Values) -> Outcomes:

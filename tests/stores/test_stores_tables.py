@@ -1,0 +1,63 @@
+"""Tables in an object store: their logs and their files are read with the same storage options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyiceberg.catalog.sql import SqlCatalog
+
+import distmom as dm
+from distmom.errors import DistmomError
+
+VALUES = np.random.default_rng(5).lognormal(size=3000)
+
+
+def bits(found: Any) -> tuple[object, ...]:
+    return found.estimate, found.interval, found.plain_estimate, found.n_rows, found.block_estimates.tobytes()
+
+
+def test_a_delta_table(
+    tmp_path: Path, store: Any, put: Callable[[str, bytes], None], options: dict[str, str]
+) -> None:
+    local = tmp_path / "t"
+    for i in range(3):
+        table = pa.table({"x": VALUES[i::3], "k": pa.array(["p q", "r"] * 500)})
+        write_deltalake(str(local), table, mode="append", partition_by=["k"])
+    DeltaTable(str(local)).delete("x > 3")
+    for path in local.rglob("*"):
+        if path.is_file():
+            put(f"t/{path.relative_to(local)}", path.read_bytes())
+    for version in ("", "@v1"):
+        wanted = dm.mean(f"{local}{version}", "x", rng=1)
+        found = dm.mean(f"s3://{store[1]}/t{version}", "x", rng=1, storage_options=options)
+        assert bits(found) == bits(wanted)
+    assert found.data["tables"] == [{"format": "delta", "version": 1, "path": f"s3://{store[1]}/t"}]
+    wrong = {**options, "secret_key": "wrong-EXAMPLE-secret"}
+    with pytest.raises(DistmomError) as told:
+        dm.mean(f"s3://{store[1]}/t@v9", "x", storage_options=wrong)
+    assert "EXAMPLE" not in str(told.value) and "\n" not in str(told.value)
+
+
+def test_an_iceberg_table(tmp_path: Path, store: Any, options: dict[str, str]) -> None:
+    reach = {
+        "s3.endpoint": options["endpoint"],
+        "s3.access-key-id": options["access_key"],
+        "s3.secret-access-key": options["secret_key"],
+        "s3.region": options["region"],
+    }
+    uri = f"sqlite:///{tmp_path}/catalog.db"
+    catalog = SqlCatalog("store", uri=uri, warehouse=f"s3://{store[1]}/warehouse", **reach)
+    catalog.create_namespace("shop")
+    table = catalog.create_table("shop.t", schema=pa.schema({"x": pa.float64()}))
+    for i in range(2):
+        table.append(pa.table({"x": VALUES[i::2]}))
+    catalog.close()
+    found = dm.mean(table.metadata_location, "x", n_blocks=5, rng=1, storage_options=options)
+    assert found.n_rows == VALUES.size and found.data["n_files"] == 2
+    np.testing.assert_allclose(found.plain_estimate, VALUES.mean(), rtol=1e-12)
