@@ -138,7 +138,7 @@ def many_groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("deaths", [0, 1, 2])
+@pytest.mark.parametrize("deaths", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_large_states_are_merged_before_they_come(
     many_groups: Path, deaths: int, client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def risks(repeats: int, n_replications: int, n: int = 1_050, seed: int = 0) -> d
     return out
 
 
+@pytest.mark.slow
 def test_five_partitions_have_nearly_the_risk_of_the_plain_mean() -> None:
     """At most 1.1 for five partitions into 7 blocks of 150 rows, where one has 1.47 (normal).
 

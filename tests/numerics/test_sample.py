@@ -1,6 +1,7 @@
 """Row samples: uniform, exactly mergeable, the same for any cutting of the work."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -89,6 +90,7 @@ def test_merging_is_exact_in_any_order():
     assert np.isfinite(forward.values).all()
 
 
+@pytest.mark.slow
 def test_every_row_is_as_likely_as_any_other():
     """Three leaves of 30, 5 and 65 rows, samples of 10 of 100: chi-square, failure probability 1e-6."""
     counts, first_only = np.zeros(100), np.zeros(100)

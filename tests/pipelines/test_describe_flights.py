@@ -16,6 +16,8 @@ import pytest
 import distmom as dm
 from pipelines import flights
 
+pytestmark = pytest.mark.xdist_group("flights")  # the lake is made once
+
 BAD = ("month=1/day-20.parquet", "month=6/day-03.parquet", "month=10/day-31.parquet")
 NUMBERS = ("dep_time", "dep_delay", "arr_time", "arr_delay", "air_time", "distance")
 DELAYS = ("dep_delay", "arr_delay")

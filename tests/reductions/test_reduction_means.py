@@ -293,6 +293,7 @@ def test_labels_of_further_partitions_are_frozen() -> None:
     assert [int(repeat_key(np.uint64(7), SEED, r)) for r in range(3)] == FROZEN_KEYS
 
 
+@pytest.mark.slow
 def test_partitions_are_independent() -> None:
     """Two rows lie in one block of 1 in 15 in one partition, and given that in 1 in 15 of another.
 

@@ -16,6 +16,8 @@ from scipy import stats
 
 from distmom.estimators.mean import plan as mean_plan
 
+pytestmark = pytest.mark.xdist_group("coverage")  # the tables are made once
+
 REPLICATIONS, MANY = 200, 2_000
 FAILURE = 1e-7
 ERRORS = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
