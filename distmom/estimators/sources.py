@@ -89,4 +89,4 @@ def _only_columns(source: Source, weights: str | None) -> tuple[str, ...]:
     stored = [n for n in names if n not in source.partition_names and n != weights]
     if (source.in_memory and stored) or len(stored) == 1:
         return tuple(stored)
-    raise ConfigError(f"column: name the column to average, one of {', '.join((stored or names)[:20])}")
+    raise ConfigError(f"column: name the column, one of {', '.join((stored or names)[:20])}")

@@ -266,6 +266,17 @@ def test_the_module_runs_it(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert refused.stderr.count(b"\n") == 1
 
 
+def wait_until_it_reads(lake: Path, running: subprocess.Popen[bytes]) -> None:
+    """Until a file of the lake is open in the process."""
+    fds, deadline = Path(f"/proc/{running.pid}/fd"), time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for fd in fds.iterdir():
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if fd.readlink().is_relative_to(lake):
+                    return
+    raise AssertionError("no file of the lake was read within 30 seconds")
+
+
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
 )
@@ -284,7 +295,7 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int, word: st
         assert running.stderr is not None
         assert json.loads(running.stderr.readline())["event"] == "start"
         if number == signal.SIGINT:  # which imports may swallow; SIGTERM is remembered
-            time.sleep(0.5)
+            wait_until_it_reads(lake, running)
         running.send_signal(number)
         _, err = running.communicate(timeout=30)
     lines = [json.loads(line) for line in err.splitlines()]

@@ -44,6 +44,38 @@ def test_a_delta_table(
     assert "EXAMPLE" not in str(told.value) and "\n" not in str(told.value)
 
 
+def test_a_state_reads_the_objects_that_a_version_adds(
+    tmp_path: Path, store: Any, put: Callable[[str, bytes], None], options: dict[str, str]
+) -> None:
+    local, state = tmp_path / "t", tmp_path / "kept"
+    there: set[Path] = set()
+
+    def upload() -> None:
+        new = {path for path in local.rglob("*") if path.is_file()} - there
+        for path in new:
+            put(f"t/{path.relative_to(local)}", path.read_bytes())
+        there.update(new)
+
+    how: dict[str, Any] = {"rng": 1, "n_blocks": 5, "storage_options": options}
+    for i in range(3):
+        write_deltalake(str(local), pa.table({"x": VALUES[i::3]}), mode="append")
+        upload()
+        found = dm.mean(f"s3://{store[1]}/t", "x", state=state, **how)
+        assert found.data["tables"][0]["version"] == i
+        assert found.data["state"]["n_files_read"] == 1 and found.data["n_files"] == i + 1
+    whole = dm.mean(f"s3://{store[1]}/t", "x", **how)
+    np.testing.assert_allclose(found.block_estimates, whole.block_estimates, rtol=1e-12)
+    DeltaTable(str(local)).delete("x > 3")
+    upload()
+    with pytest.raises(dm.DataError, match="restart"):
+        dm.mean(f"s3://{store[1]}/t", "x", state=state, **how)
+    again = dm.mean(f"s3://{store[1]}/t", "x", state=state, on_change="restart", **how)
+    assert (
+        bits(again) == bits(dm.mean(f"s3://{store[1]}/t", "x", **how)) and again.n_rows == (VALUES <= 3).sum()
+    )
+    assert not any(secret.encode() in state.read_bytes() for secret in ("very-secret-EXAMPLE", "AKIAEXAMPLE"))
+
+
 def test_an_iceberg_table(tmp_path: Path, store: Any, options: dict[str, str]) -> None:
     reach = {
         "s3.endpoint": options["endpoint"],
