@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.cell_sums import add_distances
+from distmom.reductions.block_by_block import BlockByBlock
 from distmom.reductions.block_losses import BlockLosses
 from distmom.reductions.candidates import Floats
 from distmom.reductions.leaves import Rows
-from distmom.reductions.pair_losses import BlockLossTable, RowsOfBlocks
 
 
 @dataclass(frozen=True)
-class SampledLosses:
+class SampledLosses(BlockByBlock):
     """Evaluates candidates on every block of some rows: their losses, or else the distances that are asked.
 
     Attributes
@@ -31,24 +30,12 @@ class SampledLosses:
     of: BlockLosses
     asked: NDArray[np.int32] | None = None
 
-    def __call__(self, kept: RowsOfBlocks, between: Callable[[], None] = lambda: None) -> BlockLossTable:
-        """What is left of the blocks; `between` is called before each and may raise to end the work."""
-        found = []
-        for cell in range(kept.n_cells):
-            between()
-            found.append(self._one(kept.rows(cell)))
-        return BlockLossTable(*(np.array(each) for each in zip(*found, strict=True)))
-
-    def merge(self, left: BlockLossTable, right: BlockLossTable) -> BlockLossTable:
-        """Blocks of both; `left` holds the lower numbers."""
-        return left.followed_by(right)
-
-    def _one(self, block: Floats) -> tuple[Any, ...]:
-        of, size = self.of, block.shape[0]
-        columns = tuple(np.ascontiguousarray(block.T))
-        rows = Rows(0, size, columns, (None,) * len(columns), None, None)
+    def evaluate(self, rows: Floats, /) -> tuple[Any, ...]:  # noqa: D102
+        of, size = self.of, rows.shape[0]
+        columns = tuple(np.ascontiguousarray(rows.T))
+        block = Rows(0, size, columns, (None,) * len(columns), None, None)
         truth = columns[of.target]
-        predicted = [c.predict(rows, "") for c in of.candidates]
+        predicted = [c.predict(block, "") for c in of.candidates]
         measured = np.array([of.measure(truth, p) for p in predicted]).reshape(len(predicted), size)
         m = len(predicted)
         nothing, none = np.full(m, np.nan), np.zeros(m, np.int64)

@@ -33,8 +33,9 @@ from distmom.numerics.random import stream_key
 from distmom.numerics.row_samples import RowSamples
 from distmom.numerics.triple_draws import sample_tuples
 from distmom.numerics.wanted_rows import distinct
+from distmom.reductions.block_by_block import BlockLossTable
 from distmom.reductions.block_losses import BlockLosses
-from distmom.reductions.pair_losses import BlockLossTable, PairLosses
+from distmom.reductions.pair_losses import PairLosses
 from distmom.reductions.parts import Parts
 from distmom.reductions.sampled_losses import SampledLosses
 from distmom.theory import default_tuples, joined_blocks

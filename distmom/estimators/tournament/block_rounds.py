@@ -14,7 +14,7 @@ from distmom.estimators.tournament.outcome import Outcome, settled
 from distmom.estimators.tournament.state import RoundKeeper
 from distmom.numerics.duels import duels, least_distances
 from distmom.numerics.median import lower_median
-from distmom.reductions.pair_losses import BlockLossTable
+from distmom.reductions.block_by_block import BlockLossTable
 from distmom.solvers.tournament import Distances, Pair, last_round
 
 Floats = NDArray[np.float64]
