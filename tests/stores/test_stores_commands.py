@@ -137,6 +137,46 @@ def toml(options: dict[str, Any]) -> str:
     return "{" + ", ".join(f"{name} = {json.dumps(value)}" for name, value in options.items()) + "}"
 
 
+TRAIN = """
+pipeline = "train"
+
+[data]
+path = "{root}"
+storage_options = {options}
+
+[train]
+learner = "regression"
+target = "x"
+columns = ["good", "bad"]
+model = "model"
+
+[run]
+state = "job.state"
+
+[output]
+files = ["out.json", "out.html"]
+"""
+
+
+def test_a_training(
+    lake: Path, store: Store, options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The model of files on a disk; no secret in what it writes."""
+    from pipelines.job import run_config
+
+    (tmp_path / "job.toml").write_text(TRAIN.format(root=f"s3://{store[1]}/t", options=toml(options)))
+    assert run_config(tmp_path / "job.toml", dry_run=True) == 0
+    assert run_config(tmp_path / "job.toml") == 0, capsys.readouterr().err
+    found = dm.load_model(tmp_path / "model")
+    local = dm.RobustLinearRegression(random_state=0).fit(lake, "x", columns=["good", "bad"])
+    assert found.coef_.tolist() == local.coef_.tolist() and found.intercept_ == local.intercept_
+    told = "".join(capsys.readouterr()).encode()
+    told += b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "job.toml"
+    )
+    assert not any(secret.encode() in told for secret in SECRETS)
+
+
 def test_batch_jobs(
     lake: Path, store: Store, options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

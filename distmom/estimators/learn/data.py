@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import Names, names_of, open_data
+from distmom.estimators.sources import Names, names_of, open_data, open_source
 from distmom.estimators.ustat.gather import RowSource
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class DataOptions:
     compute : {"auto", "here", "workers"}
         Whether the losses and gradients of blocks are computed by the threads or workers, or by the process
         that takes the steps. Never changes a bit.
-    client, workers, scheduler, threads, memory_limit
+    client, workers, scheduler, threads, memory_limit, storage_options
         As for `distmom.mean`.
     progress : Progress, optional
     state : str or path, optional
@@ -71,6 +71,7 @@ class DataOptions:
     scheduler: str | None = None
     threads: int | None = None
     memory_limit: int | str | None = None
+    storage_options: Mapping[str, object] | None = field(default=None, repr=False)  # may hold secrets
     progress: Progress | None = None
     state: str | os.PathLike[str] | None = None
     checkpoint_seconds: float = EVERY
@@ -126,7 +127,7 @@ def data_options_of(given: Mapping[str, Any]) -> DataOptions:
     ConfigError
         If one is unknown or wrong.
     """
-    known = [field.name for field in fields(DataOptions)]
+    known = [f.name for f in fields(DataOptions)]
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
@@ -189,10 +190,9 @@ def _columns(
     data: Any, target: str | None, needs_target: bool, options: DataOptions
 ) -> tuple[Source, ReadOptions, str | None]:
     """The source, and what to read of it: features, and the target last."""
-    from distmom.cluster.dask_frame import open_frame
-    from distmom.lake import BATCH_ROWS, open_lake
+    from distmom.lake import BATCH_ROWS
 
-    opened = open_frame(data) or open_lake(data)
+    opened = open_source(data, options.storage_options)
     schema = opened.schema()
     if target is None and needs_target:
         found = [name for name in TARGETS if name in schema.names]
@@ -211,7 +211,16 @@ def _columns(
     if not asked:
         raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
     columns = asked if target is None else (*asked, target)
-    source, read = open_data(data, columns, None, options.where, options.missing, BATCH_ROWS, joint=True)
+    source, read = open_data(
+        data,
+        columns,
+        None,
+        options.where,
+        options.missing,
+        BATCH_ROWS,
+        joint=True,
+        storage_options=options.storage_options,
+    )
     return source, read, target
 
 

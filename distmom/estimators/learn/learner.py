@@ -104,9 +104,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
             bit; ``compute``, "workers" to have threads or workers compute the losses and gradients of blocks,
             "here" to compute them in the process that takes the steps, or "auto", by what a step costs;
-            ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``progress`` as for
-            `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
-            with the same bits, and ``checkpoint_seconds`` between them.
+            ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``storage_options``,
+            ``progress`` as for `distmom.mean`; ``state``, a file of checkpoints from which a run that was
+            interrupted goes on with the same bits, and ``checkpoint_seconds`` between them.
 
         Raises
         ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ def train(
     scheduler: str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.
@@ -87,7 +89,7 @@ def train(
         goes on from it with the same bits.
     where, missing, nan, on_bad_file, mode, compute
         As for ``fit`` of the learners.
-    client, workers, scheduler, threads, memory_limit, progress
+    client, workers, scheduler, threads, memory_limit, storage_options, progress
         As for `distmom.mean`.
 
     Returns
