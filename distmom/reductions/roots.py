@@ -23,8 +23,8 @@ from distmom.reductions.state import MeanState
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
-LOW_BITS = np.uint64(0xFFFF)
-"""Of the hash of a file: others tell files apart by size, these only whether two are the same."""
+LOW_BITS = np.uint64((1 << 40) - 1)
+"""Of the hash of a file: others rank it among the smallest, these only tell whether two are the same."""
 
 
 def turned(state: MeanState, spec: BlockMeans, root: str) -> MeanState:

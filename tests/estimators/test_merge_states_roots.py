@@ -13,8 +13,10 @@ from mean_lakes import results, same, write
 import distmom as dm
 from distmom.estimators.mean.state import from_container
 from distmom.lake.statefile import read_state
+from distmom.numerics.distinct import UnitSketch
 from distmom.numerics.labels import file_cell, file_key
 from distmom.numerics.random import resolve_seed, stream_key
+from distmom.reductions.roots import _told_apart
 
 SEED = resolve_seed(7)[0]
 
@@ -94,6 +96,13 @@ def test_files_are_units_of_their_own_and_named_units_stay_together(tmp_path: Pa
     whole = dm.mean(f"{tmp_path}/units/day-*", "x", rng=7, block_by="u", n_blocks=9, interval="exact")
     assert merged.n_units == whole.n_units == 90
     np.testing.assert_allclose(merged.block_estimates, whole.block_estimates, rtol=1e-13)
+
+
+def test_a_file_name_in_thousands_of_folders_is_as_many_units() -> None:
+    """Folded with 16 hashed bits of the folder, about 190 of them were taken for others."""
+    one = UnitSketch(np.array([1 << 62], np.uint64), np.zeros(1, np.int64))
+    told = [_told_apart(one, SEED, f"lake/{number}") for number in range(5_000)]
+    assert len({int(found.hashes[0]) for found in told if found is not None}) == 5_000
 
 
 def test_skipped_files_of_one_name_are_all_told(tmp_path: Path) -> None:
