@@ -221,7 +221,7 @@ def test_the_target_may_go_without_saying(lake):
     ("y", "options", "error", "words"),
     [
         ("nothing", {}, ConfigError, "nothing"),
-        ("name", {}, DataError, "name"),
+        ("name", {}, DataError, "one class only"),
         ("label", {"columns": ["label"]}, ConfigError, "columns: 'label' is also the target"),
         ("label", {"column": ["a"]}, ConfigError, "did you mean columns"),
         ("label", {"mode": "fast"}, ConfigError, "mode"),
