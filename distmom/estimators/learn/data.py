@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, ReadOptions, Source
+    from distmom.lake.filters import Filter
     from distmom.lake.keyvalues import Key
 
 MODES = ("auto", "resident", "streaming")
@@ -123,6 +124,7 @@ class LakeFacts:
     workers : int
     labels : ndarray, optional
         Where targets are labels, these in the order of the numbers that stand for them.
+    where : Filter, optional
     """
 
     names: tuple[str, ...]
@@ -136,6 +138,7 @@ class LakeFacts:
     skipped: Sequence[SkippedFile] = ()
     workers: int = 1
     labels: NDArray[Any] | None = None
+    where: Filter | None = None
 
 
 def data_options_of(given: Mapping[str, Any]) -> DataOptions:
@@ -303,6 +306,7 @@ def _of_lake(
         rows.skipped,
         executor.threads,
         labels,
+        read.where,
     )
     return rows, facts
 

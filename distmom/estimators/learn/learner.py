@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -158,7 +158,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             if checkpoint is not None:
                 if not facts.listing:
                     raise ConfigError("state: data in memory has no files to be known by; drop state")
-                checkpoint.begin(seed, self._made(facts), facts.listing)
+                checkpoint.begin(seed, self._made(facts, read), facts.listing, facts.where)
             self._name_features(facts.names)
             if facts.labels is not None:
                 self._know(facts.labels)
@@ -166,14 +166,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             around = Around(checkpoint, watch, executor, read.compute)
             found = self._run(rows, options, seed, around)
         self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
-        self._facts = facts
+        self._facts = replace(facts, where=None)
         return found
 
     def _wanted(self) -> Wanted:
         """What the targets of a lake are to be."""
         return Wanted(self._needs_target, self._most_labels if self._any_target else None)
 
-    def _made(self, facts: LakeFacts) -> dict[str, Any]:
+    def _made(self, facts: LakeFacts, read: DataOptions) -> dict[str, Any]:
         """What a checkpoint must have been made with."""
         free = ("max_iter", "random_state")
         params = {
@@ -181,7 +181,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             for name, value in self.get_params(deep=False).items()
             if name not in free
         }
-        return {"learner": type(self).__name__, **params, "columns": list(facts.names), "y": facts.target}
+        rows = {"columns": list(facts.names), "y": facts.target, "missing": read.missing, "nan": read.nan}
+        return {"learner": type(self).__name__, **params, **rows}
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
