@@ -144,8 +144,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
+        return self._fit_rows(self._of_arrays(X, y))
+
+    def _fit_rows(self, rows: ArrayRows) -> Learned:
+        """Run on rows in memory."""
         seed, self.seed_ = self._seed()
-        found = self._run(self._of_arrays(X, y), options, seed)
+        found = self._run(rows, self._options(), seed)
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         return found
 
@@ -227,11 +231,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             seed,
             least_size=self._least_size(rows.n_features),
             scale_targets=self._scale_targets,
+            centred=self._centred(),
         )
 
     def _least_size(self, n_features: int) -> int:
         """Rows that make a block."""
         return 2
+
+    def _centred(self) -> bool:
+        """Whether features have a middle that means nothing."""
+        return True
 
     def _problem(self, sample: Sample) -> Problem:
         raise NotImplementedError

@@ -148,6 +148,7 @@ def prepare(
     *,
     least_size: int = 1,
     scale_targets: bool = False,
+    centred: bool = True,
 ) -> Prepared:
     """Scales, blocks, start and step size from a sample of the rows.
 
@@ -161,10 +162,12 @@ def prepare(
         128 bits.
     least_size : int
         Rows that make a block.
-    scale_targets : bool
+    scale_targets, centred : bool
+        Whether targets are scaled, and whether the middle of the features is taken off them.
     """
     features, targets, share = _sample(source, seed)
-    scale = robust_scale(features, targets if scale_targets else None, scaled=options.scaling == "robust")
+    scaled = options.scaling == "robust"
+    scale = robust_scale(features, targets if scale_targets else None, scaled=scaled, centred=centred)
     shape = options.shape(math.floor(share * source.n_rows), least_size, scale.wild_share)
     sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
     problem = make_problem(sample)
