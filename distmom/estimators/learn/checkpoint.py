@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.steps import Place
+from distmom.estimators.learn.met import Met, Place
 from distmom.lake.container import Container
 from distmom.lake.statefile import check_state_path, read_state, write_state
 from distmom.numerics.random import DRAW_VERSION
@@ -105,9 +105,11 @@ class Checkpoint:
         """The state to go on from, and where its next step begins."""
         if self.saved is None:
             return None
-        place = self.saved.facts["place"]
         try:
-            return DescentState.from_arrays(self.saved.arrays), (int(place[0]), int(place[1]))  # type: ignore[arg-type]
+            number, row, *met = map(int, self.saved.facts["place"])
+            if len(met) != len(Met._fields):
+                raise ValueError("counts of rows are missing")
+            return DescentState.from_arrays(self.saved.arrays), Place(number, row, Met(*met))  # type: ignore[arg-type]
         except (KeyError, ValueError, TypeError) as error:
             raise DataError(
                 f"state {str(self.path)!r} does not hold what a training needs; delete it to start afresh"
@@ -122,6 +124,7 @@ class Checkpoint:
         """Save now, if the state is one between two steps."""
         if len(state.history.objective) != state.step or state.iterates.count != state.step:
             return
-        facts = {**self._made, "place": list(place), "n_steps": state.step}
+        at = [place.number, place.row, *place.met]
+        facts = {**self._made, "place": at, "n_steps": state.step}
         write_state(self.path, Container(KIND, facts, state.to_arrays()))
         self._due = monotonic() + self.every

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from distmom.cluster import connect
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.labels import (
     LabelReader,
@@ -118,7 +119,8 @@ class LakeFacts:
         Rows of the files, those that do not count included.
     listing : str
         What identifies the files, for checkpoints; empty for data in memory.
-    n_files, n_bytes : int
+    data : dict
+        Files, bytes and versions of tables, as results tell them.
     skipped : sequence of SkippedFile
         Files that were left out so far.
     workers : int
@@ -133,8 +135,7 @@ class LakeFacts:
     reason: str
     n_rows: int
     listing: str = ""
-    n_files: int = 0
-    n_bytes: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
     skipped: Sequence[SkippedFile] = ()
     workers: int = 1
     labels: NDArray[Any] | None = None
@@ -204,8 +205,12 @@ def open_rows(
             labels = values_of(keys) if read.by else None
             if wanted.most_labels is not None:
                 check_number(len(keys), wanted.most_labels, target)
-            why = "the data is in memory"
-            yield held, LakeFacts(names, target, "resident", why, held.n_rows, labels=labels), executor
+            why, told = "the data is in memory", data_facts(source.files, (), source)
+            yield (
+                held,
+                LakeFacts(names, target, "resident", why, held.n_rows, data=told, labels=labels),
+                executor,
+            )
             return
         most = None if plan_only else wanted.most_labels
         rows, facts = _of_lake(source, read, target, names, options, executor, most)
@@ -301,8 +306,7 @@ def _of_lake(
         reason,
         rows.n_rows,
         "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
-        len(files),
-        sum(file.size for file in files),
+        data_facts(source.files, (), source),
         rows.skipped,
         executor.threads,
         labels,

@@ -76,6 +76,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         Share of the rows of a sample with a value more than 20 spreads from the middle.
     step_seconds_ : float
         Mean time of a step, fetching its rows included.
+    n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
+        Rows that were met, in the first pass over the data up to the last step or in held-out blocks: those
+        that count; with a value that is null, or NaN; of those that count, with an infinite value; those that
+        the filter drops or whose file was left out. Not all rows are met where steps end before.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where the data has names.
@@ -259,6 +263,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.n_blocks_, self.block_size_ = found.shape.n_blocks, found.shape.block_size
         self.wild_share_ = found.scale.wild_share
         self.step_seconds_ = found.step_seconds
+        for name, count in found.met._asdict().items():
+            setattr(self, f"{name}_", count)
 
     def _checked(self, X: Any) -> Floats:
         """Rows to apply the model to."""

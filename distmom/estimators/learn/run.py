@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
+from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.options import LearnOptions, Shape
 from distmom.estimators.learn.rows import Floats, TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
-from distmom.estimators.learn.steps import Place, Steps, StepStream
+from distmom.estimators.learn.steps import Steps, StepStream
 from distmom.numerics.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.virtual_order import VirtualOrder
@@ -106,8 +107,8 @@ class Learned:
     scale : Scale
     outcome : Outcome
     shape : Shape
-    n_unused : int
-        Rows that were met and did not count.
+    met : Met
+        Rows of the first pass up to the last step, and held-out ones.
     step_seconds : float
         Mean time of a step, fetching its rows included.
     """
@@ -116,7 +117,7 @@ class Learned:
     scale: Scale
     outcome: Outcome
     shape: Shape
-    n_unused: int
+    met: Met
     step_seconds: float
 
 
@@ -214,11 +215,12 @@ def learn(
     shape = prepared.shape
     order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
     saved = keeper.resume() if keeper is not None else None
-    state, place = saved or (prepared.descent.begin(prepared.start), (0, 0))
-    held_out = _held_out(source, order, prepared, options)
+    state, place = saved or (prepared.descent.begin(prepared.start), Place())
+    held_out, met = _held_out(source, order, prepared, options)
     n_steps = options.max_iter
     stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
-    return walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
+    found = walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
+    return replace(found, met=found.met.joined(met))
 
 
 def walk(
@@ -245,7 +247,7 @@ def walk(
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
-    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, stream.n_unused, a_step)
+    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, behind.place.met, a_step)
 
 
 class _Behind:
@@ -289,19 +291,20 @@ def _seeing_start(problem: Problem, sample: Sample) -> Floats:
 
 def _held_out(
     source: TrainingRows, order: VirtualOrder, prepared: Prepared, options: LearnOptions
-) -> HeldOut | None:
-    """The fixed blocks for stopping; None without them, or where most of their rows do not count."""
+) -> tuple[HeldOut | None, Met]:
+    """The fixed blocks for stopping, and their rows; None without them, or where most rows do not count."""
     shape, scale = prepared.shape, prepared.scale
     if not shape.n_held_out:
-        return None
+        return None, Met()
     found = source.fetch(order.held_out())
+    met = Met().plus(found.fates_in_detail())
     keep = np.flatnonzero(found.used)
     n = keep.size // shape.block_size
     n -= 1 - n % 2
     if n < 3:
-        return None
+        return None, met
     keep = keep[: n * shape.block_size]
     features = scale.features(found.features[keep]).reshape(n, shape.block_size, -1)
     targets = scale.targets(found.targets[keep]).reshape(n, shape.block_size)
     blocks = RiskBlocks(prepared.risk, features, targets)
-    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None
+    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None, met
