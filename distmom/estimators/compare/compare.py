@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
@@ -33,7 +33,8 @@ from distmom.report import CompareResult, Results
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
+    from distmom.cluster.work import SkippedFile
+    from distmom.lake import FileRef, ReadOptions, Source
 
 Opened = Sequence[tuple["Source", "ReadOptions"]]
 
@@ -50,6 +51,7 @@ SHARED = (
 """Options that are those of `distmom.ustatistic`."""
 
 
+@recorded
 def compare(
     data: Any,
     column: Names = None,
@@ -91,7 +93,8 @@ def compare(
     column : str or sequence of str, optional
         Columns of numbers, each compared by itself.
     by : str, optional
-        Column of which two values make the samples.
+        Column of which two values make the samples. Rows with others, or null, are left out and counted in a
+        note.
     samples : (object, object), optional
         These values, or their texts, if `by` has more than two.
     where : str, pyarrow.compute.Expression, or a list of two of these, optional
@@ -194,15 +197,19 @@ def compare(
     place = place_of(any(source.in_memory for source, _ in opened), client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(*opened[0])) else None
+    left_out = 0
     with connect(*place, memory_limit, load=load) as executor:
         if both is None:
             assert by is not None
             pass_ = MeanOptions(nan=nan, on_bad_file=on_bad_file)
-            both = samples_by(data, columns[0], by, samples, where, pass_, how, executor, progress)
+            both, left_out = samples_by(data, columns[0], by, samples, where, pass_, how, executor, progress)
             opened = _open(both, column, options, how)
         found, facts = _compared(opened, both, columns, options, seed, executor, progress)
         n_threads = executor.threads
-    return _told(found, facts, run_facts(time.perf_counter() - started, shown, n_threads))
+    run = run_facts(time.perf_counter() - started, shown, n_threads)
+    more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
+    told = [replace(r, data=facts, run=run, notes=(*r.notes, *more)) for r in found]
+    return told[0] if len(told) == 1 else Results(told, facts, run)
 
 
 def explain_compare(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:
@@ -307,19 +314,18 @@ def _compared(
             (result,) = one.results
             results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
         read += found
-    files = [file for plan in read[0].plans for file in plan.files]
-    skipped = {record.file: record for one in read for record in one.skipped}
-    sources = (source for source, _ in opened)
-    return adjusted(results), data_facts(files, skipped.values(), *sources)
+    return adjusted(results), _facts([source for source, _ in opened], samples, read)
 
 
-def _told(
-    found: Sequence[CompareResult], data: dict[str, Any], run: dict[str, Any]
-) -> CompareResult | Results:
-    """Results with what is to be said of data and run."""
-    told = []
-    for result in found:
-        new = copy(result)
-        vars(new).update(data=data, run=run)
-        told.append(new)
-    return told[0] if len(told) == 1 else Results(told, data, run)
+def _facts(sources: Sequence[Source], samples: Sequence[Sample], read: Sequence[Found]) -> dict[str, Any]:
+    """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
+    homes = [getattr(source, "address", None) for source in sources]
+    if None in homes:
+        homes = [0, int(samples[0].data is not samples[1].data)]
+    files: dict[tuple[Any, str], FileRef] = {}
+    skipped: dict[tuple[Any, str], SkippedFile] = {}
+    for number, home in enumerate(homes):
+        files |= {(home, file.path): file for file in read[0].plans[number].files}
+        for found in read:
+            skipped |= {(home, record.file): record for record in found.skipped_by_sample[number]}
+    return data_facts(list(files.values()), skipped.values(), *sources)

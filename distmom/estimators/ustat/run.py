@@ -40,6 +40,7 @@ class Found(NamedTuple):
     results: list[UStatisticResult]
     plans: list[MeanPlan]
     skipped: list[SkippedFile]
+    skipped_by_sample: Sequence[Sequence[SkippedFile]] = ()
 
 
 def run_ustatistic(

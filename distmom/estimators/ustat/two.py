@@ -74,4 +74,5 @@ def run_two_samples(
     blocks = run_blocks(counted, kernel, executor, progress)
     answerer = Answerer(options, plans[0], tuple(states), cells[0], blocks, block_source)
     column = ", ".join(samples[0][1].columns)
-    return Found(answerer.results(column, ()), plans, [record for bad in skipped for record in bad])
+    together = [record for bad in skipped for record in bad]
+    return Found(answerer.results(column, ()), plans, together, skipped)
