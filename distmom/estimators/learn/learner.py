@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -95,6 +96,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     """Whether targets may be anything that can be told apart."""
     _most_labels = 1_000_000
     """Different targets of a lake at most, where they are told apart."""
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Keep the parameters as they were given: what ``__init__`` of a learner of scikit-learn may do."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
         """Learn from the rows of arrays, or of anything that `distmom.mean` reads.

@@ -89,22 +89,7 @@ class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.alpha = alpha
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def _settle(self, found: Learned) -> None:
         scale = found.scale
@@ -192,20 +177,7 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.alpha = alpha
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def _settle(self, found: Learned) -> None:
         w = found.x.reshape(-1, len(found.scale.spread) + 1)

@@ -132,22 +132,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.balanced = balanced
-        self.init = init
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> MahalanobisMetric:
         """Learn from pairs that are known to be near (y = 1) or far (y = -1).
