@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.steps import Place
@@ -13,6 +13,9 @@ from distmom.lake.container import Container
 from distmom.lake.statefile import check_state_path, read_state, write_state
 from distmom.numerics.random import DRAW_VERSION
 from distmom.solvers import DescentState
+
+if TYPE_CHECKING:
+    from distmom.lake.filters import Filter
 
 KIND = "training"
 EVERY = 30.0
@@ -60,31 +63,41 @@ class Checkpoint:
         """The seed of the saved run, as `resolve_seed` takes it."""
         return None if self.saved is None else str(self.saved.facts["seed"])
 
-    def begin(self, seed: int, made: dict[str, Any], listing: str) -> None:
+    def begin(self, seed: int, made: dict[str, Any], listing: str, where: Filter | None = None) -> None:
         """Compare with what the state was made of.
 
         Raises
         ------
         ConfigError
-            If it was made with other options or of other columns.
+            If it was made with other options, or of other columns or rows.
         DataError
             If the files of the lake have changed.
         """
         print_ = hashlib.blake2b(listing.encode(), digest_size=16).hexdigest()
-        self._made = {**made, "seed": f"0x{seed:032x}", "draws": DRAW_VERSION, "files": print_}
+        self._made = {
+            **made,
+            "seed": f"0x{seed:032x}",
+            "draws": DRAW_VERSION,
+            "where": None if where is None else where.identity,
+            "files": print_,
+            "where_text": None if where is None else where.text,
+        }
         if self.saved is None:
             return
         then = self.saved.facts
         for name, value in self._made.items():
-            if then.get(name) == value:
+            if name == "where_text" or then.get(name) == value:
                 continue
             if name == "files":
                 raise DataError(
                     f"state {str(self.path)!r}: files of the lake have changed since; "
                     "delete it to start afresh"
                 )
+            before, now = then.get(name), value
+            if name == "where" and then.get("where_text") != self._made["where_text"]:  # Arrow shortens some
+                before, now = then.get("where_text"), self._made["where_text"]
             raise ConfigError(
-                f"state {str(self.path)!r} was made with {name} = {then.get(name)!r}, not {value!r}; use the "
+                f"state {str(self.path)!r} was made with {name} = {before!r}, not {now!r}; use the "
                 "same, or another state"
             )
 

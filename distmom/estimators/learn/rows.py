@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster.stop import Stopped
+from distmom.estimators.learn.labels import LabelCoder, sorted_codes
 from distmom.estimators.ustat.gather import COPIES, RowSource, gather_rows
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from distmom.cluster.stop import Flag
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, FileRef
+    from distmom.lake.keyvalues import Key
     from distmom.reductions.gather import GatheredRows
 
 Floats = NDArray[np.float64]
@@ -192,12 +194,16 @@ class _Until:
         """Nothing was shown."""
 
 
-def read_all(reader: BatchReader, files: tuple[FileRef, ...], with_target: bool, nan: str) -> ArrayRows:
-    """All rows of a source that is in memory or can be read only once."""
+def read_all(
+    reader: BatchReader, files: tuple[FileRef, ...], with_target: bool, nan: str
+) -> tuple[ArrayRows, list[Key]]:
+    """All rows of a source that is in memory or can be read only once, and its labels if it reads such."""
     values: list[Floats] = []
     used: list[NDArray[np.bool_]] = []
+    coder = LabelCoder() if reader.options.by else None
     for file in files:
         for batch in reader.batches(file):
+            batch = batch if coder is None else coder.coded(batch)
             block = np.stack([np.array(v, np.float64) for v in batch.values], axis=1)
             good = np.ones(batch.n_rows, np.bool_) if batch.keep is None else batch.keep.copy()
             for valid in batch.valid:
@@ -207,9 +213,13 @@ def read_all(reader: BatchReader, files: tuple[FileRef, ...], with_target: bool,
                 good &= ~np.isnan(block).any(axis=1)
             values.append(block)
             used.append(good)
-    width = len(reader.options.value_names)
+    width = len(reader.options.value_names) + int(coder is not None)
     whole = np.concatenate(values) if values else np.zeros((0, width))
     mask = np.concatenate(used) if used else np.zeros(0, np.bool_)
     if not with_target:
-        return ArrayRows(whole, None, mask)
-    return ArrayRows(whole[:, :-1], np.ascontiguousarray(whole[:, -1]), mask)
+        return ArrayRows(whole, None, mask), []
+    labels: list[Key] = []
+    targets = np.ascontiguousarray(whole[:, -1])
+    if coder is not None:
+        labels, targets = sorted_codes(coder.labels, targets)
+    return ArrayRows(whole[:, :-1], targets, mask), labels

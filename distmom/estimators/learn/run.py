@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -147,6 +148,7 @@ def prepare(
     *,
     least_size: int = 1,
     scale_targets: bool = False,
+    centred: bool = True,
 ) -> Prepared:
     """Scales, blocks, start and step size from a sample of the rows.
 
@@ -160,11 +162,13 @@ def prepare(
         128 bits.
     least_size : int
         Rows that make a block.
-    scale_targets : bool
+    scale_targets, centred : bool
+        Whether targets are scaled, and whether the middle of the features is taken off them.
     """
-    features, targets = _sample(source, seed)
-    scale = robust_scale(features, targets if scale_targets else None, scaled=options.scaling == "robust")
-    shape = options.shape(source.n_rows, least_size, scale.wild_share)
+    features, targets, share = _sample(source, seed)
+    scaled = options.scaling == "robust"
+    scale = robust_scale(features, targets if scale_targets else None, scaled=scaled, centred=centred)
+    shape = options.shape(math.floor(share * source.n_rows), least_size, scale.wild_share)
     sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
     problem = make_problem(sample)
     descent = Descent(
@@ -262,13 +266,13 @@ class _Behind:
             self.watch(state)
 
 
-def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats]:
-    """The first rows of the order of all rows that count."""
+def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
+    """The first rows of the order of all rows that count, and their share."""
     found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
     features, targets = found.features[found.used], found.targets[found.used]
     if not targets.size:
         raise NoAnswerError(f"none of {found.used.size:,} rows has all its values; look at their null counts")
-    return features, targets
+    return features, targets, targets.size / found.used.size
 
 
 def _seeing_start(problem: Problem, sample: Sample) -> Floats:

@@ -73,7 +73,8 @@ def train(
         `MahalanobisMetric`, `PairwiseRanker`, `RobustLinearRegression`, `RobustLogisticRegression` or
         `RobustKMeans`.
     target : str, optional
-        Column of labels, outcomes or targets, of numbers (default ``label``, ``target`` or ``y``).
+        Column of labels, outcomes or targets (default ``label``, ``target`` or ``y``): numbers; labels may
+        also be true and false or text.
     columns : str or list of str, optional
         Features; by default all columns of numbers but the target.
     options : dict, optional
@@ -141,7 +142,7 @@ def explain_train(data: Any, learner: str, **arguments: Any) -> dict[str, Any]:
         check_model_folder(folder)
     machine = make_learner(learner, options, rng)
     read = data_options_of({k: v for k, v in arguments.items() if v is not None})
-    with open_rows(_as_lake(data), target, machine._needs_target, read, plan_only=True) as (_, facts, _):
+    with open_rows(_as_lake(data), target, machine._wanted(), read, plan_only=True) as (_, facts, _):
         shape = machine._options().shape(facts.n_rows, machine._least_size(len(facts.names)))
     return {
         "learner": type(machine).__name__,

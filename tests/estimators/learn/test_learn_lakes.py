@@ -221,7 +221,7 @@ def test_the_target_may_go_without_saying(lake):
     ("y", "options", "error", "words"),
     [
         ("nothing", {}, ConfigError, "nothing"),
-        ("name", {}, DataError, "name"),
+        ("name", {}, DataError, "one class only"),
         ("label", {"columns": ["label"]}, ConfigError, "columns: 'label' is also the target"),
         ("label", {"column": ["a"]}, ConfigError, "did you mean columns"),
         ("label", {"mode": "fast"}, ConfigError, "mode"),
@@ -281,6 +281,19 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
         dm.MahalanobisMetric().fit(lake, state=state, columns=["a"])
     with pytest.raises(ConfigError, match="state: data in memory"):
         dm.MahalanobisMetric().fit(table(), state=tmp_path / "t.state")
+    half = tmp_path / "half.state"
+    options = {"state": half, "where": "a>0", "missing": "null"}
+    filtered = dm.MahalanobisMetric(max_iter=30).fit(lake, **options)
+    options["where"] = "( a > 0 )"  # the same
+    assert model(dm.MahalanobisMetric(max_iter=30).fit(lake, **options)) == model(filtered)
+    for other, words in (
+        ({"where": "a > 1"}, r"made with where = '\( a > 0 \)', not 'a > 1'; use the same, or another state"),
+        ({"where": None}, r"made with where = '\( a > 0 \)', not None"),
+        ({"missing": "error"}, "made with missing = 'null', not 'error'"),
+        ({"nan": "raise"}, "made with nan = 'omit', not 'raise'"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            dm.MahalanobisMetric(max_iter=30).fit(lake, **options | other)
     os.utime(lake / "0.parquet", (1, 1))
     with pytest.raises(DataError, match="files of the lake have changed"):
         dm.MahalanobisMetric().fit(lake, state=state)
