@@ -157,6 +157,11 @@ class UStatOptions:
         return self.rows.scheme in SAMPLING
 
     @property
+    def joint_rows(self) -> bool:
+        """Whether the columns that are read make one row, not several statistics."""
+        return self.kernel.columns != 1
+
+    @property
     def degree(self) -> int:
         """Most rows that the kernel takes from one sample: the least size of a block."""
         return max(self.kernel.degrees)
