@@ -23,8 +23,9 @@ from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
-from distmom.estimators.ustat.run import Found, first_plan
-from distmom.estimators.ustat.two import run_two_samples
+from distmom.estimators.ustat.run import check_columns
+from distmom.estimators.ustat.two import Pass, count_sample, two_sample_question, two_sample_results
+from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.random import resolve_seed
@@ -33,8 +34,7 @@ from distmom.report import CompareResult, Results
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.cluster.work import SkippedFile
-    from distmom.lake import FileRef, ReadOptions, Source
+    from distmom.lake import ReadOptions, Source
 
 Opened = Sequence[tuple["Source", "ReadOptions"]]
 
@@ -161,8 +161,9 @@ def compare(
     Rows that are not independent (days, sensors, files with an effect of their own) make p-values too small:
     then name the units in `block_by`. Three units against three allow no p-value below 1/20.
 
-    Each sample is read once for the test and twice for each statistic; `by` takes another pass. The same data
-    and seed give the same numbers on any number of threads or workers.
+    Two passes over each sample serve all columns and statistics, and one over each column draws the rows of
+    its test; `by` takes another pass. The same data and seed give the same numbers on any number of threads
+    or workers.
 
     References
     ----------
@@ -296,36 +297,41 @@ def _compared(
     progress: Progress | None,
 ) -> tuple[list[CompareResult], dict[str, Any]]:
     """Results of all columns and statistics, and what was read."""
-    results: list[CompareResult] = []
-    read: list[Found] = []
-    plain = options.of(mean_difference())
-    for name in columns:
-        mine = [(source, replace(read_, columns=(name,))) for source, read_ in opened]
-        plans = [first_plan(*one, plain, seed, executor, progress) for one in mine]
+    plain, sources = options.of(mean_difference()), [source for source, _ in opened]
+    for source, read in opened:
+        check_columns(source.reader(read), plain)
+    passes = [
+        count_sample(number, sample, plain, seed, executor, progress) for number, sample in enumerate(opened)
+    ]
+    questions, tests = [], []
+    by_units = options.rows.block_by is not None
+    for c, name in enumerate(columns):
+        mine = [one.column(c) for one in passes]
+        plans = [
+            replace(one.plan, reader=source.reader(replace(read, columns=(name,))))
+            for one, (source, read) in zip(mine, opened, strict=True)
+        ]
         rows = draw_rows(plans, options.test_rows, seed, executor, progress)
         width = options.bandwidth or bandwidth_of(rows)
         statistics = [Compared(one, width) for one in options.statistics]
-        found = [
-            run_two_samples(mine, options.of(one.kernel), seed, executor, progress) for one in statistics
-        ]
-        by_units = options.rows.block_by is not None
         tested = permuted_test(rows, statistics, options.n_permutations, seed, by_units=by_units)
-        for place, (one, statistic) in enumerate(zip(found, statistics, strict=True)):
-            (result,) = one.results
-            results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
-        read += found
-    return adjusted(results), _facts([source for source, _ in opened], samples, read)
+        for place, one in enumerate(statistics):
+            questions.append(two_sample_question(sources, mine, options.of(one.kernel), executor))
+            tests.append((name, one, tested, place))
+    blocks = run_blocks(questions, executor, progress)
+    results = []
+    for (name, statistic, tested, place), question, found in zip(tests, questions, blocks, strict=True):
+        (result,) = two_sample_results(question, options.of(statistic.kernel), found, name)
+        results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
+    return adjusted(results), _facts(sources, samples, passes)
 
 
-def _facts(sources: Sequence[Source], samples: Sequence[Sample], read: Sequence[Found]) -> dict[str, Any]:
+def _facts(sources: Sequence[Source], samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
     """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
     homes = [getattr(source, "address", None) for source in sources]
     if None in homes:
         homes = [0, int(samples[0].data is not samples[1].data)]
-    files: dict[tuple[Any, str], FileRef] = {}
-    skipped: dict[tuple[Any, str], SkippedFile] = {}
-    for number, home in enumerate(homes):
-        files |= {(home, file.path): file for file in read[0].plans[number].files}
-        for found in read:
-            skipped |= {(home, record.file): record for record in found.skipped_by_sample[number]}
+    pairs = list(zip(homes, passes, strict=True))
+    files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
+    skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
     return data_facts(list(files.values()), skipped.values(), *sources)

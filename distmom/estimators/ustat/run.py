@@ -42,7 +42,6 @@ class Found(NamedTuple):
     results: list[UStatisticResult]
     plans: list[MeanPlan]
     skipped: list[SkippedFile]
-    skipped_by_sample: Sequence[Sequence[SkippedFile]] = ()
 
 
 def run_ustatistic(
@@ -167,7 +166,14 @@ def first_plan(
         counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
     share = column_share(source, read)
     plan = plan_mean(source, read, counted, seed, executor, progress, share)
-    return replace(plan, options=options.rows)
+    return as_blocks_of(plan, options)
+
+
+def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
+    """The plan of a pass that has counted fine blocks, which a kernel is to have its blocks made of."""
+    few = options.few_blocks
+    blocks = plan.blocks if few is None else replace(plan.blocks, n_blocks=few)
+    return replace(plan, options=options.rows, blocks=blocks)
 
 
 def check_before(source: Source, read: ReadOptions, options: UStatOptions, executor: Executor) -> None:

@@ -12,12 +12,13 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.gather import COPIES, RowSource
-from distmom.estimators.ustat.options import TAU, UStatOptions
+from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
@@ -110,7 +111,7 @@ def _blocks(
         compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
         progress=progress,
     )
-    return BlockAnswerer(options, plan, state, found.state)
+    return BlockAnswerer(options, plan, state, found.state, drawn, rows.n_rows)
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:

@@ -14,6 +14,7 @@ from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import (
     Found,
+    as_blocks_of,
     block_source_of,
     cells_of,
     check_columns,
@@ -70,7 +71,11 @@ def run_two_samples(
         for number, sample in enumerate(samples)
     ]
     columns = [samples[0][1].columns] if options.joint_rows else [(name,) for name in samples[0][1].columns]
-    questions = [two_sample_question(samples, passes, options, c, executor) for c in range(len(columns))]
+    sources = [source for source, _ in samples]
+    questions = []
+    for c in range(len(columns)):
+        mine = passes if options.joint_rows else [one.column(c) for one in passes]
+        questions.append(two_sample_question(sources, mine, options, executor))
     blocks = run_blocks(questions, executor, progress)
     results = []
     for names, question, one in zip(columns, questions, blocks, strict=True):
@@ -85,6 +90,10 @@ class Pass(NamedTuple):
     plan: MeanPlan
     state: MeanState
     skipped: list[SkippedFile]
+
+    def column(self, c: int) -> Pass:
+        """The same of one column."""
+        return Pass(*column_of(self.plan, self.state, c), self.skipped)
 
 
 def count_sample(
@@ -103,24 +112,17 @@ def count_sample(
 
 
 def two_sample_question(
-    samples: Sequence[tuple[Source, ReadOptions]],
-    passes: Sequence[Pass],
-    options: UStatOptions,
-    c: int,
-    executor: Executor,
+    sources: Sequence[Source], passes: Sequence[Pass], options: UStatOptions, executor: Executor
 ) -> Question:
-    """What is to be made of the blocks of column c (or of all columns, where these make a row)."""
-    mine = [
-        (one.plan, one.state) if options.joint_rows else column_of(one.plan, one.state, c) for one in passes
-    ]
-    cells = cells_of(mine[0][0], [state for _, state in mine], options)
-    names = mine[0][0].reduction.columns
+    """What is to be made of the blocks of both samples, whose rows are single values or vectors."""
+    plans = [as_blocks_of(one.plan, options) for one in passes]
+    cells = cells_of(plans[0], [one.state for one in passes], options)
+    names = plans[0].reduction.columns
     check_sizes(1, cells, len(names), options, executor)
     kernel = BlockKernel(options.kernel, options.statistic, block_source_of(options)[1])  # type: ignore[arg-type]
-    found = zip(samples, mine, passes, cells, strict=True)
+    found = zip(sources, plans, passes, cells, strict=True)
     counted = [
-        Counted(source, *both, one.skipped, blocks, both[0].reduction.columns)
-        for (source, _), both, one, blocks in found
+        Counted(source, plan, one.state, one.skipped, blocks, names) for source, plan, one, blocks in found
     ]
     return Question(tuple(counted), kernel)
 
