@@ -78,7 +78,7 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     for one in two_samples(data, chosen.kernel.name, by) if two else (data,):
         how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
-        if not joint:
+        if not joint and not chosen.sampled:
             read = replace(read, columns=read.columns[:1])
         check_columns(source.reader(read), chosen)
         check_groups(read, chosen)

@@ -81,7 +81,7 @@ def run_ustatistic(
 
 
 def check_columns(reader: BatchReader, options: UStatOptions) -> None:
-    """Refuse columns that the kernel does not take.
+    """Refuse columns that the kernel does not take; those of one column each stand for themselves.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     """
     names = reader.options.value_names
     kernel = options.kernel
-    kernel.check_columns(len(names))
+    kernel.check_columns(1 if kernel.columns == 1 else len(names))
     timed = [name for name in names if name in reader.options.scales]
     if timed:
         raise DataError(

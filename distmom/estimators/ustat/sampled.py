@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,12 +16,13 @@ from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
+from distmom.estimators.ustat.files import disagreeing_columns
 from distmom.estimators.ustat.gather import COPIES, RowSource
 from distmom.estimators.ustat.options import TAU, UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
-from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, sampled_tuples
+from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, columns_at_once, sampled_tuples
 from distmom.estimators.ustat.sources import row_source
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.theory import default_tuples, morm_blocks
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
     from distmom.reductions.state import MeanState
 
+RowsOf: TypeAlias = "Callable[[tuple[str, ...]], RowSource]"
+"""The rows of a lake with some of the columns that are read."""
+
 
 def run_sampled(
     source: Source,
@@ -39,7 +45,7 @@ def run_sampled(
     executor: Executor,
     progress: Progress | None,
 ) -> Found:
-    """The median of the statistics of samples of rows, or of pairs.
+    """The median of the statistics of samples of rows, or of pairs, for each column that the kernel takes.
 
     The first pass reads all rows and tells how many there are, what is missing, and whether files disagree.
     """
@@ -48,61 +54,78 @@ def run_sampled(
     plan = first_plan(source, read, options, seed, executor, progress)
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
-    rows = row_source(source, read, plan, skipped, executor)
-    column = ", ".join(read.columns)
+    disagreeing = disagreeing_columns(plan, state)[0]
+    counted = row_source(source, read, plan, skipped, executor)
+    sets = [(name,) for name in read.columns] if options.kernel.columns == 1 else [read.columns]
+
+    def rows_of(names: tuple[str, ...]) -> RowSource:
+        reader = counted.reader if names == read.columns else source.reader(replace(read, columns=names))
+        return replace(counted, reader=reader)
+
     draw = _pairs if options.pairs == "incomplete" else _blocks
-    answerer = draw(options, plan, state, rows, seed, progress)
-    return Found([answerer.result(column)], [plan], skipped)
+    made = draw(options, plan, state, rows_of, sets, seed, progress)
+    results = [one.result(names, disagreeing) for names, one in zip(sets, made, strict=True)]
+    return Found(results, [plan], skipped)
 
 
 def _pairs(
     options: UStatOptions,
     plan: MeanPlan,
     state: MeanState,
-    rows: RowSource,
+    rows_of: RowsOf,
+    sets: Sequence[tuple[str, ...]],
     seed: int,
     progress: Progress | None,
-) -> SampleAnswerer:
-    """Samples of pairs."""
-    numbers = pair_numbers(options, rows.n_rows, int(state.n_rows.sum()))
-    found = sampled_tuples(
-        options.kernel,
-        rows,
-        seed,
-        numbers.n_blocks,
-        numbers.drawn,
-        replace=options.rows.scheme == "monte_carlo",
-        compiled=plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
-        progress=progress,
-    )
-    return PairAnswerer(options, plan, state, found)
+) -> Iterator[SampleAnswerer]:
+    """Samples of pairs, of as many columns at once as may be gathered together."""
+    n_rows = rows_of(sets[0]).n_rows
+    numbers = pair_numbers(options, n_rows, int(state.n_rows.sum()))
+    step = columns_at_once(n_rows, numbers.n_blocks, numbers.drawn * options.degree)
+    for first in range(0, len(sets), step):
+        names = tuple(name for one in sets[first : first + step] for name in one)
+        found = sampled_tuples(
+            options.kernel,
+            replace(rows_of(names), separate=options.kernel.columns == 1),
+            seed,
+            numbers.n_blocks,
+            numbers.drawn,
+            replace=options.rows.scheme == "monte_carlo",
+            spread=options.rows.interval != "none",
+            compiled=plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
+            progress=progress,
+        )
+        for number, one in enumerate(found, first):
+            yield PairAnswerer(options, plan, state, number, one)
 
 
 def _blocks(
     options: UStatOptions,
     plan: MeanPlan,
     state: MeanState,
-    rows: RowSource,
+    rows_of: RowsOf,
+    sets: Sequence[tuple[str, ...]],
     seed: int,
     progress: Progress | None,
-) -> SampleAnswerer:
+) -> Iterator[SampleAnswerer]:
     """Samples of rows, all pairs of each."""
-    n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
-    n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
-    check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
-    kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
-    found = sampled_blocks(
-        kernel,
-        kernel.merge,
-        rows,
-        seed,
-        n_blocks,
-        drawn,
-        replace=options.rows.scheme == "monte_carlo",
-        compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
-        progress=progress,
-    )
-    return BlockAnswerer(options, plan, state, found.state)
+    for number, names in enumerate(sets):
+        rows = rows_of(names)
+        n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
+        n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
+        check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
+        kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
+        found = sampled_blocks(
+            kernel,
+            kernel.merge,
+            rows,
+            seed,
+            n_blocks,
+            drawn,
+            replace=options.rows.scheme == "monte_carlo",
+            compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
+            progress=progress,
+        )
+        yield BlockAnswerer(options, plan, state, number, found.state)
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
@@ -215,7 +238,11 @@ def planned_samples(
         k, size = block_numbers(options, seed, n, n)
         n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
         told |= {"n_blocks": k, "block_size": size, "tuples_one_by_one": n_tuples}
-    gathered = COPIES * (8 * n_columns + 9) * min(n, k * size, max(MOST_ROWS, size))
+    rows = min(n, k * size, max(MOST_ROWS, size))
+    if options.kernel.columns == 1:
+        together = columns_at_once(n, k, size) if n and options.pairs == "incomplete" else 1
+        n_columns = min(n_columns, together)
+    gathered = COPIES * (8 * n_columns + 9) * rows
     return told | {
         "rows_drawn": k * size,
         "rows_drawn_per_row": round(k * size / n, 3) if n else None,

@@ -14,7 +14,7 @@ from distmom.estimators.mean.answer import shared_fields
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, why_none
-from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.files import disagreement_note
 from distmom.estimators.ustat.options import TAU, UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.tuples import part_weights
@@ -38,11 +38,14 @@ class SampleAnswerer(ABC):
         Of the first pass.
     state : MeanState
         What it found.
+    number : int
+        Of the column, or the first column, in that pass.
     """
 
     options: UStatOptions
     plan: MeanPlan
     state: MeanState
+    number: int
 
     @property
     @abstractmethod
@@ -81,15 +84,15 @@ class SampleAnswerer(ABC):
         """Samples that hold a tuple of rows."""
         return np.array([n > 0 for n in self.n_tuples])
 
-    def result(self, column: str) -> UStatisticResult:
-        """The result of all rows.
+    def result(self, columns: tuple[str, ...], disagreeing: tuple[str, ...]) -> UStatisticResult:
+        """The result of all rows, with what is to be said of columns about which files disagree.
 
         Raises
         ------
         NoAnswerError
             If there is no finite answer.
         """
-        shared = shared_fields(self.plan, self.state, 0, column, 0, None)
+        shared = shared_fields(self.plan, self.state, self.number, ", ".join(columns), 0, None)
         filled = self.filled
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             parts = np.moveaxis(self.means, 1, 0)
@@ -102,10 +105,10 @@ class SampleAnswerer(ABC):
         kind = "exact" if self.plan.options.interval == "auto" else self.plan.options.interval
         interval, reason = self._interval(kind, estimate, ruined, shared["n_used"], constant)
         status, notes = 0 if finite else int(Status.NO_FINITE_ANSWER), [SAME] if constant else []
-        disagreeing = disagreeing_columns(self.plan, self.state)[0]
-        if disagreeing:
+        heard = tuple(name for name in disagreeing if name in columns)
+        if heard:
             status |= int(Status.FILES_DISAGREE)
-            notes.append(disagreement_note(disagreeing))
+            notes.append(disagreement_note(heard))
         if 0 < k < filled.size:
             notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
         found = UStatisticResult(
