@@ -1,4 +1,4 @@
-"""The versions of client, scheduler and workers: what is refused, what is told. `reliability/` has real ones."""
+"""Versions of client, scheduler and workers: what is refused, what is told. `reliability/` has real ones."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def test_the_rule(
         compare_versions(client, workers)
     [record] = caplog.records
     assert record.levelno == (logging.ERROR if refused else logging.WARNING)
+    width = max(6, len(HERE[name]))
     assert record.getMessage().splitlines()[1:] == [
-        f"{'':{len(name)}}   {'client':{max(6, len(HERE[name]))}}   tcp://n1 and 2 more   tcp://n3 and 1 more",
+        f"{'':{len(name)}}   {'client':{width}}   tcp://n1 and 2 more   tcp://n3 and 1 more",
         f"{name}   {HERE[name]:6}   {HERE[name]:19}   {there}",
     ]
     if not refused:
@@ -73,7 +74,7 @@ def test_the_rule(
 def test_a_worker_that_joins_later_refuses_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse_others(decisive(HERE))
     refuse_others(decisive({**HERE, "dask": "1"}))
-    with pytest.raises(ResourceError, match="joined later has numpy .*, not numpy 1.26: install"):
+    with pytest.raises(ResourceError, match=r"joined later has numpy .*, not numpy 1\.26: install"):
         refuse_others(decisive({**HERE, "numpy": "1.26.4"}))
 
 

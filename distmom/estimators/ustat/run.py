@@ -121,7 +121,7 @@ def _blocks(
 
 
 def check_columns(reader: BatchReader, options: UStatOptions) -> None:
-    """Refuse columns that the kernel does not take.
+    """Refuse columns that the kernel does not take; those of one column each stand for themselves.
 
     Raises
     ------

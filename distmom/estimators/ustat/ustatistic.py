@@ -161,6 +161,7 @@ def ustatistic(
     bound for such medians that would hold for every law with finite variance if that were known. A sample of
     M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. In samples of rows with
     replacement a row may be paired with itself, which moves the statistic by (h(x, x) - theta)/n on average.
+    Several columns are counted in one pass, and have the same rows or pairs drawn, as if each were alone.
 
     Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
@@ -240,8 +241,7 @@ def ustatistic(
         n_threads = executor.threads
     sources = [source for source, _ in opened]
     results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))
-    alone = options.joint_rows or len(read.columns) == 1
-    return results[0] if alone and not read.by else results  # type: ignore[return-value]
+    return results[0] if len(results) == 1 and not read.by else results  # type: ignore[return-value]
 
 
 def _told(found: Found, sources: Sequence[Source], run: dict[str, Any]) -> Results:
