@@ -28,6 +28,9 @@ class Host:
     def inside(self, *words: object) -> tuple[object, ...]:
         return ("ip", "netns", "exec", self.namespace, *words)
 
+    def processes(self) -> list[int]:
+        return [int(word) for word in _ip("netns", "pids", self.namespace).split()]
+
     def cut_off(self) -> None:
         """Pull the cable: nobody is told, and packets are lost."""
         _ip("-n", self.switch, "link", "set", self.port, "down")
