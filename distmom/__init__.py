@@ -128,7 +128,7 @@ _HOMES = {
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",
     "VectorResult": "distmom.report",
-    "__version__": "distmom.estimators.versions",
+    "__version__": "distmom.version",
     "check_output": "distmom.report",
     "compare": "distmom.estimators.compare.compare",
     "describe": "distmom.estimators.describe.describe",

@@ -81,7 +81,7 @@ def prepare_process() -> None:
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from distmom.estimators.versions import VERSION
+        from distmom.version import VERSION
 
         click.echo(f"distmom {VERSION}")
         ctx.exit()

@@ -18,6 +18,7 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.prepare import Load, prepare_workers
 from distmom.cluster.stop import stoppable
 from distmom.cluster.threads import FutureTasks
+from distmom.cluster.versions import compare_versions, decisive, refuse_others, versions_here
 from distmom.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class ClientTasks(FutureTasks):
         self._name = f"distmom-{uuid.uuid4().hex[:12]}"
         self._remote: dict[int, Any] = {}
         self._work = work
+        self._versions = decisive(versions_here())
         try:
             self._scattered = len(dumps(work)) > SCATTER_BYTES
         except Exception as error:
@@ -61,7 +63,7 @@ class ClientTasks(FutureTasks):
         collected: Future[Finished]
         try:
             key = f"{self._name}-{unit.number}-{attempt}"
-            remote = self._client.submit(_call, self._sent_work(), unit, key=key, pure=False)
+            remote = self._client.submit(_call, self._versions, self._sent_work(), unit, key=key, pure=False)
         except OSError as error:  # closed or lost in this very moment, or nobody to scatter to
             collected = Future()
             collected.set_result(Finished(unit, "lost", error=error))
@@ -153,7 +155,9 @@ class ClientExecutor:
         self._preparing: Future[None] | None = None
         self._asked = float("-inf")
         self._threads = 1
-        workers = ((self.ask(n_workers=-1) or {}).get("workers") or {}).values()
+        found = (self.ask(n_workers=-1) or {}).get("workers") or {}
+        compare_versions(client, found)
+        workers = found.values()
         limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
         self.memory: int = min(limits, default=memory_bytes())
         self.threads_per_process: int = max((worker["nthreads"] for worker in workers), default=1)
@@ -193,8 +197,9 @@ class ClientExecutor:
             on_close()
 
 
-def _call(work: Work, unit: Unit | Batch) -> UnitOutcome:
+def _call(versions: tuple[str, ...], work: Work, unit: Unit | Batch) -> UnitOutcome:
     """Run on a worker."""
+    refuse_others(versions)
     with stoppable(_Revoked()):
         return work(unit)
 

@@ -67,7 +67,8 @@ def connect(
     ConfigError
         More than one of the four, a number below 1, an asynchronous client, or a malformed address.
     ResourceError
-        The scheduler cannot be reached, or worker processes cannot be started.
+        The scheduler cannot be reached, worker processes cannot be started, or a scheduler or worker has
+        other versions, see `distmom.cluster.versions`.
     """
     given = {"client": client, "workers": workers, "scheduler": scheduler, "threads": threads}
     named = [name for name, value in given.items() if value is not None]
@@ -174,7 +175,11 @@ def _remote(address: str, timeout: float) -> ClientExecutor:
             f"scheduler: expected an address such as 'tcp://10.0.0.1:8786', "
             f"not {address!r} ({one_line(error)})"
         ) from error
-    return ClientExecutor(client, client.close)
+    try:
+        return ClientExecutor(client, client.close)
+    except BaseException:
+        client.close()
+        raise
 
 
 def _address_in(file: str, timeout: float) -> str:

@@ -19,6 +19,7 @@ from distmom.cluster.client import ClientExecutor
 from distmom.cluster.failures import one_line
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.outcome import Executor
+from distmom.cluster.versions import decisive, refuse_others, versions_here
 
 PATIENCE = 20.0
 """Seconds that an answer may take; whoever asks had better answer it himself then."""
@@ -119,6 +120,7 @@ class ClientCrew:
                 futures.append(
                     self._client.submit(
                         _answer,
+                        decisive(versions_here()),
                         (self._name, self._number, part),
                         question,
                         (self._parts[part],) if sent else None,
@@ -160,8 +162,11 @@ _held: dict[tuple[str, int, int], Any] = {}
 _lock = threading.Lock()
 
 
-def _answer(key: tuple[str, int, int], question: Question, sent: tuple[Any] | None) -> Any:
+def _answer(
+    versions: tuple[str, ...], key: tuple[str, int, int], question: Question, sent: tuple[Any] | None
+) -> Any:
     """Run on a worker."""
+    refuse_others(versions)
     name, number, _ = key
     with _lock:
         if sent is not None:

@@ -7,11 +7,9 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from distmom.errors import ConfigError
-
-IntervalKind = Literal["order", "exact", "paper", "none"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "scheme": ("partition", "swor", "monte_carlo"),

@@ -6,8 +6,7 @@ import platform
 from functools import lru_cache
 
 from distmom.numerics.random import DRAW_VERSION
-
-VERSION = "0.1.0"
+from distmom.version import VERSION
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.numerics.wanted_rows import WantedRows
 from distmom.reductions.block_means import NanPolicy
-from distmom.reductions.leaves import Floats, Rows, all_of
+from distmom.reductions.leaves import Floats, Mask, Rows, all_of
 from distmom.reductions.state import Key
 
 USED, NULL, NAN, ABSENT = 0, 1, 2, 3
@@ -76,6 +76,18 @@ class GatherRows:
         )
 
 
+def fates_of(values: Floats, valid: Mask, keep: Mask, nan_is_missing: bool) -> NDArray[np.uint8]:
+    """What becomes of rows: by their values, which of them have all, which pass the filter."""
+    fates = np.full(len(values), USED, np.uint8)
+    if nan_is_missing:
+        fates[np.isnan(values).any(axis=1)] = NAN
+    if valid is not None:
+        fates[~valid] = NULL
+    if keep is not None:
+        fates[~keep] = ABSENT
+    return fates
+
+
 class RowGatherer:
     """The `Accumulator` of `GatherRows`."""
 
@@ -113,15 +125,9 @@ class RowGatherer:
             for c, there in enumerate(rows.valid):
                 if there is not None:
                     values[~there[inside], c] = np.nan
-        fates = self._fates[place]
-        fates[:] = USED
-        if self._spec.nan != "keep":
-            looked = values if needed is None else values[:, needed : needed + 1]
-            fates[np.isnan(looked).any(axis=1)] = NAN
-        if valid is not None:
-            fates[~valid[inside]] = NULL
-        if rows.keep is not None:
-            fates[~rows.keep[inside]] = ABSENT
+        looked = values if needed is None else values[:, needed : needed + 1]
+        valid, keep = (None if mask is None else mask[inside] for mask in (valid, rows.keep))
+        fates = self._fates[place] = fates_of(looked, valid, keep, self._spec.nan != "keep")
         if self._spec.nan == "raise" and (fates == NAN).any():
             self._refuse(int(np.argmax(fates == NAN)), wanted[low:high], values)
 

@@ -93,12 +93,19 @@ class RowKeeper:
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        self.put(rows, self.labels(rows))
+
+    def labels(self, rows: Rows) -> NDArray[np.int64]:
+        """Fine blocks of the rows."""
         spec = self._spec
         place = Place(self._key, rows.first_row, self._number, rows.units)
-        labels = row_labels(
+        return row_labels(
             spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
         )
-        gone = missing_values(rows, spec.nan)
+
+    def put(self, rows: Rows, labels: NDArray[np.int64]) -> None:
+        """Take rows of known fine blocks."""
+        gone = missing_values(rows, self._spec.nan)
         try:
             self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))
         except ValueError as error:

@@ -27,7 +27,7 @@ from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.sources import row_source
-from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.part_rows import rows_of_part
 from distmom.numerics.random import stream_key
 from distmom.numerics.row_samples import RowSamples
@@ -145,7 +145,8 @@ class BlockArena:
         if self.drawn is None or self.rows is None:
             assert isinstance(work, PairLosses)
             mine = self.counted._replace(cells=_of_part(self.counted.cells, part, self.n_blocks))
-            found: BlockLossTable = run_blocks([mine], work, self.executor, self.progress)
+            found: BlockLossTable
+            (found,) = run_blocks([Question((mine,), work)], self.executor, self.progress)
             return found
         rows = self.rows
         state: BlockLossTable | None = None
@@ -262,7 +263,7 @@ def open_block_arena(
     numbers, lowered = given_numbers(count.sum(axis=1), n_parts * wanted, degree)
     n_blocks = wanted if options.sampled else int(numbers[0]) // n_parts
     cells = map_blocks(count, np.array([n_parts * n_blocks]), lowered)
-    counted = Counted(source, plan, state, skipped, cells)
+    counted = Counted(source, plan, state, skipped, cells, plan.reader.options.value_names)
     arena = BlockArena(source, read, field, options, seed, executor, progress, counted, n_blocks)
     arena.outlying = outlying
     if options.sampled:

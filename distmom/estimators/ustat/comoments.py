@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import check_memory
+from distmom.estimators.mean.answer import row_and_cell_blocks
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.numerics.comoments import Comoments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
+from distmom.numerics.moments import Moments
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
 from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -32,6 +35,13 @@ STATES = 8
 def is_mergeable(kernel: Kernel, n_columns: int) -> bool:
     """Whether co-moments say all about the kernel."""
     return kernel.from_covariance(np.eye(n_columns)) is not None
+
+
+def own_comoments(plan: MeanPlan, state: MeanState) -> Comoments:
+    """Those of one column: the pass that counts its rows has them anyway, as moments of its fine blocks."""
+    rows = row_and_cell_blocks(plan, state.moments)[0].at(0)
+    assert isinstance(rows, Moments)
+    return Comoments(rows.count, rows.mean[..., None], rows.m2[..., None, None])
 
 
 def run_comoments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.estimators.ustat.tuple_samples import lower_medians
-from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def disjoint_blocks(
-    counted: Counted,
+    counted: Sequence[Counted],
     read: ReadOptions,
     kernel: Kernel,
     seed: int,
@@ -32,20 +33,39 @@ def disjoint_blocks(
     progress: Progress | None,
     *,
     variances: bool,
-) -> tuple[BlockStatistics, CellMap]:
-    """The mean of the kernel over the pairs of each block, and the blocks.
+) -> list[tuple[BlockStatistics, CellMap]]:
+    """The mean of the kernel over the pairs of each block of each column, and the blocks.
 
     With ``order="stored"`` pairs are those of the paper, rows half the lake apart, and blocks are runs of
     such pairs; else pairs are formed at random within the blocks that were counted.
     """
-    cells, plan = counted.cells, counted.plan
-    if plan.options.order == "stored":
-        source = row_source(counted.source, read, plan, counted.skipped, executor)
-        found = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress)
-        moments = found.moments
-        cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
-    else:
-        moments = run_blocks([counted], DisjointKernel(kernel, seed), executor, progress)
+    if counted[0].plan.options.order == "stored":
+        return [_stored(one, read, kernel, executor, progress, variances=variances) for one in counted]
+    questions = [Question((one,), DisjointKernel(kernel, seed)) for one in counted]
+    states = run_blocks(questions, executor, progress)
+    return [
+        (_statistics(kernel, moments, one.cells, variances=variances), one.cells)
+        for moments, one in zip(states, counted, strict=True)
+    ]
+
+
+def _stored(
+    counted: Counted,
+    read: ReadOptions,
+    kernel: Kernel,
+    executor: Executor,
+    progress: Progress | None,
+    *,
+    variances: bool,
+) -> tuple[BlockStatistics, CellMap]:
+    """Pairs of rows half the lake apart, of one column or of rows of several."""
+    plan, cells = counted.plan, counted.cells
+    if counted.names != plan.reader.options.value_names:
+        read = replace(read, columns=counted.names)
+        plan = replace(plan, reader=counted.source.reader(read))
+    source = row_source(counted.source, read, plan, counted.skipped, executor)
+    moments = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress).moments
+    cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
     return _statistics(kernel, moments, cells, variances=variances), cells
 
 

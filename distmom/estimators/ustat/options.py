@@ -53,9 +53,6 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
 DEGENERATE_BLOCKS = 9
 """Blocks of kernels that are degenerate where both samples have one law."""
 
-TAU = 0.45
-"""Of samples unless it is given, as for sampled means."""
-
 PAIR_BUDGET = 5 * 10**12
 """Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
 
@@ -157,6 +154,23 @@ class UStatOptions:
         return self.rows.scheme in SAMPLING
 
     @property
+    def few_blocks(self) -> int | None:
+        """Few blocks for a kernel of degrees (2, 2), which is degenerate where both samples have one law.
+
+        The law of a block's statistic is then skewed and of the order of 1/size: the more blocks, the farther
+        its median is below its mean (simulated: about half of K/n in units of the statistic of n rows). None
+        for other kernels, and where something else sets the number.
+        """
+        rows = self.rows
+        free = rows.n_blocks == "auto" and rows.contamination is None and rows.block_size is None
+        return DEGENERATE_BLOCKS if free and self.kernel.degrees == (2, 2) else None
+
+    @property
+    def joint_rows(self) -> bool:
+        """Whether the columns that are read make one row, not several statistics."""
+        return self.kernel.columns != 1
+
+    @property
     def degree(self) -> int:
         """Most rows that the kernel takes from one sample: the least size of a block."""
         return max(self.kernel.degrees)
@@ -182,8 +196,6 @@ def ustat_options(
     )
     # samples have the number of their own proposition unless it is given
     by_paper = n_blocks == "paper" and rows["scheme"] not in SAMPLING
-    if isinstance(made, Kernel) and rows.get("contamination") is None:
-        n_blocks = degenerate_blocks(made, n_blocks)
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)
     options = UStatOptions(made, statistic, pairs, n_pairs, budget, blank, by_paper, joint, project)
@@ -196,12 +208,3 @@ def ustat_options(
         )
     k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
     return replace(options, rows=replace(blank, n_blocks=k))
-
-
-def degenerate_blocks(kernel: Kernel, n_blocks: int | str) -> int | str:
-    """Few blocks for a kernel of degrees (2, 2), which is degenerate where both samples have one law.
-
-    The law of a block's statistic is then skewed and of the order of 1/size: the more blocks, the farther its
-    median is below its mean (simulated: about half of K/n in units of the statistic of n rows).
-    """
-    return DEGENERATE_BLOCKS if n_blocks == "auto" and kernel.degrees == (2, 2) else n_blocks

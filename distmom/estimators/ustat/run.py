@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,14 +17,15 @@ from distmom.estimators.rows import count_rows
 from distmom.estimators.rule.apply import BlockSource
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
-from distmom.estimators.ustat.comoments import is_mergeable, run_comoments, statistics_of
+from distmom.estimators.ustat.columns import column_of
+from distmom.estimators.ustat.comoments import is_mergeable, own_comoments, run_comoments, statistics_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.disjoint import disjoint_blocks
 from distmom.estimators.ustat.matrix import MatrixAnswerer
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.kernels.evaluate import one_by_one
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
 from distmom.report import UStatisticResult
 from distmom.theory import mogu_blocks
 
@@ -50,34 +52,72 @@ def run_ustatistic(
     executor: Executor,
     progress: Progress | None,
 ) -> Found:
-    """The U-statistics of the columns that are read, one result for each group."""
-    check_columns(source.reader(read), options)
+    """The U-statistics of the columns that are read, one result for each column (or set of them) and group.
+
+    One pass counts the rows of all columns, and where rows are regrouped another one serves them all.
+    """
+    reader = source.reader(read)
+    check_columns(reader, options)
     check_groups(read, options)
     check_before(source, read, options, executor)
     plan = first_plan(source, read, options, seed, executor, progress)
-    comoments, complete = None, options.pairs == "complete"
-    if complete and is_mergeable(options.kernel, len(plan.reduction.columns)):
-        both, skipped = run_comoments(plan, len(read.by), executor, progress)
-        state, comoments = both.means, both.comoments
-    else:
-        state, skipped = run_plan(plan, len(read.by), executor, progress)
+    n_columns = len(plan.reduction.columns)
+    if options.pairs == "complete" and options.joint_rows and is_mergeable(options.kernel, n_columns):
+        return _from_comoments(plan, read, options, executor, progress)
+    state, skipped = run_plan(plan, len(read.by), executor, progress)
     groups_of(plan, state, read.by)  # there are rows
-    cells = cells_of(plan, [state], options)[0]
-    check_sizes(len(state.keys), [cells], len(plan.reduction.columns), options, executor)
+    columns = [read.columns] if options.joint_rows else [(name,) for name in read.columns]
+    counted = []
+    for c in range(len(columns)):
+        own, found = (plan, state) if options.joint_rows else column_of(plan, state, c)
+        cells = cells_of(own, [found], options)[0]
+        check_sizes(len(state.keys), [cells], len(own.reduction.columns), options, executor)
+        counted.append(Counted(source, own, found, skipped, cells, own.reduction.columns))
+    blocks = _blocks(counted, read, options, seed, executor, progress)
+    results = []
+    for names, one, (statistics, cells) in zip(columns, counted, blocks, strict=True):
+        answerer = Answerer(options, one.plan, (one.state,), cells, statistics, block_source_of(options)[0])
+        results += answerer.results(", ".join(names), read.by)
+    return Found(results, [plan], skipped)
+
+
+def _from_comoments(
+    plan: MeanPlan,
+    read: ReadOptions,
+    options: UStatOptions,
+    executor: Executor,
+    progress: Progress | None,
+) -> Found:
+    """The statistics that co-moments of the fine blocks say all about: one pass."""
+    both, skipped = run_comoments(plan, len(read.by), executor, progress)
+    groups_of(plan, both.means, read.by)  # there are rows
+    cells = cells_of(plan, [both.means], options)[0]
+    check_sizes(len(both.means.keys), [cells], len(plan.reduction.columns), options, executor)
     block_source, variances = block_source_of(options)
-    counted = Counted(source, plan, state, skipped, cells)
-    if not complete:
-        blocks, cells = disjoint_blocks(
-            counted, read, options.kernel, seed, executor, progress, variances=variances
-        )
-    elif comoments is not None:
-        blocks = statistics_of(comoments, cells, options, variances=variances)
-    else:
-        kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
-        blocks = run_blocks([counted], kernel, executor, progress)
+    blocks = statistics_of(both.comoments, cells, options, variances=variances)
     answers = MatrixAnswerer if options.kernel.shape(2) else Answerer
-    answerer = answers(options, plan, (state,), cells, blocks, block_source)
+    answerer = answers(options, plan, (both.means,), cells, blocks, block_source)
     return Found(answerer.results(", ".join(read.columns), read.by), [plan], skipped)
+
+
+def _blocks(
+    counted: Sequence[Counted],
+    read: ReadOptions,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+) -> list[tuple[BlockStatistics, CellMap]]:
+    """The statistic of every block of each column, and the blocks."""
+    variances = block_source_of(options)[1]
+    if options.pairs != "complete":
+        return disjoint_blocks(counted, read, options.kernel, seed, executor, progress, variances=variances)
+    if not options.joint_rows and is_mergeable(options.kernel, 1):
+        of = partial(statistics_of, options=options, variances=variances)
+        return [(of(own_comoments(one.plan, one.state), one.cells), one.cells) for one in counted]
+    kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
+    states = run_blocks([Question((one,), kernel) for one in counted], executor, progress)
+    return [(state, one.cells) for state, one in zip(states, counted, strict=True)]
 
 
 def check_columns(reader: BatchReader, options: UStatOptions) -> None:
@@ -91,8 +131,7 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
         If a column holds times.
     """
     names = reader.options.value_names
-    kernel = options.kernel
-    kernel.check_columns(len(names))
+    options.kernel.check_columns(len(names) if options.joint_rows else 1)
     timed = [name for name in names if name in reader.options.scales]
     if timed:
         raise DataError(
@@ -122,18 +161,24 @@ def first_plan(
 
     Of sampling schemes it is that of a partition, which tells what the columns hold.
     """
-    together = options.kernel.columns != 1
-    counted = replace(options.rows, joint="coordinatewise" if together else False, interval="none")
+    counted = replace(options.rows, joint="coordinatewise" if options.joint_rows else False, interval="none")
     if options.sampled:
         counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
     share = column_share(source, read)
     plan = plan_mean(source, read, counted, seed, executor, progress, share)
-    return replace(plan, options=options.rows)
+    return as_blocks_of(plan, options)
+
+
+def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
+    """The plan of a pass that has counted fine blocks, which a kernel is to have its blocks made of."""
+    few = options.few_blocks
+    blocks = plan.blocks if few is None else replace(plan.blocks, n_blocks=few)
+    return replace(plan, options=options.rows, blocks=blocks)
 
 
 def check_before(source: Source, read: ReadOptions, options: UStatOptions, executor: Executor) -> None:
     """Refuse a run that is too long before it reads a row, where footers can tell."""
-    n_columns = len(source.reader(read).options.value_names)
+    n_columns = len(source.reader(read).options.value_names) if options.joint_rows else 1
     if (
         options.pairs != "complete"
         or source.one_pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +12,13 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.rows import count_rows
+from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.gather import COPIES, RowSource
-from distmom.estimators.ustat.options import TAU, UStatOptions
+from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
@@ -48,11 +51,17 @@ def run_sampled(
     plan = first_plan(source, read, options, seed, executor, progress)
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
-    rows = row_source(source, read, plan, skipped, executor)
-    column = ", ".join(read.columns)
     draw = _pairs if options.pairs == "incomplete" else _blocks
-    answerer = draw(options, plan, state, rows, seed, progress)
-    return Found([answerer.result(column)], [plan], skipped)
+    results = []
+    for c, names in enumerate([read.columns] if options.joint_rows else [(name,) for name in read.columns]):
+        mine, of_mine, read_mine = plan, state, replace(read, columns=names)
+        if names != read.columns:
+            mine, of_mine = column_of(plan, state, c)
+            mine = replace(mine, reader=source.reader(read_mine))
+        rows = row_source(source, read_mine, mine, skipped, executor)
+        answerer = draw(options, mine, of_mine, rows, seed, progress)
+        results.append(answerer.result(", ".join(names)))
+    return Found(results, [plan], skipped)
 
 
 def _pairs(
@@ -102,7 +111,7 @@ def _blocks(
         compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
         progress=progress,
     )
-    return BlockAnswerer(options, plan, state, found.state)
+    return BlockAnswerer(options, plan, state, found.state, drawn, rows.n_rows)
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
@@ -205,7 +214,7 @@ def planned_samples(
     """What the samples will be if all rows are complete, in the words of `explain_ustatistic`."""
     check_data(source, read, options)
     n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    n_columns = len(plan.reduction.columns)
+    n_columns = len(plan.reduction.columns) if options.joint_rows else 1
     told: dict[str, Any] = {"n_rows": n, "fine_blocks": None}
     if options.pairs == "incomplete":
         k, pairs, drawn = pair_numbers(options, n, n)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
@@ -173,8 +172,9 @@ def ustatistic(
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
 
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
-    memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
-    kept; their variance is the spread between the fine blocks of a block. Kernels with a fast form take
+    memory allows; several columns share both passes. Variances, covariances, correlations and squared
+    distances take one pass and no rows are kept; their variance is the spread between the fine blocks of a
+    block. Kernels with a fast form take
     O(n log n) time or less, others n^2/(2 K) evaluations. The same data and seed give the same bits on any
     number of threads or workers.
 
@@ -222,39 +222,35 @@ def ustatistic(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     rows = options.rows
-    whole_rows = options.kernel.columns != 1
     two = len(options.kernel.degrees) == 2
     several = two_samples(data, options.kernel.name, by) if two else (data,)
-    how: Any = {"joint": whole_rows, "storage_options": storage_options}
+    how: Any = {"joint": options.joint_rows, "storage_options": storage_options}
     opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
     source, read = opened[0]
-    columns = [read.columns] if whole_rows else [(name,) for name in read.columns]
     in_memory = any(source.in_memory for source, _ in opened)
     place = place_of(in_memory, client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
-        found = []
-        for names in columns:
-            mine = [(source, replace(read, columns=names)) for source, read in opened]
-            if two:
-                found.append(run_two_samples(mine, options, seed, executor, progress))
-            else:
-                run = run_sampled if options.sampled else run_ustatistic
-                found.append(run(*mine[0], options, seed, executor, progress))
+        if two:
+            found = run_two_samples(opened, options, seed, executor, progress)
+        else:
+            run = run_sampled if options.sampled else run_ustatistic
+            found = run(source, read, options, seed, executor, progress)
         n_threads = executor.threads
     sources = [source for source, _ in opened]
     results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))
-    return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]
+    alone = options.joint_rows or len(read.columns) == 1
+    return results[0] if alone and not read.by else results  # type: ignore[return-value]
 
 
-def _told(found: Sequence[Found], sources: Sequence[Source], run: dict[str, Any]) -> Results:
+def _told(found: Found, sources: Sequence[Source], run: dict[str, Any]) -> Results:
     """Results with what is to be said of data and run."""
-    files = [file for plan in found[0].plans for file in plan.files]  # those of every column
-    skipped = {record.file: record for one in found for record in one.skipped}
+    files = [file for plan in found.plans for file in plan.files]
+    skipped = {record.file: record for record in found.skipped}
     data = data_facts(files, skipped.values(), *sources)
     told = []
-    for result in (result for one in found for result in one.results):
+    for result in found.results:
         new = copy(result)
         vars(new).update(data=data, run=run)
         told.append(new)

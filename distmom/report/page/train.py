@@ -48,7 +48,8 @@ def tell_train(r: TrainResult) -> Telling:
             f"wild rows in up to {max(0, -(-r.n_blocks // 2) - 1):,} blocks of a step",
         ),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
-        ("rows", f"{r.n_rows:,}, {r.mode}"),
+        ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
+        ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     good = mood(r) == "good"
     do = (

@@ -1,4 +1,4 @@
-"""Programs that the files of ``deploy/`` start, ended with their test."""
+"""Programs that run beside a test, and end with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 @contextmanager

@@ -1,0 +1,86 @@
+"""The work that faults meet: everything that takes a cluster through one or several rounds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import distmom as dm
+from distmom.cluster import plan, runner
+from distmom.estimators.learn import rows as learn_rows
+
+N_FILES = 24
+
+
+def write_lake(folder: Path, n_files: int = N_FILES, n_rows: int = 400) -> Path:
+    """Heavy tails, four predictions, two features; one file a thousand times too large."""
+    folder.mkdir(parents=True)
+    g = np.random.default_rng(0)
+    for i in range(n_files):
+        a, b = g.normal(size=(2, n_rows))
+        y = a - b + g.standard_t(3, n_rows)
+        columns = {"x": g.standard_t(3, n_rows) * (1e3 if i == 5 else 1.0), "a": a, "b": b, "y": y}
+        columns |= {f"p{j}": (0.8 + 0.1 * j) * a - b for j in range(4)}
+        pq.write_table(pa.table(columns), folder / f"{i:02}.parquet")
+    return folder
+
+
+def mean(lake: Path, out: Path, **place: Any) -> Any:
+    return dm.mean(lake, "x", rng=7, **place)
+
+
+def pairs(lake: Path, out: Path, **place: Any) -> Any:
+    return dm.ustatistic(lake, "x", kernel="gini", rng=7, **place)
+
+
+def tournament(lake: Path, out: Path, **place: Any) -> Any:
+    return dm.tournament(lake, [f"p{j}" for j in range(4)], "y", rng=7, n_blocks=9, **place)
+
+
+def train(lake: Path, out: Path, **place: Any) -> Any:
+    """Rows are fetched for four steps at a time, and blocks computed by the workers."""
+    learner = dm.RobustLinearRegression(random_state=7, max_iter=12, early_stopping=False)
+    found = learner.fit(lake, "y", columns=["a", "b"], mode="streaming", compute="workers", **place)
+    return found.coef_.tobytes()
+
+
+def shuffle(lake: Path, out: Path, **place: Any) -> Any:
+    dm.shuffle(lake, out / "mixed", rng=7, **place)
+    files = sorted((out / "mixed").iterdir())
+    return [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
+
+
+JOBS: dict[str, Callable[..., Any]] = {job.__name__: job for job in (mean, pairs, tournament, train, shuffle)}
+
+
+def same(a: Any, b: Any) -> bool:
+    return bool(a.same_bits(b)) if hasattr(a, "same_bits") else bool(a == b)
+
+
+def one_file_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MOST_FILES", "LEAST_FILES"):
+        monkeypatch.setattr(plan, name, 1)
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 4)
+
+
+class Meanwhile:
+    """Calls a function of the number of units done so far, over all rounds, in the client's thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None] = lambda _: None) -> None:
+        self.n_done = 0
+        keep = runner._Run.keep
+
+        def counted(run: Any, unit: Any, outcome: Any) -> None:
+            keep(run, unit, outcome)
+            self.n_done += 1
+            then(self.n_done)
+
+        monkeypatch.setattr(runner._Run, "keep", counted)
