@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
+from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import column_share, plan_mean
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distmom.errors import ConfigError
-from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
+from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
 from distmom.estimators.rows import count_rows
 from distmom.estimators.rule.apply import BlockSource
