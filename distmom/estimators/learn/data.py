@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import connect
-from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.labels import (
@@ -29,7 +29,7 @@ from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import Names, names_of, open_data, open_source
+from distmom.estimators.sources import Names, names_of, open_data, open_source, refuse_times
 from distmom.estimators.ustat.gather import RowSource
 
 if TYPE_CHECKING:
@@ -189,11 +189,7 @@ def open_rows(
         raise ConfigError(f"y: with a lake, name its column of targets, not {type(target).__name__}")
     source, read, target = _columns(data, target, wanted, options)
     reader = source.reader(read)
-    timed = [name for name in reader.options.value_names if name in reader.options.scales]
-    if timed:
-        raise DataError(
-            f"column {timed[0]!r} holds {reader.options.scales[timed[0]].kind}s; name columns of numbers"
-        )
+    refuse_times(reader.options, "name columns of numbers")
     names = reader.options.value_names
     if target is not None and not read.by:
         names = names[:-1]

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import column_share, plan_mean
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows
+from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.pair_candidates import PairField
@@ -230,10 +232,8 @@ def open_block_arena(
     NoAnswerError
         There are too few rows for two parts.
     """
-    scales = source.reader(read).options.scales  # names and types are told before anything is counted
-    timed = [name for name in read.columns if name in scales]
-    if timed:
-        raise DataError(f"column {timed[0]!r} holds {scales[timed[0]].kind}s; losses take numbers")
+    # names and types are told before anything is counted
+    refuse_times(source.reader(read).options, "losses take numbers")
     wanted, outlying = AUTOMATIC if options.n_blocks == "auto" else int(options.n_blocks), None
     if options.contamination is not None:
         rows = count_rows(source, executor, options.on_bad_file).rows.tolist()

@@ -19,6 +19,7 @@ from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows, count_valid
+from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import ReadOptions
@@ -198,7 +199,8 @@ def open_arena(
     progress: Progress | None,
 ) -> Arena:
     """Count rows where blocks depend on them, and lay the parts out."""
-    source.reader(read)  # names and types are told before anything is counted
+    # names and types are told before anything is counted
+    refuse_times(source.reader(read).options, "losses take numbers")
     skipped: list[SkippedFile] = []
     rows: list[int] | None = None
     once = bool(getattr(source, "one_pass", False))

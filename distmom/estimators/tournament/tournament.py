@@ -250,7 +250,7 @@ def tournament(
             arena = open_arena(source, read, field, options, seed, executor, progress)
             found = play_rounds(arena, keeper)
         n_threads = executor.threads
-    data_told = data_facts(arena.source.files, arena.skipped, arena.source)
+    data_told = data_facts(source.files, arena.skipped, source)
     if state is not None:
         data_told["rounds"] = keeper.facts()
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)

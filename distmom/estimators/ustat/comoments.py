@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import check_memory
-from distmom.estimators.mean.answer import row_and_cell_blocks
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions

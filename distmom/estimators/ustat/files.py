@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.estimators.mean.answer import row_and_cell_blocks
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.status import Status

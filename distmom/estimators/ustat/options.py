@@ -7,7 +7,15 @@ from typing import Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
-from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, check_choice, check_count
+from distmom.estimators.options import (
+    JOINT,
+    SAMPLING,
+    MeanOptions,
+    check_choice,
+    check_count,
+    refuse_pairs,
+    whole,
+)
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.theory import mou_blocks
@@ -141,10 +149,7 @@ class UStatOptions:
             "repeats": self.rows.repeats > 1,
             "weights": self.rows.weights is not None,
         }
-        for first, second, remedy in REFUSED:
-            if (not first or met[first]) and met[second]:
-                what = f"scheme={self.rows.scheme!r}" if first == "a sampling scheme" else first
-                raise ConfigError(f"{what or 'ustatistic'} does not go with {second}: {remedy}")
+        refuse_pairs(REFUSED, met, {"": "ustatistic", "a sampling scheme": f"scheme={self.rows.scheme!r}"})
         if self.n_pairs is not None:
             check_count("n_pairs", self.n_pairs)
 
@@ -191,14 +196,13 @@ def ustat_options(
 ) -> UStatOptions:
     """Options from the arguments of `distmom.ustatistic`; `rows` are those of `MeanOptions`."""
     made = named(kernel) if isinstance(kernel, str) else kernel
-    budget: Any = (
-        int(pair_budget) if isinstance(pair_budget, float) and pair_budget.is_integer() else pair_budget
-    )
     # samples have the number of their own proposition unless it is given
     by_paper = n_blocks == "paper" and rows["scheme"] not in SAMPLING
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)
-    options = UStatOptions(made, statistic, pairs, n_pairs, budget, blank, by_paper, joint, project)
+    options = UStatOptions(
+        made, statistic, pairs, n_pairs, whole(pair_budget), blank, by_paper, joint, project
+    )
     if not by_paper:
         return options
     if blank.contamination is not None:

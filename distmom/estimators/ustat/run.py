@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distmom.errors import ConfigError, DataError
-from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
+from distmom.errors import ConfigError
+from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
 from distmom.estimators.rows import count_rows
 from distmom.estimators.rule.apply import BlockSource
+from distmom.estimators.sources import refuse_times
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
 from distmom.estimators.ustat.columns import column_of
@@ -132,12 +134,7 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     """
     names = reader.options.value_names
     options.kernel.check_columns(len(names) if options.joint_rows else 1)
-    timed = [name for name in names if name in reader.options.scales]
-    if timed:
-        raise DataError(
-            f"column {timed[0]!r} holds {reader.options.scales[timed[0]].kind}s, and kernels take numbers; "
-            "name a column of numbers"
-        )
+    refuse_times(reader.options, "kernels take numbers: name a column of such")
 
 
 def check_groups(read: ReadOptions, options: UStatOptions) -> None:
