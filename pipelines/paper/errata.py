@@ -64,7 +64,7 @@ def _variance_of_pairs(replications: int, seed: int) -> dict[str, Any]:
             interval="none",
             rng=seed + first,
         )
-        squares += [(float(one.plain_estimate) - 1.0) ** 2 for one in dm.Results.of(found)]
+        squares += [(float(one.estimate) - 1.0) ** 2 for one in dm.Results.of(found)]
     n_pairs, var_u, var_h = math.comb(FEW_ROWS, 2), 2.0 / (FEW_ROWS - 1), 2.0
     share = (n_pairs - FEW_PAIRS) / (n_pairs - 1) / FEW_PAIRS
     error = float(np.std(squares, ddof=1) / math.sqrt(len(squares)))

@@ -73,14 +73,7 @@ ERRATA = (
     "number that the paper itself has published."
 )
 BY_ERRORS = ("estimator", "law", "K", "samples", "published", "ours", "agree", "remarks")
-BY_QUANTILES = (
-    *BY_ERRORS[:-1],
-    "range of means",
-    "median of squared errors",
-    "their 90 % quantile",
-    "99 %",
-    "remarks",
-)
+BY_QUANTILES = (*BY_ERRORS[:-1], "range", "median", "90 %", "99 %", "remarks")
 
 MOST_TOLD = 4
 """Numbers that differ and are told one by one."""
@@ -148,7 +141,7 @@ def _answer(lines: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def _shown(row: str) -> str:
     """A row's name, which does not break."""
-    return row.replace("_", "\u00a0").replace("/", "\u2044")
+    return row.replace("_", "\u00a0").replace("/", "\u2215")
 
 
 def _table_section(lines: list[dict[str, Any]], setting: str) -> Section:
@@ -166,6 +159,10 @@ def _table_section(lines: list[dict[str, Any]], setting: str) -> Section:
             n_yes, _, n_open = _verdicts(chosen)
             caption = f"{n_yes} of {len(chosen)} numbers agree" + (f", {n_open} undecided" if n_open else "")
             caption += ". ± is one standard error. Marked numbers differ."
+            if way == "quantiles":
+                caption += (
+                    " The range is that of means drawn from ours; then quantiles of our squared errors."
+                )
             cells = tuple(_cells(line) for line in chosen)
             right = tuple(head not in ("estimator", "law", "agree", "remarks") for head in heads)
             marked = tuple(line["agree"] is False for line in chosen)
@@ -174,16 +171,18 @@ def _table_section(lines: list[dict[str, Any]], setting: str) -> Section:
 
 
 def _cells(line: dict[str, Any]) -> tuple[str, ...]:
+    by_quantiles = line["compared_by"] == "quantiles"
+    digits, error_digits = (".4g", ".2g") if by_quantiles else (".5f", ".5f")
     cells = [
         _shown(line["row"]),
         line["law"],
         str(line["n_blocks"]),
         f"{line['replications']:,}",
-        f"{line['published']:.5f} ± {line['published_se']:.5f}",
-        f"{line['ours']:.5f} ± {line['ours_se']:.5f}",
+        f"{line['published']:{digits}} ± {line['published_se']:{error_digits}}",
+        f"{line['ours']:{digits}} ± {line['ours_se']:{error_digits}}",
         {True: "yes", False: "no", None: "undecided"}[line["agree"]],
     ]
-    if line["compared_by"] == "quantiles":
+    if by_quantiles:
         cells.append(f"{line['low']:.3g} to {line['high']:.3g}")
         cells += [f"{line[name]:.3g}" for name in ("median_error", "error_q90", "error_q99")]
     remarks = [line["reason"]] if line["reason"] else []
