@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 SCATTER_BYTES = 64_000  # work above this size is sent to the workers once, not with every task
 PROBE = 5.0  # seconds the scheduler has to answer a question about itself
 PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
+SILENCE = 15.0  # seconds without a heartbeat, of which there are one or two a second, that are not busyness
+SOME_WORKERS = 100  # whose heartbeats are looked at
 FRESH = 5.0  # seconds for which the number of threads is taken as known
 
 
@@ -53,6 +55,8 @@ class ClientTasks(FutureTasks):
                 "define its functions where they can be pickled, or run on threads"
             ) from error
         self._held: Any = None
+        self._seen: dict[str, float] = {}
+        self._seen_at = monotonic()
 
     def ready(self) -> bool:
         """Whether the client has its scheduler."""
@@ -116,10 +120,16 @@ class ClientTasks(FutureTasks):
         """Why nothing can finish at present."""
         if not self.ready():
             return "the connection to its scheduler is lost"
-        info = self._executor.ask()
+        info = self._executor.ask(n_workers=SOME_WORKERS)
         if info is None:
             return "its scheduler does not answer"
-        return None if info["n_workers"] else "it has no workers"
+        if not info["n_workers"]:
+            return "it has no workers"
+        # Dask's timers follow the clock: where it was set back by days, nobody says anything for days
+        seen = {address: worker["last_seen"] for address, worker in info["workers"].items()}
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, monotonic()
+        return "its workers are silent" if monotonic() - self._seen_at > SILENCE else None
 
     def cancel(self) -> None:
         """Cancel what is queued; running units end at their next `check_stopped`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -60,7 +60,8 @@ def connect(
     ------
     Executor
         With none of the first four: the active Dask client if there is one, else threads; inside a task of a
-        Dask worker, that worker's share of threads.
+        Dask worker, that worker's share of threads. A task that runs on a cluster leaves its thread to other
+        tasks meanwhile.
 
     Raises
     ------
@@ -83,7 +84,8 @@ def connect(
         try:
             if load is not None:
                 executor.prepare(load)
-            yield executor
+            with _thread_left_to_units() if executor.far else nullcontext():
+                yield executor
         finally:
             executor.close()
 
@@ -112,6 +114,23 @@ def _open(
         return ThreadExecutor(share, limit)
     active = _active_client()
     return ThreadExecutor(None, limit) if active is None else _checked(active)
+
+
+@contextmanager
+def _thread_left_to_units() -> Iterator[None]:
+    """In a task of a worker: its thread may be the only one there is, and this task waits for others."""
+    from distributed import get_worker, rejoin, secede
+
+    try:
+        get_worker()
+        secede()
+    except (ValueError, KeyError, AttributeError):  # no task; one that left its thread; not in a thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _active_client() -> Any:

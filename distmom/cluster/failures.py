@@ -44,9 +44,12 @@ def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
         return DataError(f"{where}: cannot be read ({what}); every worker needs access to it")
     if isinstance(error, OSError):
         return ResourceError(f"{where}: {what}; free the resource and run again")
+    if isinstance(error.__cause__, ModuleNotFoundError):  # Dask's scheduler takes tasks apart as well
+        what = one_line(error.__cause__)
     if "No module named" in what:
         return ResourceError(
-            f"{where}: a worker cannot load the task ({what}); install the client's packages on the workers"
+            f"{where}: the scheduler or a worker cannot load the task ({what}); "
+            "install the client's packages there"
         )
     return DistmomError(f"{where}: unexpected {what}")
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from distmom.errors import ResourceError
-from distmom.numerics.random import DRAW_VERSION
-from distmom.version import VERSION
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,16 +34,32 @@ Versions = Mapping[str, str]
 _compared: WeakKeyDictionary[Client, set[tuple[str, str]]] = WeakKeyDictionary()
 
 
+# As text, which any Python can run, also where this package is missing: a worker that is asked to call a
+# function that it does not have, or code of another Python, may die of it.
+_QUESTION = f"""
+import platform
+from importlib.metadata import PackageNotFoundError, version
+found = {{"distmom": {MISSING!r}, "draws": {MISSING!r}, "python": platform.python_version()}}
+for name in {(*FIRST_TWO[1:], *TOLD)}:
+    try:
+        found[name] = version(name)
+    except PackageNotFoundError:
+        found[name] = {MISSING!r}
+try:
+    from distmom import __version__
+    from distmom.numerics.random import DRAW_VERSION
+except ImportError:
+    pass
+else:
+    found.update(distmom=__version__, draws=str(DRAW_VERSION))
+"""
+_ASK = f"(lambda space: exec({_QUESTION!r}, space) or space['found'])({{}})"
+
+
 @lru_cache(maxsize=1)
 def versions_here() -> dict[str, str]:
-    """Versions in this process, without loading what was not loaded; also asked of others."""
-    found = {"distmom": VERSION, "draws": str(DRAW_VERSION), "python": platform.python_version()}
-    for name in (*FIRST_TWO[1:], *TOLD):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = MISSING
-    return found
+    """Versions in this process, without loading what is not loaded."""
+    return dict(eval(_ASK))
 
 
 def decisive(versions: Versions, names: Sequence[str] = EXACT + FIRST_TWO) -> tuple[str, ...]:
@@ -109,13 +122,12 @@ def _ask(client: Client, whom: list[str]) -> dict[str, Versions]:
     workers = [who for who in whom if who != SCHEDULER]
 
     async def of_workers() -> dict[str, Any]:
-        return dict(await client.run(versions_here, workers=workers, on_error="return")) if workers else {}
+        return dict(await client.run(eval, _ASK, workers=workers, on_error="ignore")) if workers else {}
 
     async def of_scheduler() -> dict[str, Any]:
-        try:
-            return {SCHEDULER: await client.run_on_scheduler(versions_here)}
-        except Exception as error:
-            return {SCHEDULER: error}
+        with suppress(Exception):  # one that runs nothing for others
+            return {SCHEDULER: await client.run_on_scheduler(eval, _ASK)}
+        return {}
 
     async def ask() -> list[dict[str, Any]]:
         asked = [of_workers()] if len(workers) == len(whom) else [of_scheduler(), of_workers()]
@@ -125,13 +137,9 @@ def _ask(client: Client, whom: list[str]) -> dict[str, Versions]:
         replies = asyncio.run_coroutine_threadsafe(ask(), client.loop.asyncio_loop).result(2 * SECONDS)
     except (TimeoutError, OSError):  # units will show what is wrong with the cluster
         return {}
-    found: dict[str, Versions] = {}
-    for who, answer in [item for reply in replies for item in reply.items()]:
-        if isinstance(answer, ImportError):  # not even this module is there
-            found[who] = {"distmom": MISSING}
-        elif not isinstance(answer, Exception):  # others: workers may leave at any time
-            # the scheduler computes nothing, but takes apart and sends on what this package sends
-            found[who] = {k: v for k, v in answer.items() if who != SCHEDULER or k in EXACT + TOLD}
+    found: dict[str, Versions] = {who: answer for reply in replies for who, answer in reply.items()}
+    if SCHEDULER in found:  # computes nothing, but takes apart and sends on what this package sends
+        found[SCHEDULER] = {name: found[SCHEDULER][name] for name in EXACT + TOLD}
     return found
 
 

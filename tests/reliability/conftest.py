@@ -10,6 +10,8 @@ import pytest
 from clusters import Cluster, clusters
 from jobs import JOBS, Meanwhile, one_file_a_unit, write_lake
 
+from distmom.cluster import runner
+
 HERE = Path(__file__).parent
 
 
@@ -56,3 +58,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def client(cluster: Cluster) -> Iterator[Any]:
     with cluster.client(2) as client:
         yield client
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three seconds instead of a minute."""
+    defaults = runner.run_units.__kwdefaults__
+    monkeypatch.setattr(runner.run_units, "__kwdefaults__", {**defaults, "patience": 3.0})
+    monkeypatch.setattr("distmom.cluster.client.PROBE", 1.0)

@@ -41,7 +41,9 @@ def pairs(lake: Path, out: Path, **place: Any) -> Any:
 
 
 def tournament(lake: Path, out: Path, **place: Any) -> Any:
-    return dm.tournament(lake, [f"p{j}" for j in range(4)], "y", rng=7, n_blocks=9, **place)
+    """Three rounds."""
+    rule = {"rule": "champions_league", "r1": 0.5, "beta_r": 0.3, "table": "full"}
+    return dm.tournament(lake, [f"p{j}" for j in range(4)], "y", rng=7, n_blocks=9, **rule, **place)
 
 
 def train(lake: Path, out: Path, **place: Any) -> Any:

@@ -14,7 +14,6 @@ from clusters import Cluster, Wire, clusters, ended
 from jobs import JOBS, Meanwhile, one_file_a_unit, same
 
 import distmom as dm
-from distmom.cluster import runner
 
 Right = dict[str, tuple[Any, int]]
 
@@ -23,14 +22,6 @@ Right = dict[str, tuple[Any, int]]
 def own(tmp_path: Path) -> Iterator[Cluster]:
     with clusters(tmp_path / "cluster") as cluster:
         yield cluster
-
-
-@pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three seconds instead of a minute."""
-    defaults = runner.run_units.__kwdefaults__
-    monkeypatch.setattr(runner.run_units, "__kwdefaults__", {**defaults, "patience": 3.0})
-    monkeypatch.setattr("distmom.cluster.client.PROBE", 1.0)
 
 
 def lost(name: str, lake: Path, out: Path, client: Any) -> None:

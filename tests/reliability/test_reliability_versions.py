@@ -100,3 +100,13 @@ def test_the_scheduler_lacks_the_package(lake: Path, own: Cluster, none: dict[st
     own.workers(1)
     with own.client(1) as client, pytest.raises(dm.ResourceError, match="missing on the scheduler"):
         dm.mean(lake, "x", rng=7, client=client)
+
+
+def test_the_scheduler_lacks_a_module_of_the_user(lake: Path, client: Any) -> None:
+    """What stands in this test module travels by name, and nobody else can import it."""
+    with pytest.raises(dm.ResourceError, match=r"cannot load .*test_reliability_versions"):
+        dm.tournament(lake, {"own": own_rule, "p1": "p1"}, "y", features=["a"], rng=7, client=client)
+
+
+def own_rule(row: Any) -> Any:
+    return row["a"]

@@ -65,7 +65,7 @@ def test_a_worker_that_runs_out_of_memory(lake: Path, client: Any, monkeypatch: 
     """Its nanny kills it, and so again: the error names the file; the cluster goes on."""
 
     def greedy(row: Any) -> Any:
-        if np.abs(row["x"]).max() > 1e4:  # the sixth file
+        if np.abs(row["x"]).max() > 1e3:  # the sixth file
             held = [np.ones(1 << 23) for _ in range(16)]
             time.sleep(5)
             del held

@@ -255,7 +255,10 @@ def _temporary(parent: Path, prefix: str) -> Iterator[Path]:
     try:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     except OSError as error:
-        raise ResourceError(f"{parent}: no temporary folder can be made there ({error.strerror})") from error
+        raise ResourceError(
+            f"{parent}: no temporary folder can be made there ({error.strerror}); "
+            "name a folder that you may write to as output or scratch"
+        ) from error
     try:
         yield folder
     finally:
