@@ -78,6 +78,12 @@ class BlockStatistics:
                 both[field.name] = np.concatenate([getattr(self, field.name), getattr(other, field.name)])
         return BlockStatistics(**both)
 
+    def take(self, order: NDArray[np.int64]) -> BlockStatistics:
+        """Some of the blocks, in this order."""
+        tuples = tuple(self.n_tuples[block] for block in order.tolist())
+        arrays = {f.name: getattr(self, f.name)[order] for f in fields(self) if f.name != "n_tuples"}
+        return BlockStatistics(n_tuples=tuples, **arrays)
+
 
 @dataclass(frozen=True)
 class BlockKernel:

@@ -297,7 +297,7 @@ def _compared(
     passes = [
         count_sample(number, sample, plain, seed, executor, progress) for number, sample in enumerate(opened)
     ]
-    questions, tests = [], []
+    asked, tests = [], []
     by_units = options.rows.block_by is not None
     for c, name in enumerate(columns):
         mine = [one.column(c) for one in passes]
@@ -310,12 +310,12 @@ def _compared(
         statistics = [Compared(one, width) for one in options.statistics]
         tested = permuted_test(rows, statistics, options.n_permutations, seed, by_units=by_units)
         for place, one in enumerate(statistics):
-            questions.append(two_sample_question(sources, mine, options.of(one.kernel), executor))
+            asked.append(two_sample_question(sources, mine, options.of(one.kernel), executor))
             tests.append((name, one, tested, place))
-    blocks = run_blocks(questions, executor, progress)
+    blocks = run_blocks([question for one in asked for question in one.questions], executor, progress)
     results = []
-    for (name, statistic, tested, place), question, found in zip(tests, questions, blocks, strict=True):
-        (result,) = two_sample_results(question, options.of(statistic.kernel), found, name)
+    for (name, statistic, tested, place), question, found in zip(tests, asked, blocks, strict=True):
+        (result,) = two_sample_results(question, options.of(statistic.kernel), [found], name)
         results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
     files = [file for one in passes for file in one.plan.files]
     skipped = {record.file: record for one in passes for record in one.skipped}

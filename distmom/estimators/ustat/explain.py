@@ -21,7 +21,7 @@ from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.estimators.ustat.ranges import Piece, planned_ranges
 from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
-from distmom.estimators.ustat.two import two_samples
+from distmom.estimators.ustat.two import numbers_of_both, two_samples
 from distmom.estimators.ustat.ustatistic import ustatistic
 from distmom.numerics.random import resolve_seed
 
@@ -75,7 +75,7 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     joint = chosen.joint_rows
     two = len(chosen.kernel.degrees) == 2
     opened = []
-    for one in two_samples(data, chosen.kernel.name, by) if two else (data,):
+    for one in two_samples(data, chosen.kernel.name) if two else (data,):
         how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
         check_columns(source.reader(read), chosen)
@@ -83,6 +83,8 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:
+        if two:
+            chosen = numbers_of_both(opened, chosen, executor, None)
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]
@@ -106,7 +108,8 @@ def _first(plans: list[MeanPlan], executor: Executor) -> dict[str, Any]:
 def _cells(source: Source, plan: MeanPlan, options: UStatOptions, executor: Executor) -> CellMap:
     """The blocks of a sample if all its rows were complete and in one group."""
     n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    k = plan.blocks.n_blocks or plan.blocks.layout.n_blocks or plan.blocks.n_cells
+    layout = plan.blocks.layout
+    k = plan.blocks.n_blocks or layout.n_blocks // layout.repeats or plan.blocks.n_cells
     count = np.full((1, k), n // k, np.int64)
     count[0, : n % k] += 1
     return map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
@@ -123,6 +126,7 @@ def _second(
     n_columns, lines = (width, 1) if options.joint_rows else (1, width)
     blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
     complete = options.pairs == "complete"
+    lines *= options.rows.repeats
     n_tuples = lines * (
         tuples_to_take(kernel, n_columns, blocks)
         if complete

@@ -17,7 +17,6 @@ STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("", "repeats", "U-statistics of several partitions are not there yet; drop repeats"),
     ("", "weights", "U-statistics of weighted rows are not there yet; drop weights"),
     ("pairs='complete'", "n_pairs", "all pairs are taken; drop it or use pairs='incomplete'"),
     ("pairs='disjoint'", "n_pairs", "every row is in one pair; drop it or use pairs='incomplete'"),
@@ -88,7 +87,6 @@ class UStatOptions:
         if self.project is not None:
             check_choice("project", self.project, PROJECTIONS)
         self._check_matrix()
-        self._check_two()
         self._check_supported()
 
     def _check_matrix(self) -> None:
@@ -111,20 +109,6 @@ class UStatOptions:
                     f"drop {name}, or use kernel='covariance'"
                 )
 
-    def _check_two(self) -> None:
-        """What is not for kernels of two samples."""
-        if len(self.kernel.degrees) == 1:
-            return
-        if self.rows.block_size is not None:
-            raise ConfigError(
-                f"block_size is for one sample, and kernel {self.kernel.name!r} takes two; use n_blocks"
-            )
-        if isinstance(self.rows.contamination, float):
-            raise ConfigError(
-                f"contamination: must be a number of rows or units, those of both samples of kernel "
-                f"{self.kernel.name!r} together, not a share: {self.rows.contamination}"
-            )
-
     def _check_supported(self) -> None:
         met = {
             "pairs='incomplete'": self.pairs == "incomplete",
@@ -138,7 +122,6 @@ class UStatOptions:
             "n_pairs": self.n_pairs is not None,
             "block_size": self.rows.block_size is not None,
             "interval='paper'": self.rows.interval == "paper",
-            "repeats": self.rows.repeats > 1,
             "weights": self.rows.weights is not None,
         }
         for first, second, remedy in REFUSED:

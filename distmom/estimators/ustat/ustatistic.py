@@ -86,7 +86,7 @@ def ustatistic(
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
         also makes one of a function.
     by, where
-        As for `distmom.mean`.
+        As for `distmom.mean`. Of two samples, groups are those of both: one that a sample lacks has no answer.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "incomplete", "disjoint"}
@@ -103,9 +103,9 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; neither repeats nor weights. For two samples `contamination` is the number of
-        arbitrary rows or units in both together. Sampling schemes take neither `by` nor two samples
-        nor kernels with a matrix as value.
+        As for `distmom.mean`; no weights. For two samples `block_size` is that of both together, which share
+        it in proportion to their sizes, and `contamination` the number (or share) of arbitrary rows or units
+        in both. Sampling schemes take neither `by` nor two samples nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -150,6 +150,9 @@ def ustatistic(
     stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
+
+    With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
+    rows, and the interval that of repeated partitions.
 
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
@@ -223,7 +226,7 @@ def ustatistic(
     seed, shown = resolve_seed(rng)
     rows = options.rows
     two = len(options.kernel.degrees) == 2
-    several = two_samples(data, options.kernel.name, by) if two else (data,)
+    several = two_samples(data, options.kernel.name) if two else (data,)
     how: Any = {"joint": options.joint_rows, "storage_options": storage_options}
     opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
     source, read = opened[0]
