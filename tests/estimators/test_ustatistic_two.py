@@ -46,7 +46,7 @@ def test_a_share_and_a_block_size_are_of_both_samples(tmp_path: Path) -> None:
     sized = dm.ustatistic(both, "x", block_size=100, **options)
     assert sized.same_bits(dm.ustatistic(both, "x", n_blocks=19, **options))
     assert sized.block_size[0] >= 104 and sized.block_size[1] <= 107  # 2,000 rows in 19 blocks
-    with pytest.raises(dm.NoAnswerError, match="rows of both samples"):
+    with pytest.raises(dm.NoAnswerError, match="rows of all samples"):
         dm.ustatistic(both, "x", block_size=3_000, **options)
 
 
@@ -88,3 +88,28 @@ def test_groups_are_paired_by_their_keys(tmp_path: Path, kernel: str) -> None:
         assert one.n_used_by_sample == alone.n_used_by_sample and one.n_pairs == alone.n_pairs
     several = dm.ustatistic(both, "x", by="k", kernel=kernel, rng=0)
     assert all(np.isfinite(one.estimate) == (one.group["k"] in "abc") for one in several)
+
+
+def test_three_samples_and_two_rows_of_one() -> None:
+    """P(X < Y < Z) of shifted normal rows, and whether a row lies between two of another sample."""
+    g = np.random.default_rng(4)
+    x, y, z = g.normal(size=300), g.normal(size=200) + 0.5, g.normal(size=250) + 1.0
+    ordered = dm.kernels.kernel(lambda a, b, c: (a < b) & (b < c), degree=3, n_samples=3)
+    found = dm.ustatistic([x, y, z], kernel=ordered, n_blocks=9, rng=0)
+    right = float(np.mean([np.mean(x < b) * np.mean(z > b) for b in y]))
+    assert found.plain_estimate == pytest.approx(right, abs=0.06)
+    assert found.interval[0] < right < found.interval[1] and found.n_used_by_sample == (300, 200, 250)
+    whole = dm.ustatistic([x[:60], y[:50], z[:40]], kernel=ordered, n_blocks=1, rng=0)
+    assert whole.n_pairs == 60 * 50 * 40
+    assert whole.estimate == pytest.approx(
+        np.mean((x[:60, None, None] < y[None, :50, None]) & (y[None, :50, None] < z[None, None, :40]))
+    )
+    between = dm.kernels.kernel(
+        lambda a, b, c: (np.minimum(a, b) < c) & (c < np.maximum(a, b)), degree=(2, 1)
+    )
+    one = dm.ustatistic([x[:40], y[:30]], kernel=between, n_blocks=1, rng=0)
+    assert one.n_pairs == 40 * 39 // 2 * 30
+    below = np.array([(x[:40] < c).sum() for c in y[:30]])
+    assert one.estimate == pytest.approx((below * (40 - below)).sum() / one.n_pairs)
+    with pytest.raises(dm.ConfigError, match="takes three samples"):
+        dm.ustatistic([x, y], kernel=ordered)

@@ -24,7 +24,7 @@ from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.run import check_columns
-from distmom.estimators.ustat.two import count_sample, two_sample_question, two_sample_results
+from distmom.estimators.ustat.several import count_sample, sample_question, sample_results
 from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
@@ -310,12 +310,12 @@ def _compared(
         statistics = [Compared(one, width) for one in options.statistics]
         tested = permuted_test(rows, statistics, options.n_permutations, seed, by_units=by_units)
         for place, one in enumerate(statistics):
-            asked.append(two_sample_question(sources, mine, options.of(one.kernel), executor))
+            asked.append(sample_question(sources, mine, options.of(one.kernel), executor))
             tests.append((name, one, tested, place))
     blocks = run_blocks([question for one in asked for question in one.questions], executor, progress)
     results = []
     for (name, statistic, tested, place), question, found in zip(tests, asked, blocks, strict=True):
-        (result,) = two_sample_results(question, options.of(statistic.kernel), [found], name)
+        (result,) = sample_results(question, options.of(statistic.kernel), [found], name)
         results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
     files = [file for one in passes for file in one.plan.files]
     skipped = {record.file: record for one in passes for record in one.skipped}

@@ -11,8 +11,9 @@ from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 
-COMPILED_RATE, NUMPY_RATE = 8e8, 4e7
-"""Pairs a second on one thread, roughly: kernels differ by a factor of three both ways."""
+COMPILED_RATE, NUMPY_RATE, TUPLE_RATE = 8e8, 4e7, 4e6
+"""Pairs a second on one thread, compiled or not, and tuples of more rows, roughly: kernels differ by a factor
+of three both ways."""
 
 
 def tuples_to_take(kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...]]) -> int:
@@ -28,7 +29,9 @@ def tuples_to_take(kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...
 def seconds_for(kernel: Kernel, n_tuples: int, threads: int) -> float:
     """Rough seconds for so many tuples."""
     compiled = all(part.kernel.compiled is not None for part in kernel.parts)
-    return n_tuples / ((COMPILED_RATE if compiled else NUMPY_RATE) * threads)
+    pairs = max(sum(part.kernel.degrees) for part in kernel.parts) < 3
+    rate = COMPILED_RATE if compiled else NUMPY_RATE if pairs else TUPLE_RATE
+    return n_tuples / (rate * threads)
 
 
 def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: int, threads: int) -> None:

@@ -21,7 +21,7 @@ from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.estimators.ustat.ranges import Piece, planned_ranges
 from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
-from distmom.estimators.ustat.two import numbers_of_both, two_samples
+from distmom.estimators.ustat.several import numbers_of_all, sample_data
 from distmom.estimators.ustat.ustatistic import ustatistic
 from distmom.numerics.random import resolve_seed
 
@@ -73,9 +73,9 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     seed, shown = resolve_seed(wanted["rng"])
     by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
     joint = chosen.joint_rows
-    two = len(chosen.kernel.degrees) == 2
+    several = len(chosen.kernel.degrees) > 1
     opened = []
-    for one in two_samples(data, chosen.kernel.name) if two else (data,):
+    for one in sample_data(data, chosen.kernel) if several else (data,):
         how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
         check_columns(source.reader(read), chosen)
@@ -83,8 +83,8 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:
-        if two:
-            chosen = numbers_of_both(opened, chosen, executor, None)
+        if several:
+            chosen = numbers_of_all(opened, chosen, executor, None)
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]

@@ -17,7 +17,7 @@ from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
-from distmom.estimators.ustat.two import run_two_samples, two_samples
+from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -78,15 +78,15 @@ def ustatistic(
     ----------
     data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
-        of these: ``["a/", "b/"]``.
+        of these: ``["a/", "b/"]``; for one of several as many.
     column : str or sequence of str, optional
         For a kernel of one column, columns that have a result each; else the columns of a row, in the
         kernel's order.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
-        also makes one of a function.
+        also makes one of a function of any number of rows and samples.
     by, where
-        As for `distmom.mean`. Of two samples, groups are those of both: one that a sample lacks has no answer.
+        As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "incomplete", "disjoint"}
@@ -225,18 +225,18 @@ def ustatistic(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     rows = options.rows
-    two = len(options.kernel.degrees) == 2
-    several = two_samples(data, options.kernel.name) if two else (data,)
+    several = len(options.kernel.degrees) > 1
+    samples = sample_data(data, options.kernel) if several else (data,)
     how: Any = {"joint": options.joint_rows, "storage_options": storage_options}
-    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
+    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in samples]
     source, read = opened[0]
     in_memory = any(source.in_memory for source, _ in opened)
     place = place_of(in_memory, client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
-        if two:
-            found = run_two_samples(opened, options, seed, executor, progress)
+        if several:
+            found = run_samples(opened, options, seed, executor, progress)
         else:
             run = run_sampled if options.sampled else run_ustatistic
             found = run(source, read, options, seed, executor, progress)

@@ -1,4 +1,4 @@
-"""Kernels of two samples: each is cut into blocks by itself, and blocks are paired by their numbers."""
+"""Kernels of several samples: each is cut into blocks by itself; blocks with one number belong together."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from distmom.estimators.ustat.run import (
     first_plan,
 )
 from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.state import MeanState, aligned
@@ -39,36 +40,39 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
 
 
-def two_samples(data: Any, kernel: str) -> tuple[Any, Any]:
-    """The data of both samples.
+def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
+    """The data of every sample that a kernel takes.
 
     Raises
     ------
     ConfigError
-        If it is not a list of two.
+        If it is not a list of as many.
     """
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == 2:
-        return data[0], data[1]
+    n = len(kernel.degrees)
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
+        return tuple(data)
+    number = {2: "two", 3: "three"}.get(n, str(n))
+    example = "['a/', 'b/']" if n == 2 else "['a/', 'b/', 'c/', …]"
     raise ConfigError(
-        f"kernel {kernel!r} takes two samples: give data as a list of two, such as ['a/', 'b/']"
+        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as {example}"
     )
 
 
-def run_two_samples(
+def run_samples(
     samples: Sequence[tuple[Source, ReadOptions]],
     options: UStatOptions,
     seed: int,
     executor: Executor,
     progress: Progress | None,
 ) -> Found:
-    """The U-statistic of two samples; each has blocks of its own, drawn independently of the other's.
+    """The U-statistic of several samples; each has blocks of its own, drawn independently of the others'.
 
-    One result for each column (or set of columns that make a row) and group; a group that only one of the
-    samples has is told, without an answer.
+    One result for each column (or set of columns that make a row) and group; a group that one of the
+    samples lacks is told, without an answer.
     """
     for source, read in samples:
         check_columns(source.reader(read), options)
-    options = numbers_of_both(samples, options, executor, progress)
+    options = numbers_of_all(samples, options, executor, progress)
     passes = [
         count_sample(number, sample, options, seed, executor, progress)
         for number, sample in enumerate(samples)
@@ -81,34 +85,32 @@ def run_two_samples(
     asked = []
     for c in range(len(columns)):
         mine = passes if options.joint_rows else [one.column(c) for one in passes]
-        asked.append(two_sample_question(sources, mine, options, executor))
+        asked.append(sample_question(sources, mine, options, executor))
     states = iter(run_blocks([question for one in asked for question in one.questions], executor, progress))
     results = []
     for names, one in zip(columns, asked, strict=True):
-        results += two_sample_results(
-            one, options, [next(states) for _ in one.questions], ", ".join(names), by
-        )
+        results += sample_results(one, options, [next(states) for _ in one.questions], ", ".join(names), by)
     skipped = [record for one in passes for record in one.skipped]
     return Found(results, [one.plan for one in passes], skipped)
 
 
-def numbers_of_both(
+def numbers_of_all(
     samples: Sequence[tuple[Source, ReadOptions]],
     options: UStatOptions,
     executor: Executor,
     progress: Progress | None,
 ) -> UStatOptions:
-    """The options with numbers in place of what is said of the rows of both samples together.
+    """The options with numbers in place of what is said of the rows of all samples together.
 
     A block has `block_size` rows, those of each sample in proportion to its size, so there are the rows of
-    both over that (an odd number); a share as `contamination` is one of the rows (or files) of both.
+    all over that (an odd number); a share as `contamination` is one of the rows (or files) of all.
     """
     rows = options.rows
     if rows.block_size is not None:
         n = sum(_rows_of(source, options, executor) for source, _ in samples)
         if rows.block_size > n:
             raise NoAnswerError(
-                f"block_size: {rows.block_size} exceeds the {n} rows of both samples; lower it"
+                f"block_size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
             )
         k = n // rows.block_size
         check_most_blocks(f"block_size={rows.block_size} of {n} rows", k)
@@ -169,7 +171,7 @@ def count_sample(
 
 
 class Asked(NamedTuple):
-    """What is to be made of both samples.
+    """What is to be made of all samples.
 
     Attributes
     ----------
@@ -186,10 +188,10 @@ class Asked(NamedTuple):
     cells: Cells
 
 
-def two_sample_question(
+def sample_question(
     sources: Sequence[Source], passes: Sequence[Pass], options: UStatOptions, executor: Executor
 ) -> Asked:
-    """What is to be made of the blocks of both samples, whose rows are single values or vectors."""
+    """What is to be made of the blocks of all samples, whose rows are single values or vectors."""
     plans = [as_blocks_of(one.plan, options) for one in passes]
     cells = cells_of(plans[0], [one.state for one in passes], options)
     names = plans[0].reduction.columns
@@ -206,7 +208,7 @@ def two_sample_question(
     return Asked(tuple(questions), plans[0], cells[0])
 
 
-def two_sample_results(
+def sample_results(
     asked: Asked,
     options: UStatOptions,
     partitions: Sequence[BlockStatistics],
