@@ -57,6 +57,10 @@ _SHOWN = (
     "repeats",
     "n_units",
     "n_units_exact",
+    "weights",
+    "n_unweighted",
+    "n_zero_weight",
+    "n_effective",
     "notes",
 )
 
@@ -64,6 +68,7 @@ _FLAT = (
     *("interval_kind", "interval_reason", "radius", "confidence_level", "achieved_level", "status"),
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
     *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("weights", "n_unweighted", "n_zero_weight", "n_effective"),
     *("statistic", "pairs", "n_pairs", "sigma1_squared", "sigma2_squared", "scheme"),
 )
 """Fields that the flat rows of all entries share, in order."""
@@ -119,6 +124,12 @@ class UStatisticResult(Result):
         With `block_by`, the units (or files) that have rows which passed the filter; else None.
     n_units_exact : bool or None
         Whether that is exact.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int or None
+        Rows whose weight is missing, or 0: they do not enter.
+    n_effective : float or None
+        Rows of equal weight that would tell a mean as precisely, (sum w)^2 / sum w^2.
     plain_estimate : float
         The ordinary statistic over all tuples of rows that share a block, none of them set aside.
     scheme : str
@@ -175,6 +186,10 @@ class UStatisticResult(Result):
     repeats: int = 1
     n_units: int | None = None
     n_units_exact: bool | None = None
+    weights: str | None = None
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
+    n_effective: float | None = None
     block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()

@@ -39,7 +39,10 @@ from distmom.theory import paper_halfwidth_mou
 
 Floats = NDArray[np.float64]
 
-COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units")
+COUNTS = (
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),
+    *("n_unweighted", "n_zero_weight", "n_effective"),
+)
 """Fields that add up over samples."""
 
 SAME = "all blocks have the same value; rows that would change it may have gone unseen"
@@ -230,6 +233,8 @@ class Answerer:
         """The statistic of all tuples together: blocks weigh by their tuples."""
         if self.options.pairs != "complete":
             return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.n_tuples[mine])
+        if self.options.weighted:
+            return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.mass[mine].tolist())
         sizes = self.blocks.sizes[mine].tolist()
         tuples = [count_tuples(self.options.kernel.degrees, tuple(size)) for size in sizes]
         return pooled(self.options.kernel, self.blocks.means[mine], tuples)
@@ -319,8 +324,8 @@ def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)
     return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
 
 
-def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[int]) -> Any:
-    """The statistic of all tuples of some blocks together: blocks weigh by their tuples."""
+def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[float]) -> Any:
+    """The statistic of all tuples of some blocks together: blocks weigh by their tuples, or as is said."""
     whole = sum(n_tuples)
     if whole == 0:
         return np.full(means.shape[2:], np.nan)[()]

@@ -37,6 +37,12 @@ def is_mergeable(kernel: Kernel, n_columns: int) -> bool:
     return kernel.from_covariance(np.eye(n_columns)) is not None
 
 
+def from_comoments(plan: MeanPlan, options: UStatOptions) -> bool:
+    """Whether the statistics of the plan's columns (together, or each for itself) come from co-moments."""
+    n_columns = len(plan.reduction.columns) if options.joint_rows else 1
+    return not options.weighted and is_mergeable(options.kernel, n_columns)
+
+
 def own_comoments(plan: MeanPlan, state: MeanState) -> list[Comoments]:
     """Those of one column: the pass that counts its rows has them anyway, as moments of its fine blocks."""
     found = []
@@ -89,7 +95,8 @@ def statistics_of(
     sizes = whole.rows.tolist()
     nothing = np.full((n_cells, COMPONENTS), np.nan)
     tuples = tuple(comb(n, 2) for n in sizes)
-    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing)
+    mass = np.array(tuples, np.float64)
+    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing, mass)
 
 
 def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:

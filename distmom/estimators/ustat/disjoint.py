@@ -92,4 +92,5 @@ def _statistics(kernel: Kernel, moments: TupleMoments, cells: CellMap, *, varian
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)
     counts = tuple(moments.count.tolist())
-    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components)
+    mass = moments.count.astype(np.float64)
+    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components, mass)

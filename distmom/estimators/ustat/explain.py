@@ -15,7 +15,7 @@ from distmom.estimators.place import imagined_place
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data
 from distmom.estimators.ustat.blocks import CellMap, map_blocks
-from distmom.estimators.ustat.comoments import is_mergeable
+from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.estimators.ustat.ranges import Piece, planned_ranges
@@ -76,7 +76,11 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     several = len(chosen.kernel.degrees) > 1
     opened = []
     for one in sample_data(data, chosen.kernel) if several else (data,):
-        how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
+        how: Any = {
+            "joint": joint,
+            "weights": wanted["weights"],
+            "storage_options": wanted["storage_options"],
+        }
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
         check_columns(source.reader(read), chosen)
         check_groups(read, chosen)
@@ -128,12 +132,12 @@ def _second(
     complete = options.pairs == "complete"
     lines *= options.rows.repeats
     n_tuples = lines * (
-        tuples_to_take(kernel, n_columns, blocks)
+        tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
         if complete
         else sum(size // options.degree for (size,) in blocks)
     )
     n_passes, needed = 1, plan.unit_memory
-    if not (complete and is_mergeable(kernel, n_columns)):
+    if not (complete and from_comoments(plan, options)):
         sizes = np.sum([one.sizes for one in cells], axis=0)
         piece = Piece(sizes, n_columns, plan.reader.options.batch_rows)
         ranges, needed = planned_ranges([piece] * lines, executor)

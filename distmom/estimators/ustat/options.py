@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
@@ -12,12 +12,15 @@ from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.theory import mou_blocks
 
+if TYPE_CHECKING:
+    from distmom.lake import ReadOptions
+
 PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("", "weights", "U-statistics of weighted rows are not there yet; drop weights"),
+    ("pairs='disjoint'", "weights", "its pairs are formed with equal chances; use pairs='complete'"),
     ("pairs='complete'", "n_pairs", "all pairs are taken; drop it or use pairs='incomplete'"),
     ("pairs='disjoint'", "n_pairs", "every row is in one pair; drop it or use pairs='incomplete'"),
     (
@@ -147,6 +150,16 @@ class UStatOptions:
         rows = self.rows
         free = rows.n_blocks == "auto" and rows.contamination is None and rows.block_size is None
         return DEGENERATE_BLOCKS if free and self.kernel.degrees == (2, 2) else None
+
+    def column_sets(self, read: ReadOptions) -> list[tuple[str, ...]]:
+        """The columns of each statistic, among those that are read; weights are behind them."""
+        names = read.columns if self.rows.weights is None else read.columns[:-1]
+        return [names] if self.joint_rows else [(name,) for name in names]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.rows.weights is not None
 
     @property
     def joint_rows(self) -> bool:

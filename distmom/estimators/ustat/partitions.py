@@ -36,26 +36,26 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 
     Samples have equally many blocks, as many as the scarcest one can fill; and so have partitions.
     """
-    counts = [[fine.count[0] for fine in fine_blocks_of(plan, state)] for state in states]
-    numbers, lowered = _numbers(plan, counts, states, options.kernel.degrees)
-    return [tuple(map_blocks(count, numbers, lowered) for count in of_sample) for of_sample in counts]
+    fine = [[blocks.at(0) for blocks in fine_blocks_of(plan, state)] for state in states]
+    numbers, lowered = _numbers(plan, fine, states, options.kernel.degrees)
+    return [tuple(map_blocks(one.count, numbers, lowered) for one in of_sample) for of_sample in fine]
 
 
 def _numbers(
-    plan: MeanPlan, counts: list[list[Counts]], states: Sequence[MeanState], degrees: tuple[int, ...]
+    plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
 ) -> tuple[Counts, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     """Blocks of each group, and whether they are fewer than were asked for."""
     if plan.blocks.n_blocks is not None:
         wanted = plan.blocks.n_blocks
         given = [
-            given_numbers(of_sample[0].sum(axis=1), wanted, degree)
-            for of_sample, degree in zip(counts, degrees, strict=True)
+            given_numbers(of_sample[0].count.sum(axis=1), wanted, degree)
+            for of_sample, degree in zip(fine, degrees, strict=True)
         ]
         return np.min([number for number, _ in given], axis=0), np.any([low for _, low in given], axis=0)
     found = [
-        automatic_numbers(count, state, degree)
-        for of_sample, state, degree in zip(counts, states, degrees, strict=True)
-        for count in of_sample
+        automatic_numbers(one.count, one.total().effective, state, degree)
+        for of_sample, state, degree in zip(fine, states, degrees, strict=True)
+        for one in of_sample
     ]
     numbers = np.min(found, axis=0)
     return numbers, np.zeros(numbers.size, np.bool_)

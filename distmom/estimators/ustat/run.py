@@ -18,7 +18,7 @@ from distmom.estimators.rule.apply import BlockSource
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.comoments import (
-    is_mergeable,
+    from_comoments,
     own_comoments,
     partitions_of,
     run_comoments,
@@ -29,7 +29,7 @@ from distmom.estimators.ustat.disjoint import disjoint_blocks
 from distmom.estimators.ustat.matrix import MatrixAnswerer
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import Cells, cells_of, joined, plan_of_partition, portions
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
 from distmom.report import UStatisticResult
@@ -66,12 +66,11 @@ def run_ustatistic(
     check_groups(read, options)
     check_before(source, read, options, executor)
     plan = first_plan(source, read, options, seed, executor, progress)
-    n_columns = len(plan.reduction.columns)
-    if options.pairs == "complete" and options.joint_rows and is_mergeable(options.kernel, n_columns):
+    if options.pairs == "complete" and options.joint_rows and from_comoments(plan, options):
         return _from_comoments(plan, read, options, executor, progress)
     state, skipped = run_plan(plan, len(read.by), executor, progress)
     groups_of(plan, state, read.by)  # there are rows
-    columns = [read.columns] if options.joint_rows else [(name,) for name in read.columns]
+    columns = options.column_sets(read)
     asked, results = [], []
     for c in range(len(columns)):
         own, found = (plan, state) if options.joint_rows else column_of(plan, state, c)
@@ -79,16 +78,15 @@ def run_ustatistic(
         check_sizes(len(state.keys), [cells], len(own.reduction.columns), options, executor)
         asked.append(
             tuple(
-                Counted(source, plan_of_partition(own, r), found, skipped, one, own.reduction.columns)
+                Counted(source, plan_of_partition(own, r), found, skipped, one, kept_names(own))
                 for r, one in enumerate(cells)
             )
         )
     evaluated = _blocks(asked, read, options, seed, executor, progress)
     for c, (names, (blocks, cells)) in enumerate(zip(columns, evaluated, strict=True)):
         own, found = (plan, state) if options.joint_rows else column_of(plan, state, c)
-        answerer = Answerer(
-            options, own, (found,), cells[0], joined(blocks, cells), block_source_of(options)[0]
-        )
+        whole, block_source = joined(blocks, cells), block_source_of(options)[0]
+        answerer = answerer_of(options)(options, own, (found,), cells[0], whole, block_source)
         results += answerer.results(", ".join(names), read.by)
     return Found(results, [plan], skipped)
 
@@ -108,9 +106,15 @@ def _from_comoments(
     block_source, variances = block_source_of(options)
     fine = partitions_of(both.comoments, len(cells))
     blocks = [statistics_of(*one, options, variances=variances) for one in zip(fine, cells, strict=True)]
-    answers = MatrixAnswerer if options.kernel.shape(2) else Answerer
-    answerer = answers(options, plan, (both.means,), cells[0], joined(blocks, cells), block_source)
+    answerer = answerer_of(options)(
+        options, plan, (both.means,), cells[0], joined(blocks, cells), block_source
+    )
     return Found(answerer.results(", ".join(read.columns), read.by), [plan], skipped)
+
+
+def answerer_of(options: UStatOptions) -> type[Answerer]:
+    """For kernels with a number as value, or a matrix."""
+    return MatrixAnswerer if options.kernel.shape(2) else Answerer
 
 
 def _blocks(
@@ -126,14 +130,14 @@ def _blocks(
     if options.pairs != "complete":
         return disjoint_blocks(asked, read, options.kernel, seed, executor, progress, variances=variances)
     cells = [tuple(one.cells for one in partitions) for partitions in asked]
-    if not options.joint_rows and is_mergeable(options.kernel, 1):
+    if not options.joint_rows and from_comoments(asked[0][0].plan, options):
         of = partial(statistics_of, options=options, variances=variances)
         fine = [own_comoments(one[0].plan, one[0].state) for one in asked]
         return [
             ([of(*both) for both in zip(mine, of_column, strict=True)], of_column)
             for mine, of_column in zip(fine, cells, strict=True)
         ]
-    kernel = BlockKernel(options.kernel, options.statistic, variances)  # type: ignore[arg-type]
+    kernel = BlockKernel(options.kernel, options.statistic, variances, options.weighted)  # type: ignore[arg-type]
     states = run_blocks([Question((one,), kernel) for many in asked for one in many], executor, progress)
     return [(mine, of_column) for mine, of_column in zip(portions(states, cells), cells, strict=True)]
 
@@ -148,7 +152,7 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     DataError
         If a column holds times.
     """
-    names = reader.options.value_names
+    names = reader.options.value_names[: -1 if options.weighted else None]
     options.kernel.check_columns(len(names) if options.joint_rows else 1)
     timed = [name for name in names if name in reader.options.scales]
     if timed:
@@ -196,12 +200,13 @@ def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
 
 def check_before(source: Source, read: ReadOptions, options: UStatOptions, executor: Executor) -> None:
     """Refuse a run that is too long before it reads a row, where footers can tell."""
-    n_columns = len(source.reader(read).options.value_names) if options.joint_rows else 1
+    names = source.reader(read).options.value_names
+    n_columns, weighted = len(names) - options.weighted if options.joint_rows else 1, options.weighted
     if (
         options.pairs != "complete"
         or source.one_pass
         or read.where is not None
-        or not one_by_one(options.kernel, n_columns)
+        or not one_by_one(options.kernel, n_columns, weighted=weighted)
     ):
         return
     census = count_rows(source, executor, options.rows.on_bad_file)
@@ -211,7 +216,8 @@ def check_before(source: Source, read: ReadOptions, options: UStatOptions, execu
         return
     n_blocks = 945 if k is None else k
     size = n // n_blocks
-    n_tuples = options.rows.repeats * n_blocks * tuples_to_take(options.kernel, n_columns, [(size,)])
+    of_block = tuples_to_take(options.kernel, n_columns, [(size,)], weighted=weighted)
+    n_tuples = options.rows.repeats * n_blocks * of_block
     check_budget(options, n_tuples, n, n_blocks, executor.threads)
 
 
@@ -243,5 +249,5 @@ def check_sizes(
         return
     each = [np.concatenate([partition.sizes for partition in one]).tolist() for one in cells]
     blocks = list(zip(*each, strict=True))
-    n_tuples = tuples_to_take(options.kernel, n_columns, blocks)
+    n_tuples = tuples_to_take(options.kernel, n_columns, blocks, weighted=options.weighted)
     check_budget(options, n_tuples, sum(n), len(blocks), executor.threads)

@@ -53,7 +53,7 @@ def run_sampled(
     groups_of(plan, state, ())  # there are rows
     draw = _pairs if options.pairs == "incomplete" else _blocks
     results = []
-    for c, names in enumerate([read.columns] if options.joint_rows else [(name,) for name in read.columns]):
+    for c, names in enumerate(options.column_sets(read)):
         mine, of_mine, read_mine = plan, state, replace(read, columns=names)
         if names != read.columns:
             mine, of_mine = column_of(plan, state, c)

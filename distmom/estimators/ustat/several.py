@@ -27,7 +27,7 @@ from distmom.estimators.ustat.run import (
     check_sizes,
     first_plan,
 )
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
@@ -80,7 +80,7 @@ def run_samples(
     keys = tuple(sorted({key for one in passes for key in one.state.keys}))
     passes = [one._replace(state=aligned(one.state, keys)) for one in passes]
     by = samples[0][1].by
-    columns = [samples[0][1].columns] if options.joint_rows else [(name,) for name in samples[0][1].columns]
+    columns = options.column_sets(samples[0][1])
     sources = [source for source, _ in samples]
     asked = []
     for c in range(len(columns)):
@@ -196,12 +196,13 @@ def sample_question(
     cells = cells_of(plans[0], [one.state for one in passes], options)
     names = plans[0].reduction.columns
     check_sizes(len(passes[0].state.keys), cells, len(names), options, executor)
-    kernel = BlockKernel(options.kernel, options.statistic, block_source_of(options)[1])  # type: ignore[arg-type]
+    variances = block_source_of(options)[1]
+    kernel = BlockKernel(options.kernel, options.statistic, variances, options.weighted)  # type: ignore[arg-type]
     questions = []
     for r, both in enumerate(zip(*cells, strict=True)):
         found = zip(sources, plans, passes, both, strict=True)
         counted = [
-            Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, names)
+            Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
             for source, plan, one, blocks in found
         ]
         questions.append(Question(tuple(counted), kernel))

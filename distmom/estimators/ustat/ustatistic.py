@@ -103,9 +103,10 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; no weights. For two samples `block_size` is that of both together, which share
-        it in proportion to their sizes, and `contamination` the number (or share) of arbitrary rows or units
-        in both. Sampling schemes take neither `by` nor two samples nor kernels with a matrix as value.
+        As for `distmom.mean`. With `weights` a tuple of rows weighs the product of theirs. For two samples
+        `block_size` is that of both together, which share it in proportion to their sizes, and
+        `contamination` the number (or share) of arbitrary rows or units in both. Sampling schemes take
+        neither `by` nor two samples nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -150,6 +151,11 @@ def ustatistic(
     stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
+
+    With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
+    that of the law in which rows are drawn in proportion to their weight; its variance is that of the
+    jackknife, and blocks have rows of positive weight alone. Kernels that are counted by sorting (Kendall,
+    concordance, ranking) and the third moment have no fast form then.
 
     With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
     rows, and the interval that of repeated partitions.
@@ -227,7 +233,7 @@ def ustatistic(
     rows = options.rows
     several = len(options.kernel.degrees) > 1
     samples = sample_data(data, options.kernel) if several else (data,)
-    how: Any = {"joint": options.joint_rows, "storage_options": storage_options}
+    how: Any = {"joint": options.joint_rows, "weights": weights, "storage_options": storage_options}
     opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in samples]
     source, read = opened[0]
     in_memory = any(source.in_memory for source, _ in opened)
@@ -243,7 +249,7 @@ def ustatistic(
         n_threads = executor.threads
     sources = [source for source, _ in opened]
     results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))
-    alone = options.joint_rows or len(read.columns) == 1
+    alone = len(options.column_sets(read)) == 1
     return results[0] if alone and not read.by else results  # type: ignore[return-value]
 
 

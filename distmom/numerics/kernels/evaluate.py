@@ -59,13 +59,14 @@ def statistic(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     return kernel.combine(*(part.mean for part in sums))
 
 
-def one_by_one(kernel: Kernel, columns: int) -> tuple[Part, ...]:
+def one_by_one(kernel: Kernel, columns: int, *, weighted: bool = False) -> tuple[Part, ...]:
     """Parts of a kernel without a fast form for rows of so many columns: all their tuples are taken."""
     slow = []
     for part in kernel.parts:
         few = np.arange(4.0 * columns).reshape(4, columns)
         samples = [part.kernel.as_sample(few) for _ in part.samples]
-        if part.kernel.complete(*samples, rows=False) is None:
+        weights = tuple(np.ones(4) for _ in part.samples) if weighted else None
+        if part.kernel.complete(*samples, rows=False, weights=weights) is None:
             slow.append(part)
     return tuple(slow)
 
