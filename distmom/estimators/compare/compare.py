@@ -24,7 +24,7 @@ from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.run import check_columns
-from distmom.estimators.ustat.two import Pass, count_sample, two_sample_question, two_sample_results
+from distmom.estimators.ustat.several import Pass, count_sample, sample_question, sample_results
 from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
@@ -303,7 +303,7 @@ def _compared(
     passes = [
         count_sample(number, sample, plain, seed, executor, progress) for number, sample in enumerate(opened)
     ]
-    questions, tests = [], []
+    asked, tests = [], []
     by_units = options.rows.block_by is not None
     for c, name in enumerate(columns):
         mine = [one.column(c) for one in passes]
@@ -316,12 +316,12 @@ def _compared(
         statistics = [Compared(one, width) for one in options.statistics]
         tested = permuted_test(rows, statistics, options.n_permutations, seed, by_units=by_units)
         for place, one in enumerate(statistics):
-            questions.append(two_sample_question(sources, mine, options.of(one.kernel), executor))
+            asked.append(sample_question(sources, mine, options.of(one.kernel), executor))
             tests.append((name, one, tested, place))
-    blocks = run_blocks(questions, executor, progress)
+    blocks = run_blocks([question for one in asked for question in one.questions], executor, progress)
     results = []
-    for (name, statistic, tested, place), question, found in zip(tests, questions, blocks, strict=True):
-        (result,) = two_sample_results(question, options.of(statistic.kernel), found, name)
+    for (name, statistic, tested, place), question, found in zip(tests, asked, blocks, strict=True):
+        (result,) = sample_results(question, options.of(statistic.kernel), [found], name)
         results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
     return adjusted(results), _facts(sources, samples, passes)
 

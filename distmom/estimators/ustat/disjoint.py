@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.partitions import Cells, portions
 from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.estimators.ustat.tuple_samples import lower_medians
 from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.disjoint_kernel import DisjointKernel
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def disjoint_blocks(
-    counted: Sequence[Counted],
+    asked: Sequence[tuple[Counted, ...]],
     read: ReadOptions,
     kernel: Kernel,
     seed: int,
@@ -33,20 +35,26 @@ def disjoint_blocks(
     progress: Progress | None,
     *,
     variances: bool,
-) -> list[tuple[BlockStatistics, CellMap]]:
-    """The mean of the kernel over the pairs of each block of each column, and the blocks.
+) -> list[tuple[list[BlockStatistics], Cells]]:
+    """For each column, the mean of the kernel over the pairs of each block of each partition; and the blocks.
 
     With ``order="stored"`` pairs are those of the paper, rows half the lake apart, and blocks are runs of
     such pairs; else pairs are formed at random within the blocks that were counted.
     """
-    if counted[0].plan.options.order == "stored":
-        return [_stored(one, read, kernel, executor, progress, variances=variances) for one in counted]
-    questions = [Question((one,), DisjointKernel(kernel, seed)) for one in counted]
-    states = run_blocks(questions, executor, progress)
-    return [
-        (_statistics(kernel, moments, one.cells, variances=variances), one.cells)
-        for moments, one in zip(states, counted, strict=True)
+    cells = [tuple(one.cells for one in partitions) for partitions in asked]
+    if asked[0][0].plan.options.order == "stored":
+        stored = [_stored(one, read, kernel, executor, progress, variances=variances) for (one,) in asked]
+        return [([blocks], (mine,)) for blocks, mine in stored]
+    questions = [
+        Question((one,), DisjointKernel(kernel, repeat_seed(seed, r)))
+        for partitions in asked
+        for r, one in enumerate(partitions)
     ]
+    found = []
+    for moments, mine in zip(portions(run_blocks(questions, executor, progress), cells), cells, strict=True):
+        pairs = zip(moments, mine, strict=True)
+        found.append(([_statistics(kernel, *one, variances=variances) for one in pairs], mine))
+    return found
 
 
 def _stored(
@@ -84,4 +92,5 @@ def _statistics(kernel: Kernel, moments: TupleMoments, cells: CellMap, *, varian
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)
     counts = tuple(moments.count.tolist())
-    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components)
+    mass = moments.count.astype(np.float64)
+    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components, mass)

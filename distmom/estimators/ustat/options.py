@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
@@ -20,13 +20,15 @@ from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.theory import mou_blocks
 
+if TYPE_CHECKING:
+    from distmom.lake import ReadOptions
+
 PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("", "repeats", "U-statistics of several partitions are not there yet; drop repeats"),
-    ("", "weights", "U-statistics of weighted rows are not there yet; drop weights"),
+    ("pairs='disjoint'", "weights", "its pairs are formed with equal chances; use pairs='complete'"),
     ("pairs='complete'", "n_pairs", "all pairs are taken; drop it or use pairs='incomplete'"),
     ("pairs='disjoint'", "n_pairs", "every row is in one pair; drop it or use pairs='incomplete'"),
     (
@@ -96,7 +98,6 @@ class UStatOptions:
         if self.project is not None:
             check_choice("project", self.project, PROJECTIONS)
         self._check_matrix()
-        self._check_two()
         self._check_supported()
 
     def _check_matrix(self) -> None:
@@ -119,20 +120,6 @@ class UStatOptions:
                     f"drop {name}, or use kernel='covariance'"
                 )
 
-    def _check_two(self) -> None:
-        """What is not for kernels of two samples."""
-        if len(self.kernel.degrees) == 1:
-            return
-        if self.rows.block_size is not None:
-            raise ConfigError(
-                f"block_size is for one sample, and kernel {self.kernel.name!r} takes two; use n_blocks"
-            )
-        if isinstance(self.rows.contamination, float):
-            raise ConfigError(
-                f"contamination: must be a number of rows or units, those of both samples of kernel "
-                f"{self.kernel.name!r} together, not a share: {self.rows.contamination}"
-            )
-
     def _check_supported(self) -> None:
         met = {
             "pairs='incomplete'": self.pairs == "incomplete",
@@ -146,7 +133,6 @@ class UStatOptions:
             "n_pairs": self.n_pairs is not None,
             "block_size": self.rows.block_size is not None,
             "interval='paper'": self.rows.interval == "paper",
-            "repeats": self.rows.repeats > 1,
             "weights": self.rows.weights is not None,
         }
         refuse_pairs(REFUSED, met, {"": "ustatistic", "a sampling scheme": f"scheme={self.rows.scheme!r}"})
@@ -169,6 +155,16 @@ class UStatOptions:
         rows = self.rows
         free = rows.n_blocks == "auto" and rows.contamination is None and rows.block_size is None
         return DEGENERATE_BLOCKS if free and self.kernel.degrees == (2, 2) else None
+
+    def column_sets(self, read: ReadOptions) -> list[tuple[str, ...]]:
+        """The columns of each statistic, among those that are read; weights are behind them."""
+        names = read.columns if self.rows.weights is None else read.columns[:-1]
+        return [names] if self.joint_rows else [(name,) for name in names]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.rows.weights is not None
 
     @property
     def joint_rows(self) -> bool:

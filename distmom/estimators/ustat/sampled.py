@@ -64,10 +64,10 @@ def run_sampled(
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
     of_all = row_source(source, read, plan, skipped, executor)
-    if options.joint_rows:
-        counted = [Columns(read.columns, plan, state)]
-    else:
-        counted = [Columns((name,), *column_of(plan, state, c)) for c, name in enumerate(read.columns)]
+    counted = [
+        Columns(names, *((plan, state) if names == read.columns else column_of(plan, state, c)))
+        for c, names in enumerate(options.column_sets(read))
+    ]
 
     def rows_of(names: tuple[str, ...]) -> RowSource:
         if names == read.columns:

@@ -17,7 +17,7 @@ from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
-from distmom.estimators.ustat.two import run_two_samples, two_samples
+from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -78,15 +78,15 @@ def ustatistic(
     ----------
     data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
-        of these: ``["a/", "b/"]``.
+        of these: ``["a/", "b/"]``; for one of several as many.
     column : str or sequence of str, optional
         For a kernel of one column, columns that have a result each; else the columns of a row, in the
         kernel's order.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
-        also makes one of a function.
+        also makes one of a function of any number of rows and samples.
     by, where
-        As for `distmom.mean`.
+        As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "incomplete", "disjoint"}
@@ -103,9 +103,10 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; neither repeats nor weights. For two samples `contamination` is the number of
-        arbitrary rows or units in both together. Sampling schemes take neither `by` nor two samples
-        nor kernels with a matrix as value.
+        As for `distmom.mean`. With `weights` a tuple of rows weighs the product of theirs. For two samples
+        `block_size` is that of both together, which share it in proportion to their sizes, and
+        `contamination` the number (or share) of arbitrary rows or units in both. Sampling schemes take
+        neither `by` nor two samples nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -150,6 +151,14 @@ def ustatistic(
     stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
+
+    With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
+    that of the law in which rows are drawn in proportion to their weight; its variance is that of the
+    jackknife, and blocks have rows of positive weight alone. Kernels that are counted by sorting (Kendall,
+    concordance, ranking) and the third moment have no fast form then.
+
+    With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
+    rows, and the interval that of repeated partitions.
 
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
@@ -223,18 +232,18 @@ def ustatistic(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     rows = options.rows
-    two = len(options.kernel.degrees) == 2
-    several = two_samples(data, options.kernel.name, by) if two else (data,)
-    how: Any = {"joint": options.joint_rows, "storage_options": storage_options}
-    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
+    several = len(options.kernel.degrees) > 1
+    samples = sample_data(data, options.kernel) if several else (data,)
+    how: Any = {"joint": options.joint_rows, "weights": weights, "storage_options": storage_options}
+    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in samples]
     source, read = opened[0]
     in_memory = any(source.in_memory for source, _ in opened)
     place = place_of(in_memory, client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
-        if two:
-            found = run_two_samples(opened, options, seed, executor, progress)
+        if several:
+            found = run_samples(opened, options, seed, executor, progress)
         else:
             run = run_sampled if options.sampled else run_ustatistic
             found = run(source, read, options, seed, executor, progress)

@@ -128,6 +128,12 @@ def run_blocks(
     return tuple(state for _, state in found.parts)
 
 
+def kept_names(plan: MeanPlan) -> tuple[str, ...]:
+    """The values that are kept of a row: those of its columns, and its weight."""
+    weights = plan.reduction.weights
+    return plan.reduction.columns if weights is None else (*plan.reduction.columns, weights)
+
+
 def _way(questions: Sequence[Question], numbers: tuple[int, ...]) -> Way:
     """How units of these questions read every sample, and what they make of the rows."""
     mine = [questions[number] for number in numbers]
@@ -163,6 +169,7 @@ def _keep(sample: Counted) -> KeepRows:
         reduction.seed,
         reduction.nan,
         reduction.compiled,
+        reduction.weights is not None,
     )
 
 

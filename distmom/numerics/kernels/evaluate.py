@@ -6,11 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from distmom.errors import ConfigError
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
 from distmom.numerics.kernels.sums import Floats, PairSums, Value, count_tuples
 from distmom.numerics.tiles import tiled_sums
 from distmom.numerics.triples import triple_sums
+from distmom.numerics.tuple_sums import tuple_sums
 
 Form = Literal["u", "v"]
 
@@ -32,8 +32,8 @@ def block_sums(
         Row means are wanted; sorted forms and cheap kernels are faster without.
     weights : tuple of ndarray, optional
         Non-negative weights of the rows of each sample; a tuple of rows weighs their product. Kernels counted
-        by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile; kernels of triples have
-        no weights.
+        by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile, and those of triples all
+        triples.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def block_sums(
     Raises
     ------
     ConfigError
-        If the kernel has no V-form, or takes triples and there are weights.
+        If the kernel has no V-form.
     """
     found = []
     for part in kernel.parts:
@@ -59,13 +59,14 @@ def statistic(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     return kernel.combine(*(part.mean for part in sums))
 
 
-def one_by_one(kernel: Kernel, columns: int) -> tuple[Part, ...]:
+def one_by_one(kernel: Kernel, columns: int, *, weighted: bool = False) -> tuple[Part, ...]:
     """Parts of a kernel without a fast form for rows of so many columns: all their tuples are taken."""
     slow = []
     for part in kernel.parts:
         few = np.arange(4.0 * columns).reshape(4, columns)
         samples = [part.kernel.as_sample(few) for _ in part.samples]
-        if part.kernel.complete(*samples, rows=False) is None:
+        weights = tuple(np.ones(4) for _ in part.samples) if weighted else None
+        if part.kernel.complete(*samples, rows=False, weights=weights) is None:
             slow.append(part)
     return tuple(slow)
 
@@ -87,9 +88,9 @@ def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, we
 def _all_tuples(kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights) -> PairSums:
     if sum(kernel.degrees) == 2:
         return tiled_sums(kernel, *samples, rows=rows, weights=weights)
-    if weights is not None:
-        raise ConfigError(f"kernel {kernel.name!r} of triples has no weighted form; leave the weights out")
-    return triple_sums(kernel, samples[0])
+    if kernel.degrees == (3,) and weights is None:
+        return triple_sums(kernel, samples[0])
+    return tuple_sums(kernel, *samples, weights=weights)
 
 
 def _no_tuples(kernel: Kernel, samples: list[Floats]) -> PairSums:
