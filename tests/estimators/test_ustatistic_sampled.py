@@ -248,6 +248,7 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
     plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS)
     assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
     assert plan["rows_drawn"] == 540 and explain_ustatistic(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
+    assert explain_ustatistic(lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
