@@ -42,6 +42,9 @@ ROWS_HEARD = (
     "n_blocks='auto' or block_by='file'"
 )
 
+ROWS_ALONE = "blocks of files tell another story than blocks of rows, which are heard; use block_by='file'"
+"""Where the answer is that of rows whatever files say."""
+
 ALIKE = (
     "rows of a file resemble each other more than those of different files, so the interval, which takes "
     "rows as independent, is too short for anything beyond these files; use block_by='file'"

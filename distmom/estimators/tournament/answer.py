@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.outcome import Outcome
 from distmom.numerics.median import lower_median
@@ -123,6 +124,11 @@ def _line(
 
 
 def _status(found: Outcome, f: int) -> tuple[str, ...]:
+    wrong = found.disagree and found.disagree[f] is not None
+    return (*_place(found, f), *status_list(Status.FILES_DISAGREE)) if wrong else _place(found, f)
+
+
+def _place(found: Outcome, f: int) -> tuple[str, ...]:
     if f in found.decided.champions:
         return ("champion", "cycle") if found.decided.cycle else ("champion",)
     return ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
@@ -165,4 +171,5 @@ def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...
             f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "
             "every split of a cell lowers the loss, so compare only partitions into equally many cells"
         )
-    return tuple(notes)
+    against = found.disagree[f] if found.disagree else None
+    return (*notes, against) if against is not None else tuple(notes)

@@ -8,6 +8,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.block_plan import BlockArena
+from distmom.estimators.tournament.files import columns_disagree
 from distmom.estimators.tournament.outcome import DISTANCE_PART, Floats, Outcome, decide, round_of
 from distmom.estimators.tournament.state import RoundKeeper
 from distmom.numerics.duels import least_distances
@@ -49,6 +50,7 @@ def play_block_rounds(arena: BlockArena, keeper: RoundKeeper) -> Outcome:
         decided,
         arena.drawn is None,
         np.max([s.cells.max(axis=0) for s in states], axis=0),
+        columns_disagree(arena),
     )
 
 

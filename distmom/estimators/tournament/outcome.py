@@ -66,6 +66,8 @@ class Outcome:
         Whether blocks are independent, so that the spread between them tells how far the risk may be off.
     cells : ndarray of int64, shape (m,), or None
         Most cells of each partition in a block, where candidates are partitions.
+    disagree : tuple of (str or None)
+        For each candidate what blocks of whole files say against those of rows.
     """
 
     rows: tuple[int, int, int, int, int]
@@ -75,6 +77,7 @@ class Outcome:
     decided: Decided
     intervals: bool = True
     cells: NDArray[np.int64] | None = None
+    disagree: tuple[str | None, ...] = ()
 
 
 def decide(

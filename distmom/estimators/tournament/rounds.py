@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.tournament.files import disagreement
 from distmom.estimators.tournament.outcome import (
     DISTANCE_PART,
     LAST_PART,
@@ -61,7 +62,8 @@ def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
     plain = np.where(np.isfinite(plain), plain, np.inf)
     tally = state.tally
     rows = (int(tally[N_ROWS]), n_used, int(tally[NULLS]), int(tally[NANS]), int(tally[INFS]))
-    return Outcome(rows, plain, state.missing, values, decided)
+    bad = disagreement(arena, state, _joined(state.losses, joined), _joined(state.counts, joined))
+    return Outcome(rows, plain, state.missing, values, decided, disagree=bad)
 
 
 def _losses(arena: Arena, keeper: RoundKeeper) -> BlockLossState:
@@ -90,6 +92,10 @@ def _beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
         np.concatenate([left.measures, right.measures]),
         np.concatenate([left.reach, right.reach]),
         np.concatenate([left.missing, right.missing]),
+        left.file_counts,
+        left.file_freedom,
+        np.concatenate([left.file_losses, right.file_losses]),
+        np.concatenate([left.file_squares, right.file_squares]),
     )
 
 
