@@ -11,13 +11,12 @@ from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import (
     Telling,
     advice,
-    again_block,
-    data_block,
+    closing_blocks,
     heading,
     mood,
     notes,
+    shown_facts,
     verdict,
-    words_block,
 )
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed
@@ -38,8 +37,7 @@ def tell_profile(r: ColumnProfile) -> Telling:
     else:
         reach = f" ({interval})" if interval != "-" else ""
         answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
-    facts = tuple(zip(r.headers(), (n.strip() for n in r.lines()[0][1]), strict=True))
-    return Telling(name, (answer,), facts, tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r, ()))
+    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r, ()))
 
 
 def story(found: DescribeResult) -> Story:
@@ -65,8 +63,7 @@ def story(found: DescribeResult) -> Story:
         told = p.lines()[0][1]
         answer.append(
             f"For example, the plain mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
-            f"with a "
-            f"{100 * p.confidence_level:.6g} % interval of {told[1].replace(' … ', ' to ')}."
+            f"with a {100 * p.confidence_level:.6g} % interval of {told[1].replace(' … ', ' to ')}."
         )
     sources = [s for p in outside for s in p.sources if s.kind == "file"]
     if sources and outside[0].sources[0].share is not None:
@@ -80,22 +77,19 @@ def story(found: DescribeResult) -> Story:
         as_table(found),
         [r.doubtful or r.leaves_interval for r in profiles],
         "mean and std are robust (medians over blocks); a marked column has wild values. A plain mean "
-        "outside of the "
-        "interval is carried by few rows or files.",
+        "outside of the interval is carried by few rows or files.",
     )
     blocks: list[Block] = [_advice(found, word), *_named(found), *pictures(found), columns]
-    after = [*data_block(found), *words_block((*_ASSUMED, LAWS, UNSEEN)), again_block(found.run)]
-    return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), tuple(after))
+    after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
+    return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), after)
 
 
 _ASSUMED = (
     "Rows are independent and most of them come from one law of finite variance; files of one kind are "
-    "alike: a file "
-    "is named if it differs from the typical one by more than 8 times the spread between files (6 for "
-    "another unit).",
+    "alike: a file is named if it differs from the typical one by more than 8 times the spread between "
+    "files (6 for another unit).",
     "The shares of a gap add up over all files: n_f/n (mean of the file - robust mean). Shares above 100 % "
-    "and below 0 "
-    "mean that files pull in opposite directions.",
+    "and below 0 mean that files pull in opposite directions.",
 )
 
 
