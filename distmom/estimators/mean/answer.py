@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,22 +30,21 @@ from distmom.report import MeanResult, VectorResult
 from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
-if TYPE_CHECKING:
-    pass
-
 FEW_UNITS = 10
+"""Whole files or units as blocks want at least this many of them a block."""
 
-FILES_HEARD = "blocks of rows tell another story than blocks of files, which are heard"
+FILES_HEARD = (
+    "the means of whole files contradict those of random blocks of rows: the answer is the one by files"
+)
 ROWS_HEARD = (
-    "blocks of files tell another story than blocks of rows, which are heard because n_blocks was given; use "
-    "n_blocks='auto' or block_by='file'"
+    "the means of whole files contradict those of random blocks of rows: the answer is the one by rows, "
+    "because n_blocks was given; use n_blocks='auto' or block_by='file'"
 )
 
 ALIKE = (
     "rows of a file resemble each other more than those of different files, so the interval, which takes "
     "rows as independent, is too short for anything beyond these files; use block_by='file'"
 )
-"""Whole files or units as blocks want at least this many of them a block."""
 
 
 def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from distmom.report.describe_text import advice as closing
+from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.page.numbers import LAWS, UNSEEN
 from distmom.report.page.parts import Advice, Block, Ends, Facts, Grid, Mood, Picture, Span, Spans, Story
@@ -46,11 +48,8 @@ def story(found: DescribeResult) -> Story:
     outside = [p for p in profiles if p.leaves_interval]
     gravest, words = verdict(found)
     word: Mood = "bad" if gravest == "bad" else "look" if outside or found.named else "good"
-    named = len(found.named)
-    kinds = {unit.kind for unit in found.named}
-    what = (kinds.pop() if len(kinds) == 1 else "file or unit") + ("s" if named != 1 else "")
-    if named:
-        first = f"{named:,} {what} hold{'s' if named == 1 else ''} other values than the rest"
+    if found.named:
+        first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"
         first += f", and {_columns([p.column for p in outside])}." if outside else "."
     elif outside:
         first = f"Nobody stands out, but {_columns([p.column for p in outside])}."
@@ -106,8 +105,6 @@ def _columns(names: list[str]) -> str:
 
 
 def _advice(found: DescribeResult, mood: Mood) -> Advice:
-    from distmom.report.describe_text import advice as closing
-
     lines = [line[0].upper() + line[1:] + "." for line in closing(found)]
     outside = [p for p in found.columns.values() if p.leaves_interval]
     if outside and found.named:
@@ -139,8 +136,6 @@ def _bar(share: float | None) -> Ends:
 
 def _shares(p: ColumnProfile) -> list[Picture]:
     """For each kind of source, the shares of the gap."""
-    from distmom.report.describe_text import source_cells, sources_of
-
     found: list[Picture] = []
     for kind in ("file", "folder", "unit"):
         mine = [s for s in sources_of(p, kind) if s.share is not None]
@@ -150,8 +145,8 @@ def _shares(p: ColumnProfile) -> list[Picture]:
         for s in mine[:MOST_SOURCES]:
             share, rows, mean = source_cells(p, s)
             lines.append(Span(cell(s.name), f"{share}: {rows} rows, mean {mean}", None, _bar(s.share)))
-        rest = 1.0 - sum(s.share or 0.0 for s in mine[:MOST_SOURCES])
-        if abs(rest) >= 0.0005 and len(mine) > MOST_SOURCES:
+        rest = share_of_others(mine[:MOST_SOURCES])
+        if rest is not None:
             lines.append(Span(f"the other {kind}s", f"{100 * rest:.1f} %", None, _bar(rest)))
         numbers = p.numbers
         decimals = in_digits(*(numbers.interval or (None, None)))
