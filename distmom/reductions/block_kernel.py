@@ -14,9 +14,10 @@ from distmom.numerics.kernels.components import (
     one_sample_variances,
     two_sample_variances,
 )
-from distmom.numerics.kernels.evaluate import Form, block_sums
+from distmom.numerics.kernels.evaluate import Form, Tiles, block_sums
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples, tuple_mass
+from distmom.numerics.tiles import tiled_sums
 
 COMPONENTS = 3
 """Variances of a kernel's projections: sigma_1^2 and sigma_2^2, or zeta_10, zeta_01 and zeta_11."""
@@ -100,12 +101,15 @@ class BlockKernel:
         Estimate the variance of the statistic in each block, which takes the mean at each row.
     weighted : bool
         The last value of a row is its weight, which is positive; tuples weigh the product of their rows'.
+    tiles : callable
+        What takes all pairs of a kernel without a fast form: `tiled_sums`, or what gives the same.
     """
 
     kernel: Kernel
     form: Form = "u"
     variances: bool = True
     weighted: bool = False
+    tiles: Tiles = tiled_sums
 
     def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
         """Statistics of the blocks, which are paired by their numbers if there are several samples.
@@ -147,7 +151,7 @@ class BlockKernel:
         if any(np.isnan(sample).any() for sample in samples):
             return sizes, n_tuples, np.full((len(kernel.parts), *shape), np.nan), variance, components, mass
         enough = self.variances and all(n > d for n, d in zip(sizes, kernel.degrees, strict=True))
-        sums = block_sums(kernel, *samples, rows=enough, weights=weights)
+        sums = block_sums(kernel, *samples, rows=enough, weights=weights, tiles=self.tiles)
         means = np.array([part.mean for part in self._in_form(sums, samples, weights)], np.float64)
         if enough:
             variance, components = self._variance(sums, sizes, weights)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.numerics.regroup import CellRows
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -38,6 +40,27 @@ class AnswerEach:
         """States of the questions; `kept` has, for each sample, the rows of every question."""
         asked = zip(self.numbers, self.kernels, zip(*kept, strict=True), strict=True)
         return Answers(tuple((number, kernel(*rows, between=between)) for number, kernel, rows in asked))
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """The rows of the blocks of one question, of each sample."""
+
+    kept: tuple[CellRows, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return sum(rows.nbytes for rows in self.kept)
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """Makes nothing of the rows but hands them on, for blocks that are too large for one unit of work."""
+
+    def __call__(self, *kept: tuple[CellRows, ...], between: Callable[[], None] = lambda: None) -> HandedOver:
+        """The rows of the only question."""
+        return HandedOver(tuple(rows for (rows,) in kept))
 
 
 @dataclass(frozen=True)

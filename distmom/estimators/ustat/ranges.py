@@ -48,8 +48,12 @@ class Cut(NamedTuple):
     stop: int
 
 
-def planned_ranges(pieces: Sequence[Piece], executor: Executor) -> tuple[list[list[Cut]], int]:
+def planned_ranges(
+    pieces: Sequence[Piece], executor: Executor, enough: int | None = None
+) -> tuple[list[list[Cut]], int]:
     """Ranges of the blocks of all pieces, one after the other, and the bytes that the largest of them needs.
+
+    There are `enough` of them, one for each thread by default, or more where memory asks for it.
 
     A range begins and ends anywhere: it may hold the last blocks of a piece and the first ones of the next.
     """
@@ -58,7 +62,7 @@ def planned_ranges(pieces: Sequence[Piece], executor: Executor) -> tuple[list[li
     each = (executor.memory - PROCESS_BYTES) // executor.threads_per_process
     room = max(1, min(each - batch_bytes - evaluation, RANGE_BYTES))
     n_bytes = np.concatenate([8 * p.n_columns * p.sizes for p in pieces])
-    edges = range_edges(n_bytes, room, executor.threads)
+    edges = range_edges(n_bytes, room, enough or executor.threads)
     worst = max(int(n_bytes[first:stop].sum()) for first, stop in pairwise(edges))
     ends = np.cumsum([p.sizes.size for p in pieces]).tolist()
     ranges = []

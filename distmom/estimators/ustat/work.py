@@ -16,14 +16,15 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.blocks import CellMap
-from distmom.estimators.ustat.ranges import Piece, kept_blocks, planned_ranges
+from distmom.estimators.ustat.ranges import Cut, Piece, kept_blocks, planned_ranges
+from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.reductions.disjoint_kernel import DisjointKernel
 from distmom.reductions.keep_each import KeepEach
 from distmom.reductions.keep_rows import BlockRange, KeepRows
 from distmom.reductions.layouts import StoredBlocks
 from distmom.reductions.pair_losses import PairLosses
-from distmom.reductions.questions import AnswerEach, Answers, JoinAnswers
+from distmom.reductions.questions import AnswerEach, Answers, HandedOver, HandOver, JoinAnswers
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
@@ -74,6 +75,12 @@ class Question(NamedTuple):
         sizes = np.sum([sample.cells.sizes for sample in self.samples], axis=0)
         return Piece(sizes, len(self.samples[0].names), self.samples[0].plan.reader.options.batch_rows)
 
+    def is_cut(self, executor: Executor) -> bool:
+        """Whether its blocks are evaluated tile by tile."""
+        largest = max(int(sample.cells.sizes.max()) for sample in self.samples)
+        n_blocks = self.samples[0].cells.sizes.size
+        return cuts_blocks(self.kernel, len(self.samples[0].names), largest, n_blocks, executor)
+
 
 def run_blocks(
     questions: Sequence[Question], executor: Executor, progress: Progress | None
@@ -109,23 +116,66 @@ def run_blocks(
             f"kernel {questions[0].kernel.kernel.name!r} reads its rows several times, and a stream can be "
             "read only once; give a table, or write the stream to Parquet files"
         )
+    cut = [question.is_cut(executor) for question in questions]
+    whole = [question for question, apart in zip(questions, cut, strict=True) if not apart]
+    of_whole = iter(_evaluated(whole, executor, progress) if whole else ())
+    return tuple(
+        _tile_by_tile(question, executor, progress) if apart else next(of_whole)
+        for question, apart in zip(questions, cut, strict=True)
+    )
+
+
+def _evaluated(
+    questions: Sequence[Question], executor: Executor, progress: Progress | None
+) -> tuple[Any, ...]:
+    """States of questions whose blocks are evaluated where their rows are regrouped."""
     ranges, needed = planned_ranges([question.piece for question in questions], executor)
     check_memory(needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
-    files = [_files(sample, executor) for sample in samples]
     asked = [tuple(cut.piece for cut in cuts) for cuts in ranges]
     ways = list(dict.fromkeys(asked))
-    units = []
-    for i, cuts in enumerate(ranges):
-        parts = []
-        for s, (refs, rows) in enumerate(files):
-            window = tuple(_range(questions[q].samples[s].cells, rows, *cut) for q, *cut in cuts)
-            parts.append(Unit(0, 0, 0, refs, n_bytes=samples[s].plan.n_bytes, window=window))
-        units.append(sample_unit(i, tuple(parts), ways.index(asked[i])))
+    units = _units(questions, ranges, [ways.index(numbers) for numbers in asked], executor)
     work = ReadSamples(tuple(_way(questions, numbers) for numbers in ways))
     merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
     return tuple(state for _, state in found.parts)
+
+
+def _tile_by_tile(question: Question, executor: Executor, progress: Progress | None) -> Any:
+    """The state of a question with few and large blocks: their rows come here, their tiles go out."""
+    assert isinstance(question.kernel, BlockKernel)
+    kernel = by_tiles(question.kernel, executor, progress)
+    ranges, needed = planned_ranges([question.piece], executor, enough=1)
+    check_memory(needed, 1, executor.memory, "the largest range of blocks")
+    work = ReadSamples((_way([question], (0,))._replace(finish=HandOver()),))
+    state: Any = None
+    for unit in _units([question], ranges, [0] * len(ranges), executor):
+        unit = replace(unit, number=0, index=0)
+        merger: UnitMerger[HandedOver] = UnitMerger(1, _never)
+        rows = run_units(work, [unit], _never, executor, progress=progress, merger=merger).state
+        found = kernel(*rows.kept)
+        state = found if state is None else kernel.merge(state, found)
+    return state
+
+
+def _never(left: Any, right: Any) -> Any:
+    raise NotImplementedError("rows that are handed over come from one unit")
+
+
+def _units(
+    questions: Sequence[Question], ranges: list[list[Cut]], ways: Sequence[int], executor: Executor
+) -> list[Unit]:
+    """A unit of work for each range."""
+    samples = questions[0].samples
+    files = [_files(sample, executor) for sample in samples]
+    units = []
+    for i, (cuts, way) in enumerate(zip(ranges, ways, strict=True)):
+        parts = []
+        for s, (refs, rows) in enumerate(files):
+            window = tuple(_range(questions[q].samples[s].cells, rows, *cut) for q, *cut in cuts)
+            parts.append(Unit(0, 0, 0, refs, n_bytes=samples[s].plan.n_bytes, window=window))
+        units.append(sample_unit(i, tuple(parts), way))
+    return units
 
 
 def kept_names(plan: MeanPlan) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -13,10 +14,17 @@ from distmom.numerics.triples import triple_sums
 from distmom.numerics.tuple_sums import tuple_sums
 
 Form = Literal["u", "v"]
+Tiles = Callable[..., PairSums]
+"""As `tiled_sums`."""
 
 
 def block_sums(
-    kernel: Kernel, *samples: Floats, form: Form = "u", rows: bool = True, weights: Weights = None
+    kernel: Kernel,
+    *samples: Floats,
+    form: Form = "u",
+    rows: bool = True,
+    weights: Weights = None,
+    tiles: Tiles = tiled_sums,
 ) -> tuple[PairSums, ...]:
     """The U-statistics (or V-statistics) of a block, one for each of the kernel's parts.
 
@@ -34,6 +42,8 @@ def block_sums(
         Non-negative weights of the rows of each sample; a tuple of rows weighs their product. Kernels counted
         by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile, and those of triples all
         triples.
+    tiles : callable
+        What takes all pairs: `tiled_sums`, or what gives the same.
 
     Returns
     -------
@@ -50,7 +60,7 @@ def block_sums(
     for part in kernel.parts:
         chosen = [samples[sample] for sample in part.samples]
         masses = None if weights is None else tuple(weights[sample] for sample in part.samples)
-        found.append(_part_sums(part.kernel, chosen, form, rows, masses))
+        found.append(_part_sums(part.kernel, chosen, form, rows, masses, tiles))
     return tuple(found)
 
 
@@ -71,7 +81,9 @@ def one_by_one(kernel: Kernel, columns: int, *, weighted: bool = False) -> tuple
     return tuple(slow)
 
 
-def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, weights: Weights) -> PairSums:
+def _part_sums(
+    kernel: Kernel, samples: list[Floats], form: Form, rows: bool, weights: Weights, tiles: Tiles
+) -> PairSums:
     sizes = tuple(sample.shape[0] for sample in samples)
     counted = sizes if weights is None else tuple(int(np.count_nonzero(w)) for w in weights)
     if count_tuples(kernel.degrees, counted) == 0:
@@ -79,15 +91,17 @@ def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, we
     else:
         kernel.check(*samples)
         fast = kernel.complete(*samples, rows=rows, weights=weights)
-        sums = _all_tuples(kernel, samples, rows, weights) if fast is None else fast
+        sums = _all_tuples(kernel, samples, rows, weights, tiles) if fast is None else fast
     if form == "v" and min(counted) > 0:
         sums = kernel.v_form(sums, *samples, weights=weights)
     return sums if rows else sums._replace(row_means=None)
 
 
-def _all_tuples(kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights) -> PairSums:
+def _all_tuples(
+    kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights, tiles: Tiles
+) -> PairSums:
     if sum(kernel.degrees) == 2:
-        return tiled_sums(kernel, *samples, rows=rows, weights=weights)
+        return tiles(kernel, *samples, rows=rows, weights=weights)
     if kernel.degrees == (3,) and weights is None:
         return triple_sums(kernel, samples[0])
     return tuple_sums(kernel, *samples, weights=weights)
