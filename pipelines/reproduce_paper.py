@@ -30,6 +30,7 @@ PAPER = {
     "captioned": Key("whole number"),
     "quantile_replications": Key("whole number"),
     "quantile_costly": Key("whole number"),
+    "errata_replications": Key("whole number"),
     "coverage_replications": Key("whole number"),
     "contamination_replications": Key("whole number"),
     "learning_seeds": Key("whole number"),
@@ -38,15 +39,16 @@ PAPER = {
 
 DEFAULTS = {
     "replications": 5000,
-    "costly": 100,
-    "captioned": 500,
-    "quantile_replications": 300,
-    "quantile_costly": 0,
+    "costly": 5000,
+    "captioned": 1000,
+    "quantile_replications": 1000,
+    "quantile_costly": 1000,
+    "errata_replications": 5000,
     "coverage_replications": 2000,
     "contamination_replications": 200,
     "learning_seeds": 5,
 }
-PARTS = ("tables", "quantiles", "learning", "coverage", "contamination")
+PARTS = ("tables", "errata", "quantiles", "learning", "coverage", "contamination")
 
 
 def run(config: Config, progress: MinuteLines) -> list[Path]:
@@ -66,13 +68,15 @@ def run(config: Config, progress: MinuteLines) -> list[Path]:
 
 
 def _compute(part: str, given: dict[str, Any]) -> pa.Table:
-    from pipelines.paper import beyond, learning, quantiles, tables
+    from pipelines.paper import beyond, errata, learning, quantiles, tables
     from pipelines.paper.laws import LAWS
 
     seed = given["seed"]
     if part == "tables":
         numbers = (given["replications"], given["costly"], given["captioned"], seed)
         return pa.concat_tables([tables.tables(law, *numbers) for law in LAWS], promote_options="permissive")
+    if part == "errata":
+        return errata.errata(given["errata_replications"], seed)
     if part == "quantiles":
         most, costly = given["quantile_replications"], given["quantile_costly"]
         return pa.concat_tables([quantiles.quantiles(law, most, costly, seed) for law in LAWS])

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 COMMAND = "distmom.command"
 """Under which a context keeps the words of the command line."""
 
-STORAGE = "--storage-option"
-
 
 def answer(
     data: tuple[str, ...],
@@ -60,30 +58,9 @@ def remember_command(found: Results | PlanResult) -> None:
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None
     if words is not None:
-        from distmom.estimators.recorded import plainly
+        from distmom.lake.secrets import plain_words
 
-        found.run["command"] = shlex.join(["distmom", *map(plainly, without_secrets(words))])
-
-
-def without_secrets(words: Iterable[str]) -> list[str]:
-    """The words of a command line without the values of ``--storage-option``, which may be credentials.
-
-    Examples
-    --------
-    >>> without_secrets(["mean", "--storage-option", "secret_key=abc", "--storage-option=region=x", "lake"])
-    ['mean', '--storage-option', 'secret_key=...', '--storage-option=region=...', 'lake']
-    """
-    told: list[str] = []
-    for word in words:
-        if word.startswith(f"{STORAGE}="):
-            word = f"{STORAGE}=" + _without_value(word.removeprefix(f"{STORAGE}="))
-        told.append(_without_value(word) if told and told[-1] == STORAGE else word)
-    return told
-
-
-def _without_value(pair: str) -> str:
-    name, separator, _ = pair.partition("=")
-    return f"{name}=..." if separator else "..."
+        found.run["command"] = shlex.join(["distmom", *plain_words(words)])
 
 
 def options_named(options: Iterable[click.Option], names: Collection[str]) -> list[click.Option]:

@@ -86,7 +86,7 @@ def plan_command(
     if pair_budget is not None:
         options["pair_budget"] = pair_budget
     if kernel is not None:
-        from distmom.cli.ustat import parameters_of
+        from distmom.cli.kernels import parameters_of
         from distmom.numerics.kernels.catalogue import named
 
         options["kernel"] = named(kernel, **parameters_of(parameter))

@@ -8,21 +8,28 @@ from typing import Any
 import click
 
 from distmom.cli.answer import answer, given
+from distmom.cli.kernels import kernel_of
 from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
-from distmom.errors import ConfigError
 
 KERNEL_OPTIONS = [
     click.Option(
         ["--kernel"],
         metavar="NAME",
         required=True,
-        help="Function of pairs of rows, such as gini, kendall (tau-a), kendall-b, variance, distance.",
+        help="Function of pairs of rows, such as gini, kendall (tau-a), kendall-b, variance, distance; or "
+        "MODULE:NAME, a function or kernel of your own.",
+    ),
+    click.Option(
+        ["--degree"],
+        metavar="D[,D…]",
+        help="Rows that a function of your own takes: 2 by default; 2,1 are two of a first sample, one of a "
+        "second.",
     ),
     click.Option(
         ["--parameter"],
         metavar="NAME=VALUE",
         multiple=True,
-        help="Of the kernel, such as bandwidth=1.5; repeatable.",
+        help="Of the kernel, such as bandwidth=1.5, or of a function symmetrize=true; repeatable.",
     ),
     click.Option(
         ["--statistic"],
@@ -83,33 +90,19 @@ def ustat_command(
     quiet: bool,
     parameter: tuple[str, ...],
     kernel: str,
+    degree: str | None,
     **options: Any,
 ) -> int:
     """Robust U-statistics, with intervals: the mean of a kernel over pairs of rows.
 
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together. A kernel of one column gives a result for each --column, another
-    one takes all of them, in its order.
+    these a line; several are read together, or are the samples of a kernel that takes as many. A kernel of
+    one column gives a result for each --column, another one takes all of them, in its order.
     """
     from distmom.estimators.ustat.explain import explain_ustatistic
     from distmom.estimators.ustat.ustatistic import ustatistic
-    from distmom.numerics.kernels.catalogue import named
 
     arguments = given(options, "column", "by", "block_by")
-    arguments["kernel"] = named(kernel, **parameters_of(parameter))
+    arguments["kernel"] = kernel_of(kernel, degree, parameter, len(options["column"]))
     flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
     return answer(data, arguments, explain_ustatistic, ustatistic, **flags)
-
-
-def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
-    """Parameters of the kernel: numbers where they look like numbers."""
-    found: dict[str, Any] = {}
-    for text in given:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise ConfigError(f"--parameter: must be NAME=VALUE such as bandwidth=1.5, not {text!r}")
-        try:
-            found[name.replace("-", "_")] = float(value)
-        except ValueError:
-            found[name.replace("-", "_")] = value
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from distmom.cluster.outcome import UnitOutcome
 from distmom.cluster.plan import Unit
@@ -12,9 +12,8 @@ from distmom.cluster.stop import check_stopped
 from distmom.cluster.work import ReadAndReduce
 
 
-@dataclass(frozen=True)
-class ReadSamples:
-    """Callable on a `Unit` whose window holds one unit for each sample; picklable.
+class Way(NamedTuple):
+    """What some units do: read every sample, and make a state of what the reads leave.
 
     Attributes
     ----------
@@ -28,21 +27,35 @@ class ReadSamples:
     reads: tuple[ReadAndReduce, ...]
     finish: Callable[..., Any]
 
+
+@dataclass(frozen=True)
+class ReadSamples:
+    """Callable on a `Unit` whose window is the number of a way and a unit for each sample; picklable.
+
+    Attributes
+    ----------
+    ways : tuple of Way
+    """
+
+    ways: tuple[Way, ...]
+
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the rows of every sample and return the state."""
-        read = [one(part) for one, part in zip(self.reads, unit.window, strict=True)]
+        number, parts = unit.window
+        reads, finish = self.ways[number]
+        read = [one(part) for one, part in zip(reads, parts, strict=True)]
         return UnitOutcome(
-            self.finish(*(outcome.state for outcome in read), between=check_stopped),
+            finish(*(outcome.state for outcome in read), between=check_stopped),
             sum(outcome.n_rows for outcome in read),
             sum(outcome.n_bytes for outcome in read),
             tuple(record for outcome in read for record in outcome.skipped),
         )
 
 
-def sample_unit(number: int, parts: tuple[Unit, ...]) -> Unit:
+def sample_unit(number: int, parts: tuple[Unit, ...], way: int = 0) -> Unit:
     """Unit `number` of a run in which each unit reads all files of every sample.
 
     The runner merges the states of such units by their numbers, as if each were of one file.
     """
     n_bytes = sum(part.n_bytes for part in parts)
-    return Unit(number, 0, number, parts[0].files[:1], n_bytes=n_bytes, window=parts)
+    return Unit(number, 0, number, parts[0].files[:1], n_bytes=n_bytes, window=(way, parts))

@@ -24,9 +24,10 @@ def data_facts(files: Sequence[FileRef], skipped: Iterable[SkippedFile], *source
 
 
 def table_facts(*sources: Source) -> dict[str, Any]:
-    """``tables``: format, version and place of each table among the sources; nothing if there is none."""
+    """``tables``: format, version and place of each table among the sources, once; nothing without any."""
     tables = [s for s in sources if isinstance(s, Lake) and s.table is not None]
-    found = [{**s.table._asdict(), "path": s.address} for s in tables if s.table is not None]
+    every = [{**s.table._asdict(), "path": s.address} for s in tables if s.table is not None]
+    found = [one for i, one in enumerate(every) if one not in every[:i]]
     return {"tables": found} if found else {}
 
 

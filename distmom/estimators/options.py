@@ -5,13 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from distmom.errors import ConfigError
-
-IntervalKind = Literal["order", "exact", "paper", "none"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "scheme": ("partition", "swor", "monte_carlo"),
@@ -25,6 +23,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
+
+PLAIN_INTERVALS = ("auto", "order", "exact", "none")
+"""Intervals of differences and comparisons: all but the paper's."""
 
 ON_CHANGE = ("error", "restart")
 """What to do when files that a saved state holds have changed or are gone."""
@@ -206,17 +207,31 @@ class MeanOptions:
             "fine": self.fine != "standard",
             "tau": self.tau is not None,
         }
-        for first, second, remedy in REFUSED:
-            if met[first] and met[second]:
-                raise ConfigError(f"{self._said(first)} does not go with {second}: {remedy}")
-
-    def _said(self, name: str) -> str:
-        return f"scheme={self.scheme!r}" if name == "a sampling scheme" else name
+        refuse_pairs(REFUSED, met, {"a sampling scheme": f"scheme={self.scheme!r}"})
 
     @property
     def delta(self) -> float:
         """Allowed failure probability, 1 - confidence_level, without the rounding of the subtraction."""
         return float(f"{1.0 - self.confidence_level:.12g}")
+
+
+def refuse_pairs(
+    refused: Sequence[tuple[str, str, str]], met: Mapping[str, bool], said: Mapping[str, str]
+) -> None:
+    """ConfigError for the first pair of options that were both given and exclude each other.
+
+    Parameters
+    ----------
+    refused : sequence of (str, str, str)
+        Two options, and what to do instead; the first one "" if the second does not go with anything.
+    met : mapping of str to bool
+        Which of them were given.
+    said : mapping of str to str
+        How messages call those that are not called by their own words.
+    """
+    for first, second, remedy in refused:
+        if (not first or met[first]) and met[second]:
+            raise ConfigError(f"{said.get(first, first)} does not go with {second}: {remedy}")
 
 
 def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
@@ -231,6 +246,11 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
     """ConfigError unless the value is a whole number, at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise ConfigError(f"{name}: must be a whole number of at least {least}, not {value!r}")
+
+
+def whole(value: Any) -> Any:
+    """A float that is a whole number, such as 1e9, as an int; anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def check_fraction(name: str, value: Any, below: float, example: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
+
+from distmom.lake.secrets import plain_address
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -18,9 +19,6 @@ UNTOLD = frozenset(("client", "progress", "storage_options"))
 
 MOST = 20
 """Members of a list or mapping that are kept."""
-
-_USER = re.compile(r"(?<=://)[^/@\s]+@")
-_QUERY = re.compile(r"(?<==)[^&=\s]+")
 
 
 def recorded(function: Callable[P, R]) -> Callable[P, R]:
@@ -62,8 +60,7 @@ def plainly(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str):
-        text = _USER.sub("", value)
-        return _QUERY.sub("...", text) if "://" in text and "?" in text else text
+        return plain_address(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):

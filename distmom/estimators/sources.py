@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster.dask_frame import open_frame
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, DataError
 from distmom.lake import ReadOptions, open_lake
 from distmom.lake.filters import as_filter
 
@@ -81,6 +81,27 @@ def names_of(parameter: str, value: Any) -> tuple[str, ...]:
     if twice:
         raise ConfigError(f"{parameter}: {twice[0]!r} is given twice; name each column once")
     return names
+
+
+def refuse_times(read: ReadOptions, remedy: str) -> None:
+    """Refuse values that are dates, timestamps or durations.
+
+    Parameters
+    ----------
+    read : ReadOptions
+        Of a reader, which knows the scales.
+    remedy : str
+        What is taken instead.
+
+    Raises
+    ------
+    DataError
+        If a column holds such.
+    """
+    scales = read.scales
+    timed = next((name for name in read.value_names if name in scales), None)
+    if timed is not None:
+        raise DataError(f"column {timed!r} holds {scales[timed].kind}s; {remedy}")
 
 
 def _only_columns(source: Source, weights: str | None) -> tuple[str, ...]:

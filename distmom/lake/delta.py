@@ -10,15 +10,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.logged import (
-    LoggedFile,
-    LoggedTable,
-    TableVersion,
-    check_inside,
-    partition_text,
-    partition_type,
-)
-from distmom.lake.store_errors import masked
+from distmom.lake import logged
+from distmom.lake.logged import LoggedTable
+from distmom.lake.secrets import masked
 from distmom.lake.table_columns import TableColumn, TableColumns
 
 if TYPE_CHECKING:
@@ -95,16 +89,15 @@ def _logged(table: DeltaTable, shown: str) -> LoggedTable:
     names = tuple(metadata.partition_columns)
     actions = pa.table(table.get_add_actions())
     paths: list[str] = [unquote(path) for path in actions.column("path").to_pylist()]
-    check_inside(paths, shown)
     rows: list[int | None] = actions.column("num_records").to_pylist()
     found: list[Any] = actions.column("partition").to_pylist() if names else [{}] * len(paths)
-    values = [tuple(partition_text(row[name]) for name in names) for row in found]
-    return LoggedTable(
-        TableVersion("delta", table.version()),
-        tuple(LoggedFile(*one) for one in zip(paths, rows, values, strict=True)),
-        names,
-        tuple(partition_type(declared.field(name).type) or "text" for name in names),
+    values = [tuple(logged.partition_text(row[name]) for name in names) for row in found]
+    return logged.logged_table(
+        logged.TableVersion("delta", table.version()),
+        [logged.LoggedFile(*one) for one in zip(paths, rows, values, strict=True)],
+        [(name, logged.partition_type(declared.field(name).type) or "text") for name in names],
         _columns(table, declared, metadata.configuration.get("delta.columnMapping.mode", "none"), names),
+        shown,
     )
 
 

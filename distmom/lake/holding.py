@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.lake.reader import Reader
 from distmom.lake.source import Batch, BatchReader, FileRef
 
 
@@ -16,6 +15,7 @@ def batches_holding(reader: BatchReader, file: FileRef, rows: NDArray[np.int64])
 
     Of Parquet files, row groups without a wanted row are not read; rows in memory cost nothing.
     """
-    if isinstance(reader, Reader):
-        return reader.batches_holding(file, rows)
+    own = getattr(reader, "batches_holding", None)
+    if own is not None:
+        return own(file, rows)  # type: ignore[no-any-return]
     return reader.batches(file, int(rows[0]), int(rows[-1]) + 1)

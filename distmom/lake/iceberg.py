@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.logged import (
-    LoggedFile,
-    LoggedTable,
-    TableVersion,
-    check_inside,
-    partition_text,
-    partition_type,
-)
+from distmom.lake import logged
+from distmom.lake.logged import LoggedTable
+from distmom.lake.secrets import masked
 from distmom.lake.source import PartitionType
-from distmom.lake.store_errors import masked
 from distmom.lake.table_columns import TableColumn, TableColumns
 
 if TYPE_CHECKING:
@@ -104,19 +98,18 @@ def _logged(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:
     for task in tasks:
         _check(task, shown)
     paths = [_below(task.file.file_path, found.location, shown) for task in tasks]
-    check_inside(paths, shown)
     declared = _arrow(schema)
     fields = _identity_fields(table, tasks, schema, declared)
     values = [_values(table, task, fields) for task in tasks]
-    return LoggedTable(
-        TableVersion("iceberg", chosen.snapshot_id),
-        tuple(
-            LoggedFile(path, task.file.record_count, value)
+    return logged.logged_table(
+        logged.TableVersion("iceberg", chosen.snapshot_id),
+        [
+            logged.LoggedFile(path, task.file.record_count, value)
             for path, task, value in zip(paths, tasks, values, strict=True)
-        ),
-        tuple(name for name, _ in fields.values()),
-        tuple(kind for _, kind in fields.values()),
+        ],
+        list(fields.values()),
         _columns(table, schema, declared, tasks, set(fields), shown),
+        shown,
     )
 
 
@@ -169,7 +162,7 @@ def _identity_fields(
     found: dict[int, tuple[str, PartitionType]] = {}
     for field in schema.fields:
         if field.field_id in common:
-            kind = partition_type(declared.field(field.name).type)
+            kind = logged.partition_type(declared.field(field.name).type)
             if kind is not None and kind != "float":
                 found[field.field_id] = field.name, kind
     return found
@@ -201,7 +194,7 @@ def _text(value: Any, kind: PartitionType) -> str | None:
         from datetime import date
 
         return str(date.fromordinal(date(1970, 1, 1).toordinal() + value))
-    return partition_text(value)
+    return logged.partition_text(value)
 
 
 def _columns(

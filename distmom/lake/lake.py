@@ -23,6 +23,7 @@ from distmom.lake.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
 from distmom.lake.store_errors import final
+from distmom.lake.stores import full_address
 from distmom.lake.table_columns import TableColumns
 from distmom.lake.times import TimeScale, with_times
 from distmom.lake.vectors import measured
@@ -72,7 +73,7 @@ class Lake:
     @property
     def address(self) -> str:
         """How messages and states call the root."""
-        return f"{self.prefix}{self.root}"
+        return full_address(self.filesystem, self.prefix, self.root)
 
     def schema(self) -> pa.Schema:
         """Columns of the first readable file, with the partition columns in place of or after them.

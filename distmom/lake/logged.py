@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyarrow import types as patypes
 
 from distmom.errors import DataError
+from distmom.lake.schema import kind_of
 from distmom.lake.source import PartitionType
 from distmom.lake.table_columns import TableColumns
 
@@ -52,19 +53,25 @@ class LoggedTable:
     columns: TableColumns
 
 
+def logged_table(
+    version: TableVersion,
+    files: Sequence[LoggedFile],
+    partitions: Sequence[tuple[str, PartitionType]],
+    columns: TableColumns,
+    shown: str,
+) -> LoggedTable:
+    """What a log says, once its files are known to be below the table's folder; `shown` is for messages."""
+    check_inside([file.path for file in files], shown)
+    names, types = tuple(name for name, _ in partitions), tuple(kind for _, kind in partitions)
+    return LoggedTable(version, tuple(files), names, types, columns)
+
+
 def partition_type(type_: pa.DataType) -> PartitionType | None:
     """How values of a type in a log are kept; None for those that only their text stands for."""
-    if patypes.is_integer(type_):
-        return "int"
-    if patypes.is_string(type_) or patypes.is_large_string(type_) or patypes.is_string_view(type_):
-        return "text"
-    if patypes.is_date(type_):
-        return "date"
-    if patypes.is_boolean(type_):
-        return "bool"
-    if patypes.is_floating(type_):
-        return "float"
-    return None
+    kind = kind_of(type_)
+    if kind == "number":
+        return "int" if patypes.is_integer(type_) else "float" if patypes.is_floating(type_) else None
+    return kind if kind in ("text", "date", "bool") else None
 
 
 def partition_text(value: object) -> str | None:

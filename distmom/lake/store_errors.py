@@ -10,7 +10,7 @@ import re
 import pyarrow.fs as pafs
 
 from distmom.errors import AccessError, BusyStore, DataError, DistmomError, ResourceError
-from distmom.lake.messages import first_line
+from distmom.lake.secrets import masked
 
 _FROM_STORE = re.compile(
     r"AWS Error|curlCode|HTTP status|google::cloud|GCS|Azure|SlowDown|SLOW_DOWN|Permanent error|Retry policy"
@@ -29,7 +29,6 @@ _BUSY = re.compile(
 _AWAY = re.compile(r"NETWORK_CONNECTION|curlCode|Could ?n[o']t (connect|resolve)|REQUEST_TIMEOUT|timed out")
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|bucket does not exist|ContainerNotFound")
 _WITHOUT_REASON = re.compile(r"HTTP status 400\) during Head|No response body")
-_SECRET = re.compile(r"(?i)\b(sig|signature|token|secret|password|credential|key)=[^&\s]+")
 
 
 def from_store(error: BaseException) -> bool:
@@ -37,11 +36,6 @@ def from_store(error: BaseException) -> bool:
     return isinstance(error, BusyStore) or (
         isinstance(error, OSError) and _FROM_STORE.search(str(error)) is not None
     )
-
-
-def masked(error: BaseException) -> str:
-    """The first line of an error, without what may be a secret."""
-    return _SECRET.sub(r"\1=***", first_line(error))
 
 
 def store_error(error: OSError, filesystem: pafs.FileSystem, path: str, what: str) -> Exception:

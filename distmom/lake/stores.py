@@ -181,6 +181,8 @@ def connected(kind: str, options: Options) -> pafs.FileSystem:
     class Store(base):  # type: ignore[misc]
         """One whose options, such as the number of attempts, stay when it is pickled."""
 
+        account = dict(options).get("account_name")
+
         def __reduce__(self) -> tuple[Callable[..., pafs.FileSystem], tuple[str, Options]]:
             return connected, (kind, options)
 
@@ -197,6 +199,15 @@ def connected(kind: str, options: Options) -> pafs.FileSystem:
 def is_local(filesystem: pafs.FileSystem) -> bool:
     """Whether files are on this machine's disks."""
     return isinstance(filesystem, pafs.LocalFileSystem)
+
+
+def full_address(filesystem: pafs.FileSystem, prefix: str, path: str) -> str:
+    """The address of a path, with the account where containers of several have the same names."""
+    account = getattr(filesystem, "account", None)
+    if not prefix or account is None:
+        return f"{prefix}{path}"
+    container, slash, key = path.partition("/")
+    return f"{prefix}{container}@{account}{slash}{key}"
 
 
 def _checked(kind: str, given: Mapping[str, object]) -> dict[str, str]:

@@ -43,12 +43,19 @@ def triple_sums(function, x, rows):
     return total
 
 
-def compile_function(function, degree: int, symmetrize: bool):
-    """A user's function as Numba's dispatcher, averaged over all orders of its arguments if asked for."""
+def compile_function(function, degrees: tuple[int, ...], symmetrize: bool):
+    """A user's function as Numba's dispatcher, averaged over all orders of its arguments if asked for.
+
+    Those of several samples stay with their sample.
+    """
     known = function if hasattr(function, "py_func") else anew(function)
-    if not symmetrize:
+    if not symmetrize or max(degrees) == 1:
         return known
-    if degree == 2:
+    if degrees == (2, 1):
+        return anew(lambda a, b, c: 0.5 * (known(a, b, c) + known(b, a, c)))
+    if degrees == (1, 2):
+        return anew(lambda a, b, c: 0.5 * (known(a, b, c) + known(a, c, b)))
+    if degrees == (2,):
         return anew(lambda a, b: 0.5 * (known(a, b) + known(b, a)))
     return anew(
         lambda a, b, c: (

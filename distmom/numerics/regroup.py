@@ -91,6 +91,11 @@ class CellRows:
         return rows, places
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return self._buffer.nbytes
+
+    @property
     def whole(self) -> bool:
         """Whether every cell has all its rows."""
         return bool((self.next == self.starts[1:]).all())

@@ -60,8 +60,5 @@ class MetricHinge(NamedTuple):
     threshold: float
 
 
-COLUMN_SUMS = (Euclidean, Gaussian, Laplacian, WithinCells, MetricHinge)
-"""Kernels that are functions of a sum over columns (and of the labels): tiles go column by column."""
-
 LABELLED = (WithinCells, MetricHinge)
 """Those whose first column is a label."""

@@ -13,7 +13,7 @@ compiled twin in ``tiles_compiled.py`` follow the same order with the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -94,7 +94,7 @@ def pair_tile(
     same = y is None
     other = x if y is None else y
     left, right = np.zeros(x.shape[0]), np.zeros(other.shape[0] if rows else 0)
-    if _is_compiled(kernel, compiled, x.shape[0] * other.shape[0]):
+    if is_compiled(kernel, compiled, x.shape[0] * other.shape[0]):
         squares = _compiled_pair_sums(kernel, x, other, same, weights, left, right)
     else:
         squares = _numpy_pair_sums(kernel, x, other, same, weights, left, right)
@@ -105,7 +105,8 @@ def pair_tile(
     return TileSums(total, squares, left if rows else left[:0], left[:0] if same else right)
 
 
-def _is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
+def is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
+    """Whether compiled code takes the pairs: as wanted, or where there are many."""
     inlined = kernel.compiled
     if inlined is None:
         return False
@@ -130,6 +131,22 @@ def _compiled_pair_sums(
     y = x if same else np.require(y, np.float64, ["C", "W"])
     of_x, of_y = weights if weights is not None else (None, None)
     return float(run(inlined, x, y, first, same, of_x, of_y, STRIP, left, right))
+
+
+class Sides(NamedTuple):
+    """Prepared rows of both sides of a tile; none of the second on the diagonal. And the weights of both."""
+
+    x: Floats
+    y: Floats | None
+    weights: tuple[Floats, Floats] | None
+
+
+def tile_sides(prepared: Sequence[Floats], weights: tuple[Floats, ...] | None, i: int, j: int) -> Sides:
+    """What tile (i, j) of the prepared rows of one or two samples is made of."""
+    sides = tile_rows(i), tile_rows(j)
+    x = prepared[0][sides[0]]
+    y = None if len(prepared) == 1 and i == j else prepared[-1][sides[1]]
+    return Sides(x, y, None if weights is None else (weights[0][sides[0]], weights[-1][sides[1]]))
 
 
 class TileFold:
@@ -235,14 +252,11 @@ def tiled_sums(
         With `second`.
     """
     sizes = tuple(sample.shape[0] for sample in samples)
-    compiled = _is_compiled(kernel, compiled, float(sizes[0]) * float(sizes[-1]))
+    compiled = is_compiled(kernel, compiled, float(sizes[0]) * float(sizes[-1]))
     prepared = [kernel.prepare(sample) for sample in samples]
     fold = TileFold(kernel, sizes, rows=rows, weights=weights)
     for i, j in tile_numbers(kernel, sizes):
-        sides = tile_rows(i), tile_rows(j)
-        x = prepared[0][sides[0]]
-        y = None if len(sizes) == 1 and i == j else prepared[-1][sides[1]]
-        masses = None if weights is None else (weights[0][sides[0]], weights[-1][sides[1]])
+        x, y, masses = tile_sides(prepared, weights, i, j)
         fold.add(i, j, pair_tile(kernel, x, y, rows=rows, weights=masses, compiled=compiled))
     return fold.result()
 

@@ -14,8 +14,9 @@ from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions import Accumulator
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.keep_rows import missing_values
-from distmom.reductions.layouts import Place
+from distmom.reductions.layouts import Layout, Place
 from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.row_labels import row_labels
 from distmom.reductions.state import Key, MeanState
 
@@ -43,6 +44,12 @@ class BlockComoments:
     def n_blocks(self) -> int:
         """Blocks of each group: those of rows, or where there are none the cells of files."""
         return self.means.layout.n_blocks or self.means.n_cells
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """That of the means, or of each of its partitions."""
+        layout = self.means.layout
+        return layout.partitions if isinstance(layout, RepeatedBlocks) else (layout,)
 
     @property
     def seed(self) -> int:
@@ -105,18 +112,22 @@ class ComomentKeeper:
             self._take(leaf.whole())
 
     def _take(self, leaf: Rows) -> None:
-        means, n_blocks = self._spec.means, self._spec.n_blocks
+        parts = [self._partition(leaf, layout) for layout in self._spec.layouts]
+        self._leaves.push(Comoments(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))))
+
+    def _partition(self, leaf: Rows, layout: Layout) -> Comoments:
+        """Of the blocks of one partition, shape (groups, blocks)."""
+        means = self._spec.means
+        n_blocks = layout.n_blocks or means.n_cells
         place = Place(self._key, leaf.first_row, self._number, leaf.units)
-        cells = row_labels(
-            means.layout, means.n_cells, place, leaf.n_rows, self._window, compiled=means.compiled
-        )
+        cells = row_labels(layout, means.n_cells, place, leaf.n_rows, self._window, compiled=means.compiled)
         if leaf.codes is not None:
             cells = leaf.codes * n_blocks + cells
         gone = missing_values(leaf, means.nan)
         found = leaf_comoments(
             list(leaf.values), gone, cells, self._n_groups * n_blocks, compiled=means.compiled
         )
-        self._leaves.push(found.reshape(self._n_groups, n_blocks))
+        return found.reshape(self._n_groups, n_blocks)
 
     def end_file(self) -> None:  # noqa: D102
         for leaf in self._cutter.flush():

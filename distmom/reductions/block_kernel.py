@@ -14,9 +14,10 @@ from distmom.numerics.kernels.components import (
     one_sample_variances,
     two_sample_variances,
 )
-from distmom.numerics.kernels.evaluate import Form, block_sums
-from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
+from distmom.numerics.kernels.evaluate import Form, Tiles, block_sums
+from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples, tuple_mass
+from distmom.numerics.tiles import tiled_sums
 
 COMPONENTS = 3
 """Variances of a kernel's projections: sigma_1^2 and sigma_2^2, or zeta_10, zeta_01 and zeta_11."""
@@ -56,6 +57,8 @@ class BlockStatistics:
         Estimated variance of the statistic of a block of this size; NaN where it was not asked for.
     components : ndarray, shape (B, COMPONENTS)
         Estimated variances of the projections of a plain kernel of pairs; NaN where there are none.
+    mass : ndarray, shape (B,)
+        Weight of all tuples: their number where rows have no weights.
     """
 
     sizes: NDArray[np.int64]
@@ -63,11 +66,12 @@ class BlockStatistics:
     means: Floats
     variance: Floats
     components: Floats
+    mass: Floats
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        arrays = (self.sizes, self.means, self.variance, self.components)
+        arrays = (self.sizes, self.means, self.variance, self.components, self.mass)
         return sum(a.nbytes for a in arrays) + 32 * len(self.n_tuples)
 
     def followed_by(self, other: BlockStatistics) -> BlockStatistics:
@@ -77,6 +81,12 @@ class BlockStatistics:
             if field.name != "n_tuples":
                 both[field.name] = np.concatenate([getattr(self, field.name), getattr(other, field.name)])
         return BlockStatistics(**both)
+
+    def take(self, order: NDArray[np.int64]) -> BlockStatistics:
+        """Some of the blocks, in this order."""
+        tuples = tuple(self.n_tuples[block] for block in order.tolist())
+        arrays = {f.name: getattr(self, f.name)[order] for f in fields(self) if f.name != "n_tuples"}
+        return BlockStatistics(n_tuples=tuples, **arrays)
 
 
 @dataclass(frozen=True)
@@ -89,11 +99,17 @@ class BlockKernel:
     form : {"u", "v"}
     variances : bool
         Estimate the variance of the statistic in each block, which takes the mean at each row.
+    weighted : bool
+        The last value of a row is its weight, which is positive; tuples weigh the product of their rows'.
+    tiles : callable
+        What takes all pairs of a kernel without a fast form: `tiled_sums`, or what gives the same.
     """
 
     kernel: Kernel
     form: Form = "u"
     variances: bool = True
+    weighted: bool = False
+    tiles: Tiles = tiled_sums
 
     def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
         """Statistics of the blocks, which are paired by their numbers if there are several samples.
@@ -103,51 +119,67 @@ class BlockKernel:
         blocks = []
         for cell in range(kept[0].n_cells):
             between()
-            blocks.append(self._one([self.kernel.as_sample(rows.rows(cell)) for rows in kept]))
-        sizes, n_tuples, means, variance, components = zip(*blocks, strict=True)
+            blocks.append(self._one([rows.rows(cell) for rows in kept]))
+        sizes, n_tuples, means, variance, components, mass = zip(*blocks, strict=True)
         return BlockStatistics(
             np.array(sizes, np.int64),
             tuple(n_tuples),
             np.array(means),
             np.array(variance),
             np.array(components),
+            np.array(mass, np.float64),
         )
 
     def merge(self, left: BlockStatistics, right: BlockStatistics) -> BlockStatistics:
         """Blocks of both; `left` holds the lower numbers."""
         return left.followed_by(right)
 
-    def _one(self, samples: list[Floats]) -> tuple[Any, ...]:
-        """Sizes, tuples, means of the parts, variance and its components of one block."""
+    def _one(self, rows: list[Floats]) -> tuple[Any, ...]:
+        """Sizes, tuples, means of the parts, variance, its components and weight of tuples of one block."""
         kernel = self.kernel
+        weights: Weights = None
+        if self.weighted:
+            weights = tuple(np.ascontiguousarray(one[:, -1]) for one in rows)
+            rows = [one[:, :-1] for one in rows]
+        samples = [kernel.as_sample(one) for one in rows]
         sizes = tuple(sample.shape[0] for sample in samples)
         taken = {(part.kernel.degrees, part.samples) for part in kernel.parts}
         n_tuples = sum(count_tuples(degrees, tuple(sizes[s] for s in those)) for degrees, those in taken)
+        mass = tuple_mass(kernel.degrees, sizes, weights)
         shape = kernel.shape(1 if samples[0].ndim == 1 else samples[0].shape[1])
         variance, components = np.full(shape, np.nan), [np.nan] * COMPONENTS
         if any(np.isnan(sample).any() for sample in samples):
-            return sizes, n_tuples, np.full((len(kernel.parts), *shape), np.nan), variance, components
+            return sizes, n_tuples, np.full((len(kernel.parts), *shape), np.nan), variance, components, mass
         enough = self.variances and all(n > d for n, d in zip(sizes, kernel.degrees, strict=True))
-        sums = block_sums(kernel, *samples, rows=enough)
-        means = np.array([part.mean for part in self._in_form(sums, samples)], np.float64)
+        sums = block_sums(kernel, *samples, rows=enough, weights=weights, tiles=self.tiles)
+        means = np.array([part.mean for part in self._in_form(sums, samples, weights)], np.float64)
         if enough:
-            variance, components = self._variance(sums, sizes)
-        return sizes, n_tuples, means, variance, components
+            variance, components = self._variance(sums, sizes, weights)
+        return sizes, n_tuples, means, variance, components, mass
 
-    def _in_form(self, sums: tuple[PairSums, ...], samples: list[Floats]) -> tuple[PairSums, ...]:
+    def _in_form(
+        self, sums: tuple[PairSums, ...], samples: list[Floats], weights: Weights
+    ) -> tuple[PairSums, ...]:
         if self.form == "u" or min(sample.shape[0] for sample in samples) == 0:
             return sums
-        return tuple(
-            part.kernel.v_form(found._replace(row_means=None), *(samples[i] for i in part.samples))
-            for part, found in zip(self.kernel.parts, sums, strict=True)
-        )
+        found = []
+        for part, one in zip(self.kernel.parts, sums, strict=True):
+            chosen = [samples[i] for i in part.samples]
+            masses = None if weights is None else tuple(weights[i] for i in part.samples)
+            found.append(part.kernel.v_form(one._replace(row_means=None), *chosen, weights=masses))
+        return tuple(found)
 
-    def _variance(self, sums: tuple[PairSums, ...], sizes: tuple[int, ...]) -> tuple[Any, list[float]]:
+    def _variance(
+        self, sums: tuple[PairSums, ...], sizes: tuple[int, ...], weights: Weights
+    ) -> tuple[Any, list[float]]:
         """Variance of the statistic of a block of this size, and the components it is made of.
 
-        Components that come out negative count as 0: then nothing is gained by noise.
+        Components that come out negative count as 0: then nothing is gained by noise. Of weighted rows it is
+        that of the jackknife.
         """
         components = [np.nan] * COMPONENTS
+        if weights is not None:
+            return np.asarray(jackknife_variance(self.kernel, sums, weights), np.float64), components
         plain = len(self.kernel.parts) == 1 and np.ndim(sums[0].mean) == 0
         if plain and self.kernel.degrees == (2,):
             found = one_sample_variances(sums[0])

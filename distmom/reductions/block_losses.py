@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.cell_sums import add_losses, add_measures
+from distmom.numerics.labels import file_cell
 from distmom.reductions import Accumulator
 from distmom.reductions.candidates import Candidate, Floats, RowLoss
 from distmom.reductions.leaves import Rows, missing_rows
@@ -38,6 +39,10 @@ class BlockLossState:
         Largest absolute value among those.
     missing : ndarray of int64, shape (m,)
         Rows without a finite prediction.
+    file_counts, file_freedom : ndarray of int64, shape (n_file_cells,)
+        Rows in the cells of whole files, and degrees of freedom of `file_squares`.
+    file_losses, file_squares : ndarray of float64, shape (m, n_file_cells)
+        Sums of losses there, and of squares between the cells of each leaf, which tell the variance of rows.
     """
 
     tally: NDArray[np.int64]
@@ -46,6 +51,10 @@ class BlockLossState:
     measures: Floats
     reach: Floats
     missing: NDArray[np.int64]
+    file_counts: NDArray[np.int64]
+    file_freedom: NDArray[np.int64]
+    file_losses: Floats
+    file_squares: Floats
 
     @property
     def nbytes(self) -> int:
@@ -63,6 +72,10 @@ def merge_losses(left: BlockLossState, right: BlockLossState) -> BlockLossState:
             left.measures + right.measures,
             np.maximum(left.reach, right.reach),
             left.missing + right.missing,
+            left.file_counts + right.file_counts,
+            left.file_freedom + right.file_freedom,
+            left.file_losses + right.file_losses,
+            left.file_squares + right.file_squares,
         )
 
 
@@ -80,6 +93,8 @@ class BlockLosses:
     target : int
         Place of the target among the values of a row.
     compiled : bool
+    n_file_cells : int
+        Cells that hold whole files, beside those of the parts.
     """
 
     candidates: tuple[Candidate, ...]
@@ -88,6 +103,7 @@ class BlockLosses:
     parts: Parts
     target: int = 0
     compiled: bool = False
+    n_file_cells: int = 0
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files."""
@@ -101,7 +117,8 @@ class BlockLosses:
     def state_bytes(self) -> int:
         """Bytes of a state."""
         cells, blocks = self.parts.n_cells, self.parts.n_blocks
-        return len(self.candidates) * 8 * (cells + blocks + 2) + 8 * cells
+        per_candidate = cells + blocks + 2 + 2 * self.n_file_cells
+        return len(self.candidates) * 8 * per_candidate + 8 * cells + 16 * self.n_file_cells
 
     @property
     def named(self) -> tuple[str, float] | None:
@@ -131,6 +148,7 @@ class _LeafLosses:
         self._measures = np.zeros((m, parts.n_blocks))
         self._reach = np.zeros(m)
         self._missing = np.zeros(m, np.int64)
+        self._file = 0
 
     def take(self) -> BlockLossState:
         """The sums; begins anew."""
@@ -141,13 +159,32 @@ class _LeafLosses:
             self._measures,
             self._reach,
             self._missing,
+            *self._by_file(),
         )
         self._empty()
         return state
 
+    def _by_file(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+        """Rows, degrees of freedom, sums and squares, all in the cell of the leaf's file."""
+        m, n = self._losses.shape[0], self._spec.n_file_cells
+        counts, freedom = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        sums, squares = np.zeros((m, n)), np.zeros((m, n))
+        filled = np.flatnonzero(self._counts[:-1])
+        if n and filled.size:
+            here, losses = self._counts[filled], self._losses[:, filled]
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = losses.sum(axis=1)
+                away = losses / here - (total / here.sum())[:, None]
+                squares[:, self._file] = (here * away * away).sum(axis=1)
+            counts[self._file], freedom[self._file] = here.sum(), filled.size - 1
+            sums[:, self._file] = total
+        return counts, freedom, sums, squares
+
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
         """Add rows of the leaf."""
         spec = self._spec
+        if spec.n_file_cells:
+            self._file = file_cell(key, spec.n_file_cells)
         cells = spec.parts.cells(rows, key, compiled=spec.compiled)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)

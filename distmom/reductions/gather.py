@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.numerics.wanted_rows import WantedRows
 from distmom.reductions.block_means import NanPolicy
-from distmom.reductions.leaves import Floats, Rows, all_of
+from distmom.reductions.leaves import Floats, Mask, Rows, all_of
 from distmom.reductions.state import Key
 
 USED, NULL, NAN, ABSENT = 0, 1, 2, 3
@@ -27,8 +27,8 @@ class GatheredRows:
     ----------
     values : ndarray of float64, shape (rows, columns)
         Anything where a row does not count.
-    fates : ndarray of uint8, shape (rows,)
-        `USED`, `NULL`, `NAN` or `ABSENT`.
+    fates : ndarray of uint8, shape (rows,) or (rows, columns)
+        `USED`, `NULL`, `NAN` or `ABSENT`; of the row, or of each of its values.
     """
 
     values: Floats
@@ -44,10 +44,14 @@ class GatheredRows:
         """Rows that count."""
         return np.equal(self.fates, USED)
 
+    def column(self, c: int) -> GatheredRows:
+        """One of several columns that are gathered for themselves."""
+        return GatheredRows(self.values[:, c : c + 1], self.fates[:, c])
+
 
 @dataclass(frozen=True)
 class GatherRows:
-    """The wanted rows of some columns; a row counts with all its values or not at all.
+    """The wanted rows of some columns; a row counts with all its values or not at all, unless `separate`.
 
     The window of a unit is a `WantedRows`.
 
@@ -59,11 +63,19 @@ class GatherRows:
         What a NaN does among the wanted rows; others are not looked at.
     needed : int, optional
         The only column without whose value a row does not count; others are NaN where they are null.
+    separate : bool
+        A row counts in each column where it has a value. Without `needed`.
     """
 
     columns: tuple[str, ...]
     nan: NanPolicy = "omit"
     needed: int | None = None
+    separate: bool = False
+
+    def rows(self, n: int) -> GatheredRows:
+        """Room for so many rows, all absent so far."""
+        shape = (n, len(self.columns))
+        return GatheredRows(np.zeros(shape), np.full(shape if self.separate else n, ABSENT, np.uint8))
 
     def begin(self, n_files: int, window: Any = None) -> RowGatherer:
         """An accumulator for a unit of `n_files` files."""
@@ -76,6 +88,18 @@ class GatherRows:
         )
 
 
+def fates_of(values: Floats, valid: Mask, keep: Mask, nan_is_missing: bool) -> NDArray[np.uint8]:
+    """What becomes of rows: by their values, which of them have all, which pass the filter."""
+    fates = np.full(len(values), USED, np.uint8)
+    if nan_is_missing:
+        fates[np.isnan(values).any(axis=1)] = NAN
+    if valid is not None:
+        fates[~valid] = NULL
+    if keep is not None:
+        fates[~keep] = ABSENT
+    return fates
+
+
 class RowGatherer:
     """The `Accumulator` of `GatherRows`."""
 
@@ -83,8 +107,7 @@ class RowGatherer:
         self._spec = spec
         self._by_file = window.by_file()
         self._starts = np.concatenate([[0], np.cumsum([rows.size for rows in self._by_file])])
-        self._values = np.zeros((window.n_wanted, len(spec.columns)))
-        self._fates = np.full(window.n_wanted, ABSENT, np.uint8)
+        self._rows = spec.rows(window.n_wanted)
         self._number, self._path = 0, ""
 
     @property
@@ -102,28 +125,31 @@ class RowGatherer:
             return
         inside = wanted[low:high] - rows.first_row
         place = slice(self._starts[self._number] + low, self._starts[self._number] + high)
-        values = self._values[place]
+        values = self._rows.values[place]
         for c, column in enumerate(rows.values):
             values[:, c] = column[inside]
+        fates = self._rows.fates[place]
+        keep = None if rows.keep is None else rows.keep[inside]
+        for told, looked, valid in self._judged(rows, inside, values, fates):
+            there = None if valid is None else valid[inside]
+            told[:] = fates_of(looked, there, keep, self._spec.nan != "keep")
+        if self._spec.nan == "raise" and (fates == NAN).any():
+            found = (fates == NAN).reshape(fates.shape[0], -1).any(axis=1)
+            self._refuse(int(np.argmax(found)), wanted[low:high], values)
+
+    def _judged(
+        self, rows: Rows, inside: NDArray[np.int64], values: Floats, fates: NDArray[np.uint8]
+    ) -> list[tuple[NDArray[np.uint8], Floats, Mask]]:
+        """Fates to be told together, with the values and the valid rows that decide them."""
+        if self._spec.separate:
+            return [(fates[:, c], values[:, c : c + 1], there) for c, there in enumerate(rows.valid)]
         needed = self._spec.needed
         if needed is None:
-            valid = all_of(list(rows.valid))
-        else:
-            valid = rows.valid[needed]
-            for c, there in enumerate(rows.valid):
-                if there is not None:
-                    values[~there[inside], c] = np.nan
-        fates = self._fates[place]
-        fates[:] = USED
-        if self._spec.nan != "keep":
-            looked = values if needed is None else values[:, needed : needed + 1]
-            fates[np.isnan(looked).any(axis=1)] = NAN
-        if valid is not None:
-            fates[~valid[inside]] = NULL
-        if rows.keep is not None:
-            fates[~rows.keep[inside]] = ABSENT
-        if self._spec.nan == "raise" and (fates == NAN).any():
-            self._refuse(int(np.argmax(fates == NAN)), wanted[low:high], values)
+            return [(fates, values, all_of(list(rows.valid)))]
+        for c, there in enumerate(rows.valid):
+            if there is not None:
+                values[~there[inside], c] = np.nan
+        return [(fates, values[:, needed : needed + 1], rows.valid[needed])]
 
     def _refuse(self, place: int, rows: NDArray[np.int64], values: Floats) -> None:
         column = self._spec.columns[int(np.argmax(np.isnan(values[place])))]
@@ -137,4 +163,4 @@ class RowGatherer:
 
     def result(self, keys: list[Key]) -> GatheredRows:
         """All wanted rows of the unit."""
-        return GatheredRows(self._values, self._fates)
+        return self._rows

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.numerics.labels import file_key
 from distmom.numerics.regroup import NOT_OURS, CellRows
+from distmom.numerics.weighted import plain_rows
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.layouts import Layout, Place
 from distmom.reductions.leaves import Mask, Rows, all_of, any_of, missing_rows
@@ -60,6 +61,8 @@ class KeepRows:
     nan : {"omit", "raise", "keep"}
         Only "omit" leaves rows with NaN out.
     compiled : bool
+    weighted : bool
+        The last column holds weights: rows without a positive one do not enter.
     """
 
     columns: tuple[str, ...]
@@ -68,6 +71,7 @@ class KeepRows:
     seed: int
     nan: NanPolicy = "omit"
     compiled: bool = False
+    weighted: bool = False
 
     def begin(self, n_files: int, window: Any = None) -> RowKeeper:
         """An accumulator for the range `window`."""
@@ -93,12 +97,22 @@ class RowKeeper:
         self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        self.put(rows, self.labels(rows))
+
+    def labels(self, rows: Rows) -> NDArray[np.int64]:
+        """Fine blocks of the rows."""
         spec = self._spec
         place = Place(self._key, rows.first_row, self._number, rows.units)
-        labels = row_labels(
+        return row_labels(
             spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
         )
-        gone = missing_values(rows, spec.nan)
+
+    def put(self, rows: Rows, labels: NDArray[np.int64]) -> None:
+        """Take rows of known fine blocks."""
+        gone = missing_values(rows, self._spec.nan)
+        if self._spec.weighted:
+            plain = plain_rows(rows.values[-1], compiled=self._spec.compiled)
+            gone = gone if plain is None else any_of(gone, ~plain)
         try:
             self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))
         except ValueError as error:

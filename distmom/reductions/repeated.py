@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics.cells import Cells
-from distmom.numerics.labels import repeat_key, repeat_tables
+from distmom.numerics.labels import LabelTable, label_table, repeat_key, repeat_seed, repeat_tables
 from distmom.numerics.leaf import leaf_moments
 from distmom.numerics.moments import Moments
 from distmom.reductions.layouts import LeafRows
@@ -44,6 +44,11 @@ class RepeatedBlocks:
         return Moments(*(np.concatenate(arrays) for arrays in zip(*together, strict=True))).at(None)
 
     @property
+    def partitions(self) -> tuple[OnePartition, ...]:
+        """Each of them, for rows that are put into blocks one by one."""
+        return tuple(OnePartition(self.seed, self.n_fine, r, self.width) for r in range(self.repeats))
+
+    @property
     def cells_per_group(self) -> int:  # noqa: D102
         return self.n_blocks
 
@@ -53,3 +58,38 @@ class RepeatedBlocks:
             key = repeat_key(rows.place.key, self.seed, number)
             partition = rows.codes * self.repeats + number
             cells.add_blocks(rows.x, rows.gone, partition, rows.place.first_row, key, table, self.width)
+
+
+@dataclass(frozen=True)
+class OnePartition:
+    """One of the partitions of `RepeatedBlocks`, for rows that are kept block by block."""
+
+    seed: int
+    n_fine: int
+    number: int
+    width: int = 1
+    repeats = 1
+    by_leaf = False
+
+    @property
+    def n_blocks(self) -> int:  # noqa: D102
+        return self.n_fine // self.width
+
+    def key(self, key: np.uint64) -> np.uint64:
+        """The key of a file's runs, from its `file_key`."""
+        return repeat_key(key, self.seed, self.number)
+
+    @property
+    def table(self) -> LabelTable:
+        """The permutations of the partition."""
+        return label_table(repeat_seed(self.seed, self.number), self.n_fine)
+
+    @property
+    def cells_per_group(self) -> int:  # noqa: D102
+        return self.n_blocks
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> Moments:  # noqa: D102
+        raise NotImplementedError("several partitions are counted together")
+
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        raise NotImplementedError("several partitions are counted together")

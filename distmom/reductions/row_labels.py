@@ -11,6 +11,7 @@ from distmom.numerics.cells import block_cells
 from distmom.numerics.keyed_hash import unit_cells
 from distmom.numerics.labels import file_cell, label_table, stored_labels
 from distmom.reductions.layouts import Layout, NoRowBlocks, Place, RandomBlocks, StoredBlocks, UnitBlocks
+from distmom.reductions.repeated import OnePartition
 
 
 def row_labels(
@@ -43,6 +44,9 @@ def row_labels(
     if isinstance(layout, UnitBlocks):
         assert place.units is not None
         return unit_cells(together, place.units, layout.n_blocks, compiled=compiled)
+    if isinstance(layout, OnePartition):
+        key = layout.key(place.key)
+        return block_cells(together, place.first_row, key, layout.table, layout.width, compiled=compiled)
     if not isinstance(layout, RandomBlocks):
         raise NotImplementedError(f"rows of {type(layout).__name__} may have several blocks")
     table = label_table(layout.seed, layout.n_fine)

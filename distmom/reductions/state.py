@@ -95,7 +95,7 @@ def merge_states(
     """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
     if left.keys != right.keys:
         keys = tuple(sorted({*left.keys, *right.keys}))
-        left, right = _aligned(left, keys), _aligned(right, keys)
+        left, right = aligned(left, keys), aligned(right, keys)
     return MeanState(
         left.keys,
         left.n_rows + right.n_rows,
@@ -106,7 +106,7 @@ def merge_states(
     )
 
 
-def _aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
+def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
     """The same state over a larger set of groups, those it has not met being empty."""
     if state.keys == keys:
         return state

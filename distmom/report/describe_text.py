@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from distmom.report.words import cell, number
@@ -50,9 +51,9 @@ def gap_table(found: DescribeResult) -> Table | None:
                 place = f"folder {source.name}" if kind == "folder" else source.name
                 table.add_row(name, *source_cells(profile, source), cell(place))
                 name = ""
-            rest = 100.0 * (1.0 - sum(s.share or 0.0 for s in mine[:SOURCES]))
-            if mine and mine[0].share is not None and abs(rest) >= 0.05:
-                table.add_row("", f"{rest:.1f} %", "", "", f"the other {kind}s")
+            rest = share_of_others(mine[:SOURCES])
+            if rest is not None:
+                table.add_row("", f"{100 * rest:.1f} %", "", "", f"the other {kind}s")
     return _whole(table)
 
 
@@ -61,6 +62,13 @@ def sources_of(profile: ColumnProfile, kind: str) -> list[GapSource]:
     mine = [s for s in profile.sources if s.kind == kind]
     n_files = sum(s.kind == "file" for s in profile.sources)
     return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
+
+
+def share_of_others(shown: Sequence[GapSource]) -> float | None:
+    """Share of the gap that the sources shown leave, so that all add up; None if it is hardly any."""
+    shares = [source.share for source in shown if source.share is not None]
+    rest = 1.0 - sum(shares)
+    return rest if shares and abs(rest) >= 0.0005 else None
 
 
 def source_cells(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
@@ -92,17 +100,22 @@ def named_table(found: DescribeResult) -> Table | None:
     return _whole(table)
 
 
+def how_many(found: DescribeResult) -> str:
+    """How many files or units are named."""
+    kinds, n = {unit.kind for unit in found.named}, len(found.named)
+    if len(kinds) > 1:
+        return f"{n:,} files and units"
+    return f"{n:,} {kinds.pop()}{'s' if n > 1 else ''}"
+
+
 def advice(found: DescribeResult) -> list[str]:
     """What to do, on a line or two."""
     lines = []
     outside = [p.column for p in found.columns.values() if p.leaves_interval]
     if found.named:
-        kinds = {unit.kind for unit in found.named}
-        what = f"{kinds.pop()}s" if len(kinds) == 1 else "files and units"
-        several = len(found.named)
         lines.append(
-            f"{several:,} {what if several > 1 else what[:-1]} named: look into them, correct them or leave "
-            "them out, and run again; the robust numbers above hold without that"
+            f"{how_many(found)} named: look into them, correct them or leave them out, and run again; the "
+            "robust numbers hold without that"
         )
     elif found.data.get("not_named"):
         lines.append(str(found.data["not_named"]))

@@ -40,6 +40,7 @@ _WHOLE = (
     "n_units",
     "n_unweighted",
     "n_zero_weight",
+    "n_dropped",
     "n_missing",
     "n_allowed",
     "n_won",

@@ -51,7 +51,9 @@ class CandidateResult(Result):
     ----------
     candidate : str
     status : tuple of str
-        ``champion``, ``finalist`` or ``beaten`` first; ``cycle`` where every finalist lost to another one.
+        ``champion``, ``finalist`` or ``beaten`` first; ``cycle`` where every finalist lost to another one;
+        ``files disagree`` where blocks of whole files tell another story about the losses than blocks of
+        rows: a bad file spoils all of these, and nothing here is to be relied upon.
     estimate, interval : float, (float, float) or None
         Robust risk: lower median of the block losses of all parts, with its order interval.
     plain_estimate, plain_interval : float, (float, float) or None
@@ -106,7 +108,7 @@ class CandidateResult(Result):
 
     @property
     def doubtful(self) -> bool:  # noqa: D102
-        return self.n_ruined_blocks > 0 or "cycle" in self.status
+        return self.n_ruined_blocks > 0 or not {"cycle", "files disagree"}.isdisjoint(self.status)
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         return [self.flat(*_SHOWN)]

@@ -41,6 +41,12 @@ class TrainResult(Result):
     n_skipped_blocks : int
         Blocks of all steps that could not be used.
     mode : {"resident", "streaming"}
+    n_rows, n_used, n_null, n_nan, n_inf : int
+        Rows that were met, in the first pass over the data up to the last step or in held-out blocks, and
+        passed the filter; those with all their values; with one that is null, or NaN; used ones with an
+        infinite value. ``data["n_rows"]`` has the rows of all files.
+    n_dropped : int
+        Rows that were met and did not pass the filter, or are of a file that was left out.
     model : object
         The fitted learner.
     history : dict of ndarray
@@ -60,16 +66,17 @@ class TrainResult(Result):
     status: tuple[str, ...]
     notes: tuple[str, ...]
     n_rows: int
+    n_used: int
+    n_null: int
+    n_nan: int
+    n_inf: int
+    n_dropped: int
     model: Any
     history: dict[str, NDArray[Any]]
     data: dict[str, Any]
     run: dict[str, Any]
     group: dict[str, Any] | None = None
     confidence_level: float = field(default=float("nan"), repr=False)
-    n_used: int = 0
-    n_null: int = 0
-    n_nan: int = 0
-    n_inf: int = 0
     kind: ClassVar[str] = "Training"
     shown: ClassVar[tuple[str, ...]] = (
         "learner",
@@ -83,6 +90,11 @@ class TrainResult(Result):
         "n_skipped_blocks",
         "mode",
         "n_rows",
+        "n_used",
+        "n_null",
+        "n_nan",
+        "n_inf",
+        "n_dropped",
         "status",
         "notes",
     )
@@ -109,7 +121,7 @@ class TrainResult(Result):
                 "learner": self.learner,
                 "target": self.target,
                 "estimate": self.estimate if np.isfinite(self.estimate) else None,
-                "n_rows": self.n_rows,
+                **self.flat("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped"),
                 "n_steps": self.n_steps,
                 "n_blocks": self.n_blocks,
                 "block_size_min": self.block_size,

@@ -54,15 +54,21 @@ _SHOWN = (
     "interval_reason",
     "achieved_level",
     "n_set_aside",
+    "repeats",
     "n_units",
     "n_units_exact",
+    "weights",
+    "n_unweighted",
+    "n_zero_weight",
+    "n_effective",
     "notes",
 )
 
 _FLAT = (
     *("interval_kind", "interval_reason", "radius", "confidence_level", "achieved_level", "status"),
-    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "block_size"),
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
     *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("weights", "n_unweighted", "n_zero_weight", "n_effective"),
     *("statistic", "pairs", "n_pairs", "sigma1_squared", "sigma2_squared", "scheme"),
 )
 """Fields that the flat rows of all entries share, in order."""
@@ -108,6 +114,8 @@ class UStatisticResult(Result):
         Blocks of the answer.
     block_size : (int, int)
         Used rows of the smallest and of the largest block.
+    repeats : int
+        Random partitions that the blocks are of: `n_blocks` is the number of one of them.
     n_ruined_blocks : int
         Blocks whose statistic is not finite.
     n_set_aside : int
@@ -116,6 +124,12 @@ class UStatisticResult(Result):
         With `block_by`, the units (or files) that have rows which passed the filter; else None.
     n_units_exact : bool or None
         Whether that is exact.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int or None
+        Rows whose weight is missing, or 0: they do not enter.
+    n_effective : float or None
+        Rows of equal weight that would tell a mean as precisely, (sum w)^2 / sum w^2.
     plain_estimate : float
         The ordinary statistic over all tuples of rows that share a block, none of them set aside.
     scheme : str
@@ -129,7 +143,7 @@ class UStatisticResult(Result):
         Of a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
         other kernels, and where the spread between blocks tells the variance.
     block_estimates : ndarray of float64, shape (n_blocks,) or (n_blocks, c, c)
-        Statistics of the blocks whose lower median is the estimate.
+        Statistics of the blocks whose lower median is the estimate: of all partitions, one after the other.
     path : tuple of (n_blocks, estimate, half_width)
         Estimate at every number of blocks tried.
     notes : tuple of str
@@ -169,8 +183,13 @@ class UStatisticResult(Result):
     interval_reason: str | None = None
     achieved_level: float | None = None
     n_set_aside: int = 0
+    repeats: int = 1
     n_units: int | None = None
     n_units_exact: bool | None = None
+    weights: str | None = None
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
+    n_effective: float | None = None
     block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()

@@ -12,9 +12,9 @@ from scipy import stats
 
 import distmom as dm
 from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
-from pipelines.paper.rows import ROWS, grouped
+from pipelines.paper.rows import ROWS, Row, grouped
 
-LEVEL = 0.95
+LEVEL, DELTA = 0.95, 0.1
 INTERVALS: dict[str, int | str] = {"order": 11, "exact": 11, "paper": "paper"}
 """Number of blocks with which each kind of interval is tried."""
 
@@ -57,26 +57,61 @@ def coverage(replications: int, seed: int) -> pa.Table:
 
 
 def contamination(replications: int, seed: int) -> pa.Table:
-    """Mean squared error of estimators of a Student mean when a share of the rows is wild."""
-    law = LAWS[1]
+    """Mean squared error of all estimators when a share of the rows is wild.
+
+    Of the mean of a Student law, and of the variance of a normal one: that of the former has no finite risk.
+    """
     records = []
-    for share in SHARES:
-        data = samples(law, replications, seed, 4)
-        n_bad = round(share * N_ROWS)
-        g = np.random.default_rng([seed, 5])
-        data[:, :n_bad] = WILD + g.standard_normal((replications, n_bad))
-        data = g.permuted(data, axis=1)
-        for name, estimate in ESTIMATORS.items():
-            errors = (estimate(data, seed) - law.mean) ** 2
-            records.append(
-                {
-                    "share": share,
-                    "estimator": name,
-                    "risk": float(errors.mean()),
-                    "risk_se": float(errors.std(ddof=1) / math.sqrt(replications)),
-                }
-            )
+    for table, law, estimators in (("mean", LAWS[1], of_mean()), ("variance", LAWS[0], of_variance())):
+        truth = law.mean if table == "mean" else law.variance
+        for share in SHARES:
+            data = samples(law, replications, seed, 4)
+            n_bad = round(share * N_ROWS)
+            g = np.random.default_rng([seed, 5])
+            data[:, :n_bad] = WILD + g.standard_normal((replications, n_bad))
+            data = g.permuted(data, axis=1)
+            for name, estimate in estimators.items():
+                errors = (estimate(data, seed) - truth) ** 2
+                records.append(
+                    {
+                        "table": table,
+                        "share": share,
+                        "estimator": name,
+                        "risk": float(errors.mean()),
+                        "risk_se": float(errors.std(ddof=1) / math.sqrt(replications)),
+                    }
+                )
     return pa.Table.from_pylist(records)
+
+
+Estimate = Callable[[Floats, int], Floats]
+"""Of each sample, with a seed."""
+
+
+def of_mean() -> dict[str, Estimate]:
+    """Estimators of the mean: those of the tables, further ones of `distmom.mean`, and references."""
+    return {
+        "plain mean": lambda data, seed: data.mean(axis=1),
+        **_of_rows("mean"),
+        "MoM, automatic blocks": lambda data, seed: _grouped(data, seed, "auto"),
+        "MoM, 101 blocks": lambda data, seed: _grouped(data, seed, 101),
+        "MoM, 5 partitions": lambda data, seed: _grouped(data, seed, 11, 5),
+        "trimmed mean, 20 %": lambda data, seed: np.asarray(stats.trim_mean(data, 0.2, axis=1)),
+        "Huber": lambda data, seed: huber(data),
+        "Catoni": lambda data, seed: catoni(data),
+    }
+
+
+def of_variance() -> dict[str, Estimate]:
+    """Estimators of the variance: the plain one, and those of the tables."""
+    return {"plain variance": lambda data, seed: data.var(axis=1, ddof=1), **_of_rows("variance")}
+
+
+def _of_rows(table: str) -> dict[str, Estimate]:
+    def estimate_of(row: Row) -> Estimate:
+        return lambda data, seed: row.estimates(data, DELTA, captioned=False, seed=seed)[0]
+
+    return {row.name: estimate_of(row) for row in ROWS if row.table == table}
 
 
 def huber(data: Floats, k: float = 1.345) -> Floats:
@@ -117,21 +152,3 @@ def _grouped(data: Floats, seed: int, n_blocks: int | str, repeats: int = 1) -> 
     )
     ordered = sorted(_means(found), key=lambda one: (one.group or {})["sample"])
     return np.array([one.estimate for one in ordered], dtype=float)
-
-
-def _morm(data: Floats, seed: int) -> Floats:
-    row = next(row for row in ROWS if row.name == "MoRM_9/20_SWoR")
-    return row.estimates(data, 0.1, captioned=False, seed=seed)[0]
-
-
-ESTIMATORS: dict[str, Callable[[Floats, int], Floats]] = {
-    "plain mean": lambda data, seed: data.mean(axis=1),
-    "MoM, automatic blocks": lambda data, seed: _grouped(data, seed, "auto"),
-    "MoM, 11 blocks": lambda data, seed: _grouped(data, seed, 11),
-    "MoM, 101 blocks": lambda data, seed: _grouped(data, seed, 101),
-    "MoM, 11 blocks, 5 partitions": lambda data, seed: _grouped(data, seed, 11, 5),
-    "MoRM 9/20": _morm,
-    "trimmed mean, 20 %": lambda data, seed: np.asarray(stats.trim_mean(data, 0.2, axis=1)),
-    "Huber": lambda data, seed: huber(data),
-    "Catoni": lambda data, seed: catoni(data),
-}

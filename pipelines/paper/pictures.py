@@ -1,120 +1,185 @@
-"""Pictures of the experiments, as SVG to stand in a page."""
+"""Pictures of the experiments, made of the parts of reports."""
 
 from __future__ import annotations
 
-import io
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from distmom.errors import ConfigError
+from distmom.report.page.parts import Curve, Line, Picture, Span, Spans
+from distmom.report.page.scales import Numbers, Powers
+from pipelines.paper.beyond import LEVEL
 from pipelines.paper.laws import LAWS
-
-COLOURS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-    "#000000",
-    "#7f7f7f",
-    "#8c510a",
-)
-MARKS = "os^Dv<>pX"
 
 Lines = list[dict[str, Any]]
 
-
-def _figure(rows: int, columns: int, height: float) -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigError("reproduce_paper: needs Matplotlib; pip install 'distmom[plot]'") from error
-    figure = Figure(figsize=(9.0, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False).ravel()
-
-
-def _svg(figure: Any, handles: Any = None) -> str:
-    import matplotlib as mpl
-
-    if handles is not None:
-        figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    text = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "distmom"}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
-
-
-def _curve(ax: Any, x: Any, y: Any, number: int, label: str) -> None:
-    ax.plot(x, y, color=COLOURS[number], marker=MARKS[number], markersize=4, linewidth=1.3, label=label)
+LOOKS: dict[str, tuple[int, bool]] = {
+    "MoM": (1, False),
+    "MoRM_1/6_SWoR": (2, False),
+    "MoRM_1/6_MC": (2, True),
+    "MoRM_3/10_SWoR": (3, False),
+    "MoRM_3/10_MC": (3, True),
+    "MoRM_9/20_SWoR": (4, False),
+    "MoRM_9/20_MC": (4, True),
+    "MoU_1/2;1/2": (6, False),
+    "MoU_Partition": (1, False),
+    "MoRU_SWoR": (4, False),
+    "MoIU_1/6_SWoR": (2, False),
+    "MoIU_1/6_MC": (2, True),
+    "MoIU_3/10_SWoR": (3, False),
+    "MoIU_3/10_MC": (3, True),
+    "plain mean": (8, False),
+    "plain variance": (8, False),
+    "MoM, automatic blocks": (1, True),
+    "MoM, 101 blocks": (6, False),
+    "MoM, 5 partitions": (6, True),
+    "trimmed mean, 20 %": (5, False),
+    "Huber": (7, False),
+    "Catoni": (7, True),
+    "median of 11 blocks": (1, False),
+    "one block (plain mini-batch)": (2, False),
+}
+"""Colour of each estimator, and whether its line is dashed: with replacement, or a variant."""
 
 
 def _names(lines: Lines, key: str) -> list[str]:
     return list(dict.fromkeys(line[key] for line in lines))
 
 
-def quantiles(data: pa.Table, table: str) -> str:
-    """Four of the eight figures: deviation against delta under each law."""
-    lines = [line for line in data.to_pylist() if line["table"] == table]
-    figure, axes = _figure(2, 2, 7.0)
-    for ax, law in zip(axes, LAWS, strict=True):
-        for number, row in enumerate(_names(lines, "row")):
-            of_row = [line for line in lines if line["row"] == row and line["law"] == law.name]
-            _curve(ax, [r["delta"] for r in of_row], [r["quantile"] for r in of_row], number, row)
-        ax.set(title=law.name, xscale="log", yscale="log", xlabel="δ", ylabel="deviation exceeded by share δ")
-        deltas = sorted({line["delta"] for line in lines})
-        ax.set_xticks(deltas, [f"1/{1 / delta:.0f}" for delta in deltas])
-        ax.set_xticks([], minor=True)
-    return _svg(figure, axes[0].get_legend_handles_labels())
+def _line(name: str, lines: Iterable[dict[str, Any]], x: str, y: str) -> Line:
+    pairs = [(line[x], line[y]) for line in lines]
+    across, up = np.array(pairs, float).T
+    series, dashed = LOOKS[name]
+    return Line(name.replace("_", " "), across, up, series=series, dashed=dashed)
 
 
-def learning(data: pa.Table, problem: str) -> str:
-    """Risk on clean rows along the descent: a thin line for each seed, the mean as a thick one."""
+def quantiles(data: pa.Table) -> list[Picture]:
+    """The eight figures: deviation against delta, for each parameter and law."""
+    lines = data.to_pylist()
+    deltas = tuple(sorted({line["delta"] for line in lines}))
+    found: list[Picture] = []
+    for table in ("mean", "variance"):
+        for law in LAWS:
+            mine = [line for line in lines if line["table"] == table and line["law"] == law.name]
+            curves = [
+                _line(name, (line for line in mine if line["row"] == name), "delta", "quantile")
+                for name in _names(mine, "row")
+            ]
+            found.append(
+                Curve(
+                    f"Estimators of the {table}, {law.name}",
+                    "",
+                    tuple(curves),
+                    "delta",
+                    "deviation from the truth that the share delta of the samples exceeds",
+                    Powers(deltas[::2]),
+                    Powers(),
+                    log_x=True,
+                    log_y=True,
+                )
+            )
+    return found
+
+
+def learning(data: pa.Table, problem: str) -> list[Picture]:
+    """Risk on clean rows along the descent: a thin line for each seed, their mean as a thick one."""
     lines = [line for line in data.to_pylist() if line["problem"] == problem]
-    figure, axes = _figure(1, 2, 3.8)
-    for ax, kind in zip(axes, ("clean", "contaminated"), strict=True):
-        for number, method in enumerate(_names(lines, "method")):
-            found = [r for r in lines if r["data"] == kind and r["method"] == method]
-            steps = sorted({r["step"] for r in found})
-            paths = np.array([[r["risk"] for r in found if r["step"] == step] for step in steps])
-            ax.plot(steps, paths, color=COLOURS[number], linewidth=0.6, alpha=0.35)
-            _curve(ax, steps, paths.mean(axis=1), number, method)
-        ax.set(title=f"{kind} iris", xscale="log", xlabel="step", ylabel="risk on the clean rows")
-    return _svg(figure, axes[0].get_legend_handles_labels())
-
-
-def coverage(data: pa.Table) -> str:
-    """Coverage and half-width of each kind of interval under each law."""
-    lines = data.to_pylist()
-    figure, axes = _figure(1, 2, 3.8)
-    laws = [law.name for law in LAWS]
-    for number, kind in enumerate(_names(lines, "interval")):
-        found = [line for line in lines if line["interval"] == kind]
-        place = np.arange(len(laws)) + 0.2 * (number - 1)
-        style = {"color": COLOURS[number], "marker": MARKS[number], "linestyle": "none", "label": kind}
-        axes[0].errorbar(
-            place, [r["coverage"] for r in found], yerr=[3 * r["coverage_se"] for r in found], **style
+    steps = np.array(sorted({line["step"] for line in lines}), float)
+    found: list[Picture] = []
+    for kind in ("clean", "contaminated"):
+        curves = []
+        for method in _names(lines, "method"):
+            mine = [line for line in lines if line["data"] == kind and line["method"] == method]
+            paths = np.array([[line["risk"] for line in mine if line["step"] == step] for step in steps])
+            series, dashed = LOOKS[method]
+            curves += [Line("", steps, path, strong=False, series=series) for path in paths.T]
+            curves.append(Line(method, steps, paths.mean(axis=1), series=series, dashed=dashed))
+        found.append(
+            Curve(
+                f"Learned from the {kind} iris",
+                "",
+                tuple(curves),
+                "step",
+                "risk on the clean rows",
+                Powers(tuple(steps.tolist())),
+                Powers(),
+                log_x=True,
+                log_y=True,
+            )
         )
-        axes[1].plot(place, [r["halfwidth"] for r in found], **style)
-    axes[0].axhline(lines[0]["level"], color="#7f7f7f", linestyle="--", linewidth=1)
-    axes[0].set(ylabel="coverage (bars: 3 standard errors)")
-    axes[1].set(ylabel="half-width, standard errors of the mean", yscale="log")
-    for ax in axes:
-        ax.set_xticks(range(len(laws)), laws)
-    return _svg(figure, axes[1].get_legend_handles_labels())
+    return found
 
 
-def contamination(data: pa.Table) -> str:
-    """Risk against the share of wild rows."""
-    lines = data.to_pylist()
-    figure, axes = _figure(1, 1, 5.2)
-    for number, name in enumerate(_names(lines, "estimator")):
-        found = [line for line in lines if line["estimator"] == name]
-        _curve(axes[0], [100 * r["share"] for r in found], [r["risk"] for r in found], number, name)
-    axes[0].set(xlabel="wild rows, %", ylabel="mean squared error", yscale="log")
-    axes[0].set_xscale("symlog", linthresh=0.2)
-    axes[0].set_xlim(-0.02, 25)
-    axes[0].set_xticks([0, 0.2, 0.5, 1, 2, 5, 10, 20], ["0", "0.2", "0.5", "1", "2", "5", "10", "20"])
-    return _svg(figure, axes[0].get_legend_handles_labels())
+def coverage(data: pa.Table) -> list[Picture]:
+    """Coverage and half-width of each kind of interval under each law."""
+    covered, wide = [], []
+    for line in data.to_pylist():
+        name = f"{line['law']}: {line['interval']}"
+        share, reach = line["coverage"], 3.0 * line["coverage_se"]
+        words = f"{100 * share:.2f} %"
+        covered.append(Span(name, words, share, (share - reach, min(1.0, share + reach)), LEVEL))
+        wide.append(Span(name, f"{line['halfwidth']:.2f}", line["halfwidth"], (0.0, line["halfwidth"])))
+    asked = f"asked for: {100 * LEVEL:g} %"
+    return [
+        Spans(
+            "Share of the samples whose interval holds the mean",
+            "",
+            tuple(covered),
+            Numbers(percent=True),
+            ("coverage", "3 standard errors", asked),
+        ),
+        Spans(
+            "Mean half-width, in standard errors of the mean",
+            "",
+            tuple(wide),
+            Numbers(),
+            ("half-width", "", ""),
+        ),
+    ]
+
+
+def contamination(data: pa.Table) -> list[Picture]:
+    """Risk against the share of wild rows, for the mean and for the variance."""
+    lines = [{**line, "percent": 100.0 * line["share"]} for line in data.to_pylist()]
+    percents = tuple(sorted({line["percent"] for line in lines if line["percent"] > 0.0}))
+    found: list[Picture] = []
+    for table in _names(lines, "table"):
+        mine = [line for line in lines if line["table"] == table]
+        found.append(_risks(table, [line for line in mine if line["percent"] == 0.0]))
+        wild = [line for line in mine if line["percent"] > 0.0]
+        curves = [
+            _line(name, (line for line in wild if line["estimator"] == name), "percent", "risk")
+            for name in _names(wild, "estimator")
+        ]
+        found.append(
+            Curve(
+                f"Risk of the {table} against the share of wild rows",
+                "",
+                tuple(curves),
+                "wild rows, %",
+                "mean squared error",
+                Powers(percents),
+                Powers(),
+                log_x=True,
+                log_y=True,
+            )
+        )
+    return found
+
+
+def _risks(table: str, lines: Lines) -> Spans:
+    """Risks without wild rows, where an axis of shares has no place for them."""
+    spans = []
+    for line in lines:
+        risk, reach = line["risk"], 3.0 * line["risk_se"]
+        name = line["estimator"].replace("_", " ")
+        spans.append(Span(name, f"{risk:.4g}", risk, (max(0.0, risk - reach), risk + reach)))
+    return Spans(
+        f"Risk of the {table} without wild rows",
+        "",
+        tuple(spans),
+        Numbers(),
+        ("mean squared error", "3 standard errors", ""),
+    )

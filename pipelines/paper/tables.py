@@ -49,19 +49,17 @@ def tables(law: Law, replications: int, costly: int, captioned: int, seed: int) 
     replications : int
         Samples for each number as reproduced.
     costly : int
-        The same for the rows of incomplete pairs.
+        At most so many for the rows of incomplete pairs.
     captioned : int
-        Samples for each number as captioned; a quarter of `costly` for incomplete pairs.
+        Samples for each number as captioned.
     seed : int
     """
     records = []
     data = samples(law, replications, seed, 1)
     for row in ROWS:
         for setting, delta in SETTINGS.items():
-            reproduced = setting == "as reproduced"
-            most = replications if reproduced else captioned
-            dear = costly if reproduced else max(2, costly // 4)
-            used = data[: min(most, dear) if row.costly else most]
+            most = replications if setting == "as reproduced" else captioned
+            used = data[: min(most, costly) if row.costly else most]
             records.append(compare(row, law, setting, *_errors(row, law, setting, delta, used, seed)))
     return pa.Table.from_pylist(records)
 

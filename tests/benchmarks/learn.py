@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ SHARE = 0.05
 """Rows that are displaced by a normal vector of 20 times the standard deviation of each feature."""
 
 Data = tuple[np.ndarray, np.ndarray]
+
+One = Callable[[int, Data, Data], float]
+"""A figure from a seed, rows to train on and rows to test on."""
 
 
 def damaged(X: np.ndarray, seed: int, share: float) -> np.ndarray:
@@ -122,9 +125,7 @@ def accuracy(n_seeds: int) -> None:
     linear(n_seeds)
 
 
-def compared(
-    one: Callable[[int, Data, Data], float], X: np.ndarray, y: np.ndarray, n_seeds: int, labels: bool
-) -> str:
+def compared(one: One, X: np.ndarray, y: np.ndarray, n_seeds: int, labels: bool) -> str:
     """Means over seeds: clean / damaged; what fails is told."""
     shown = []
     for share in (0.0, SHARE):
@@ -141,70 +142,74 @@ def compared(
     return " / ".join(shown)
 
 
-def linear(n_seeds: int) -> None:
-    """Ranking, regression and classification."""
+def auc(model: Callable[[int], Any], score: str) -> One:
+    """How well scores rank the classes of the test rows."""
+    from sklearn.metrics import roc_auc_score
+
+    return lambda s, d, t: float(roc_auc_score(t[1], getattr(model(s).fit(*d), score)(t[0])))
+
+
+def error(model: Callable[[int], Any]) -> One:
+    """Median absolute error on the test rows."""
+    return lambda s, d, t: float(np.median(np.abs(model(s).fit(*d).predict(t[0]) - t[1])))
+
+
+def hits(model: Callable[[int], Any]) -> One:
+    """Accuracy on the test rows."""
+    return lambda s, d, t: float(model(s).fit(*d).score(*t))
+
+
+class Linear(NamedTuple):
+    """A linear learner on a data set."""
+
+    what: str
+    learner: str
+    one: One
+    data: Data
+    labels: bool
+
+
+def linear_cases() -> list[Linear]:
+    """Ranking, classification and regression, each by our learner and by scikit-learn's."""
     from sklearn import datasets
     from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression
-    from sklearn.metrics import roc_auc_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     import distmom as dm
 
-    def auc(model: Callable[[int], Any], score: str) -> Callable[[int, Data, Data], float]:
-        return lambda s, d, t: float(roc_auc_score(t[1], getattr(model(s).fit(*d), score)(t[0])))
-
-    def error(model: Callable[[int], Any]) -> Callable[[int, Data, Data], float]:
-        return lambda s, d, t: float(np.median(np.abs(model(s).fit(*d).predict(t[0]) - t[1])))
-
-    def hits(model: Callable[[int], Any]) -> Callable[[int, Data, Data], float]:
-        return lambda s, d, t: float(model(s).fit(*d).score(*t))
-
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    cancer, digits = datasets.load_breast_cancer(return_X_y=True), datasets.load_digits(return_X_y=True)
-    diabetes = datasets.load_diabetes(return_X_y=True)
-    rows: list[tuple[str, str, Callable[[int, Data, Data], float], Data, bool]] = [
-        (
-            "AUC, breast cancer",
-            "PairwiseRanker",
-            auc(lambda s: dm.PairwiseRanker(random_state=s), "predict"),
-            cancer,
-            True,
-        ),
-        (
-            "AUC, breast cancer",
-            "LogisticRegression",
-            auc(lambda s: logistic, "decision_function"),
-            cancer,
-            True,
-        ),
-        (
-            "accuracy, digits",
-            "RobustLogisticRegression",
-            hits(lambda s: dm.RobustLogisticRegression(random_state=s)),
-            digits,
-            True,
-        ),
-        ("accuracy, digits", "LogisticRegression", hits(lambda s: logistic), digits, True),
-        (
-            "median error, diabetes",
-            "RobustLinearRegression",
-            error(lambda s: dm.RobustLinearRegression(random_state=s)),
-            diabetes,
-            False,
-        ),
-        ("median error, diabetes", "LinearRegression", error(lambda s: LinearRegression()), diabetes, False),
-        (
-            "median error, diabetes",
-            "HuberRegressor",
-            error(lambda s: make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000))),
-            diabetes,
-            False,
-        ),
+    huber = make_pipeline(StandardScaler(), HuberRegressor(max_iter=1000))
+    ranking = [
+        ("PairwiseRanker", auc(lambda s: dm.PairwiseRanker(random_state=s), "predict")),
+        ("LogisticRegression", auc(lambda s: logistic, "decision_function")),
     ]
+    classes = [
+        ("RobustLogisticRegression", hits(lambda s: dm.RobustLogisticRegression(random_state=s))),
+        ("LogisticRegression", hits(lambda s: logistic)),
+    ]
+    regression = [
+        ("RobustLinearRegression", error(lambda s: dm.RobustLinearRegression(random_state=s))),
+        ("LinearRegression", error(lambda s: LinearRegression())),
+        ("HuberRegressor", error(lambda s: huber)),
+    ]
+    cancer, digits, diabetes = (
+        load(return_X_y=True)
+        for load in (datasets.load_breast_cancer, datasets.load_digits, datasets.load_diabetes)
+    )
+    return [
+        *(Linear("AUC, breast cancer", *named, cancer, True) for named in ranking),
+        *(Linear("accuracy, digits", *named, digits, True) for named in classes),
+        *(Linear("median error, diabetes", *named, diabetes, False) for named in regression),
+    ]
+
+
+def linear(n_seeds: int) -> None:
+    """The second table of README."""
     print("\n| what | learner | clean / displaced |\n|---|---|---|")
-    for what, name, one, (X, y), labels in rows:
-        print(f"| {what} | {name} | {compared(one, X, y, n_seeds, labels)} |", flush=True)
+    for case in linear_cases():
+        shown = compared(case.one, *case.data, n_seeds, case.labels)
+        print(f"| {case.what} | {case.learner} | {shown} |", flush=True)
 
 
 def write_lake(folder: Path, rows: int, files: int = 16) -> None:

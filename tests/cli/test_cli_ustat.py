@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,3 +82,34 @@ def test_samples_of_pairs_in_the_words_of_python(distmom: Run, pairs: Path) -> N
     found = dm.ustatistic(pairs, "x", kernel="gini", rng=0, **wanted)
     assert json.loads(done.out)["results"] == [found.to_dict()] and found.n_pairs == 1500
     assert json.loads(distmom("ustat", pairs, *words, "--dry-run", "--json").out)["plan"]["n_pairs"] == 12_000
+
+
+def test_a_function_of_ones_own_is_named_by_its_module(
+    distmom: Run, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+    import numpy as np
+    import distmom as dm
+    def wide(a, b, c): return np.maximum(np.maximum(a, b), c) - np.minimum(np.minimum(a, b), c)
+    def between(a, b, x): return (np.minimum(a, b) < x) & (x < np.maximum(a, b))
+    ready = dm.kernels.gini()
+    """
+    (tmp_path / "own_kernels.py").write_text(textwrap.dedent(source))
+    monkeypatch.chdir(tmp_path)
+    ask = (pairs, "-c", "x", "--blocks", 25, "--json", "--quiet")
+    done = distmom("ustat", *ask, "--kernel", "own_kernels:wide", "--degree", 3)
+    document = json.loads(done.out)["results"][0]
+    made = dm.kernels.kernel(importlib.import_module("own_kernels").wide, degree=3)
+    assert document == dm.ustatistic(pairs, "x", kernel=made, n_blocks=25, rng=0).to_dict()
+    two = ("ustat", pairs, *ask, "--kernel", "own_kernels:between", "--degree", "2,1")
+    assert json.loads(distmom(*two).out)["results"][0]["estimate"] == pytest.approx(1 / 3, abs=0.03)
+    ready = distmom("ustat", *ask, "--kernel", "own_kernels:ready")
+    assert json.loads(ready.out)["results"][0]["kernel"] == "gini"
+    for words, told in (
+        (("own_kernels:narrow",), "cannot be imported"),
+        (("own_kernels:wide", "--degree", "two"), "must be a number"),
+        (("gini", "--degree", 3), "has 2, not 3"),
+        (("own_kernels:wide", "--degree", 3, "--parameter", "shape=2"), "columns, symmetrize or compiled"),
+    ):
+        refused = distmom("ustat", *ask, "--kernel", *words)
+        assert refused.code == 2 and told in refused.err and refused.err.count("\n") == 1, words

@@ -1,4 +1,4 @@
-"""A lake for all tests of this folder."""
+"""Lakes for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -19,4 +19,14 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i in range(8):
         x = g.standard_t(3, 5_000) + 1.0
         pq.write_table(pa.table({"x": x * (1e3 if i == 5 else 1.0)}), folder / f"{i}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def long_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty-four files, which take a while in batches of one row."""
+    folder = tmp_path_factory.mktemp("long")
+    g = np.random.default_rng(1)
+    for i in range(64):
+        pq.write_table(pa.table({"x": g.standard_t(3, 40_000)}), folder / f"{i:02}.parquet")
     return folder

@@ -9,9 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from programs import ROOT, distmom, run, wait_until
 from slurm_node import missing_programs, slurm
@@ -31,15 +28,6 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     with slurm(folder) as settings:
         programs = str(Path(sys.executable).parent)
         yield {**settings, "DISTMOM_BIN": programs, "DISTMOM_SHARED": str(folder), "DISTMOM_INTERFACE": "lo"}
-
-
-@pytest.fixture(scope="module")
-def long_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("long")
-    g = np.random.default_rng(1)
-    for i in range(64):
-        pq.write_table(pa.table({"x": g.standard_t(3, 40_000)}), folder / f"{i:02}.parquet")
-    return folder
 
 
 def results(file: Path) -> object:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from mean_lakes import SomeWorkers, cut_work, write
 
@@ -163,6 +164,35 @@ def test_samples_are_lakes_conditions_or_values() -> None:
     back = dm.compare(SIDES, "x", by="side", **options)  # 'b' is the first
     assert (back[0].first, back[0].second) == ("side = b", "side = it's a")
     assert back[0].estimate < 0 < right[0].estimate
+
+
+def test_rows_and_files_are_told_once(tmp_path: Path) -> None:
+    """A file of both samples is one; of two lakes with the same names each has its own."""
+    i = np.arange(3_000)
+    x = [None if k % 100 == 0 else float(k % 13) for k in i]
+    table = pa.table({"x": x, "arm": [["a", "b", "c", None][k % 4] for k in i], "day": i % 10})
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        for k in range(3):
+            pq.write_table(table.slice(1_000 * k, 1_000), tmp_path / name / f"{k}.parquet")
+        (tmp_path / name / "3.parquet").write_text("no Parquet")
+    one, two = tmp_path / "one", tmp_path / "two"
+    options: dict[str, Any] = {"statistics": "auc", "n_permutations": 99, "on_bad_file": "skip", "rng": 0}
+
+    def counts(found: Any) -> tuple[int, ...]:
+        files, skipped = found.data["n_files"], len(found.data["skipped"])
+        return found.n_rows, found.n_used, found.n_null, files, skipped
+
+    found: Any = dm.compare(one, "x", by="arm", samples=["a", "b"], where="day < 5", **options)
+    passing = i[i % 10 < 5]
+    mine = passing[passing % 4 < 2]
+    n_null = int((mine % 100 == 0).sum())
+    assert counts(found) == (mine.size, mine.size - n_null, n_null, 4, 1)
+    assert found.notes[-1] == f"{passing.size - mine.size:,} rows of neither sample are left out"
+    assert found.run["call"]["function"] == "compare" and found.run["call"]["arguments"]["by"] == "arm"
+    assert counts(dm.compare(one, "x", where=["day < 5", "day > 5"], **options))[3:] == (4, 1)
+    both: Any = dm.compare([one, two], "x", **options)
+    assert counts(both) == (6_000, 5_940, 60, 8, 2)
 
 
 def test_several_columns_are_adjusted_together() -> None:

@@ -264,7 +264,7 @@ def test_the_bits_do_not_depend_on_how_the_work_is_done(
 ) -> None:
     patch_leaves(monkeypatch)
     right = compare(lake, options)
-    for batch_rows in (1, 10**6):
+    for batch_rows in (7, 10**6):
         assert same(right, compare(lake, options, batch_rows=batch_rows)), batch_rows
     for cut in ({"max_files": 1}, {"unit_bytes": 15_000}):
         cut_work(monkeypatch, **cut)
@@ -365,7 +365,7 @@ def test_variants_without_values_and_columns_of_times() -> None:
         dm.difference({**X, "x": x}, "x", by="arm", rng=0)
     with pytest.raises(dm.NoAnswerError, match="variant 'left'"):
         dm.difference({**X, "x": x}, "x", by="arm", control="right", rng=0)
-    with pytest.raises(dm.DataError, match="'x' holds dates or times"):
+    with pytest.raises(dm.DataError, match="'x' holds timestamps; compare numbers"):
         dm.difference({**X, "x": np.arange(200).astype("datetime64[s]")}, "x", by="arm")
     ruined = np.where(np.arange(200) % 3, np.inf, 1.0)
     with pytest.raises(dm.NoAnswerError, match="no finite answer"):

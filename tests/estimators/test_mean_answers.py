@@ -94,7 +94,7 @@ def test_the_paper_interval_of_samples() -> None:
     for given, holds in ((size - 1, True), (size, True), (size + 1, False), (X.size, False)):
         mine = dm.mean(X, scheme="swor", n_blocks=k, block_size=given, interval="paper", rng=0)
         assert (mine.interval is not None) == holds
-        assert holds or f"at most {size:,} rows here, not {given:,}" in str(mine.interval_reason)
+        assert holds or f"at most {size:,} rows" in str(mine.interval_reason)
 
 
 def test_the_exact_interval_of_samples() -> None:
@@ -176,10 +176,10 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert "files disagree" in found.status
     assert {"07.parquet", "31.parquet"} <= set(found.accused_files) and len(found.accused_files) < 12
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
-    assert found.other_estimate is not None and any("files, which are heard" in note for note in found.notes)
+    assert found.other_estimate is not None and any("the one by files" in note for note in found.notes)
     given = dm.mean(tmp_path, n_blocks=45, rng=0)
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
-    assert any("rows, which are heard because n_blocks was given" in note for note in given.notes)
+    assert any("by rows, because n_blocks was given" in note for note in given.notes)
     clean = tmp_path / "clean"
     for i in range(60):
         write(clean / f"{i:02}.parquet", {"x": np.random.default_rng(i).normal(size=400)})

@@ -129,11 +129,8 @@ def test_layouts_of_work_states_and_streams_have_the_same_bits(lake: Path, tmp_p
     assert again.result().same_bits(dm.mean(table, ["x", "y"], weights="w", joint=True, rng=0))
 
 
-@pytest.mark.parametrize(
-    "automatic",
-    [False, pytest.param(True, marks=pytest.mark.slow)],
-    ids=["eleven blocks", "automatic"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("automatic", [False, True], ids=["eleven blocks", "automatic"])
 def test_the_ball_covers(automatic: bool) -> None:
     """Values grow with the weights, so the unweighted mean is another one, and its ball a control.
 

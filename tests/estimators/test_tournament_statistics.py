@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import distmom as dm
 
@@ -25,6 +26,7 @@ def excess(seed: int, n: int, share: float) -> tuple[float, float]:
     return (slope[found.champion] - 1.0) ** 2, (slope[plain.name] - 1.0) ** 2
 
 
+@pytest.mark.slow
 def test_two_per_cent_of_corrupted_labels() -> None:
     # Measured over the first 100 seeds: mean 0.015, 95 % quantile 0.04; the least mean loss takes slope 0,
     # an excess of 1.
@@ -36,6 +38,7 @@ def test_two_per_cent_of_corrupted_labels() -> None:
     assert (robust <= plain).all()
 
 
+@pytest.mark.slow
 def test_heavy_tails_alone_cost_little() -> None:
     # Clean rows of finite variance: the tournament judges on a third of the rows, so it may be a step of the
     # grid (0.01) worse than the mean of all; 5 steps (0.25) would be a failure. Bound as above.

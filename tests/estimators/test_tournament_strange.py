@@ -182,8 +182,17 @@ def test_bad_files_are_skipped_and_listed(tmp_path: Path) -> None:
     with pytest.raises(dm.DataError, match=r"1\.parquet"):
         dm.tournament(tmp_path, ["a", "b"], "y", rng=0)
     found = dm.tournament(tmp_path, ["a", "b"], "y", on_bad_file="skip", table="full", rng=0)
+    assert found.data["n_files"] == 3
     assert [s["file"] for s in found.data["skipped"]] == ["1.parquet"] and found.exit_code == 4
     assert found[0].n_rows == 2_000
+
+
+def test_times_are_refused() -> None:
+    """Each column of times is counted from a day of its own: losses of such would be 0."""
+    day = np.datetime64("2024-01-01") + np.arange(300)
+    columns = {"y": day, "a": day + np.timedelta64(3, "D"), "b": day + np.timedelta64(90, "D")}
+    with pytest.raises(dm.DataError, match="column 'y' holds timestamps; losses take numbers"):
+        dm.tournament(columns, ["a", "b"], "y", rng=0)
 
 
 def test_models_see_only_rows_that_count() -> None:

@@ -269,7 +269,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"column": ["x", "y"], "kernel": "covariance", "joint": "geometric", "interval": "order"},
         "matrices have no order",
     ),
-    "groups": ({"column": "x", "kernel": "auc", "by": "k"}, "one group at a time"),
     "two samples": ({"column": "x", "kernel": "auc"}, "list of two"),
     "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "does not go with n_pairs"),
 }

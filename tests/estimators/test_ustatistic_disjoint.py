@@ -14,7 +14,7 @@ from ustat_twin import blocks_of, rows_of
 
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import work as ustat_work
+from distmom.estimators.ustat import ranges
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.numerics.random import permutation, resolve_seed, stream_key
@@ -103,7 +103,7 @@ def test_any_cut_of_the_work(lake: Path, name: str, monkeypatch: pytest.MonkeyPa
     options = VARIANTS[name]
     right = run(lake, **options)
     assert same(right, run(lake, **options, batch_rows=11))
-    monkeypatch.setattr(ustat_work, "RANGE_BYTES", 2_000)  # several passes over the lake
+    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # several passes over the lake
     monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
     assert same(right, run(lake, **{**options, "threads": 4}))
 

@@ -65,7 +65,7 @@ def test_incomplete_pairs_are_plain_means(lake: Path, scheme: str, name: str, co
 def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
     found = run(lake, "u", **PAIRS)
     with row_source(lake, "u") as source:
-        samples = sampled_tuples(dm.kernels.gini(), source, SEED, 5, 400)
+        samples = sampled_tuples(dm.kernels.gini(), source, SEED, 5, 400)[0]
     half = float(samples.halfwidth(0.01))
     assert found.interval == (found.estimate - half, found.estimate + half)
     assert found.interval_kind == "exact" and found.status == ("ok",)
@@ -208,6 +208,21 @@ def test_several_passes_give_the_same_values(lake: Path, monkeypatch: pytest.Mon
     assert np.array_equal(run(lake, **PAIRS).block_estimates, right.block_estimates)
 
 
+@pytest.mark.parametrize("options", [PAIRS, BLOCKS, {**PAIRS, "interval": "none"}])
+def test_several_columns_are_each_as_if_alone(
+    lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = ["x", "y", "u"]
+    alone = [run(lake, column, **options) for column in columns]
+    assert len({(one.n_null, one.n_nan, one.n_pairs) for one in alone}) > 1  # not the same rows are missing
+    together = run(lake, columns, **options)
+    assert [one.column for one in together] == columns
+    assert all(same(one, other) for one, other in zip(alone, together, strict=True))
+    monkeypatch.setattr(tuples_module, "MOST_ROWS", 900)  # a pass for each sample, one column at a time
+    alone = [run(lake, column, **options) for column in columns]
+    assert all(same(one, other) for one, other in zip(alone, run(lake, columns, **options), strict=True))
+
+
 @pytest.mark.cluster
 @pytest.mark.xdist_group("cluster")
 def test_clusters(lake: Path, client_of: Callable[[int], SomeWorkers]) -> None:
@@ -227,9 +242,13 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
         "incomplete",
         1,
     )
+    both = explain_ustatistic(lake, ["y", "u"], kernel="gini", **PAIRS)
+    told = ("n_blocks", "n_pairs", "tuples_one_by_one", "rows_drawn", "passes")
+    assert [both[name] for name in told] == [plan[name] for name in told]
     plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS)
     assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
     assert plan["rows_drawn"] == 540 and explain_ustatistic(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
+    assert explain_ustatistic(lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -26,15 +26,22 @@ def rows_of(folder: Path, columns: Sequence[str]) -> list[tuple[str, int, tuple[
 
 
 def blocks_of(
-    folder: Path, columns: Sequence[str], n_blocks: int, rng: int = 0, sample: int = 0
+    folder: Path,
+    columns: Sequence[str],
+    n_blocks: int,
+    rng: int = 0,
+    sample: int = 0,
+    *,
+    weighted: bool = False,
 ) -> list[list[tuple[float, ...]]]:
-    """Complete rows of each random block, for a number of blocks that was given."""
+    """Complete rows of each random block, for a number of blocks; where `weighted`, of positive weight."""
     seed = repeat_seed(resolve_seed(rng)[0], sample)
     n_fine = fine_blocks(n_blocks)
     table = label_table(seed, n_fine)
     fine: list[list[Any]] = [[] for _ in range(n_fine)]
     for path, row, values in rows_of(folder, columns):
-        if all(v is not None and not np.isnan(v) for v in values):
+        whole = all(v is not None and not np.isnan(v) for v in values)
+        if whole and not (weighted and values[-1] == 0.0):
             fine[int(labels(row, 1, file_key(seed, path), table)[0])].append(values)
     n, before = sum(map(len, fine)), 0
     blocks: list[list[tuple[float, ...]]] = [[] for _ in range(n_blocks)]

@@ -10,6 +10,8 @@ import pytest
 from distmom.cluster.failures import explain, is_transient
 from distmom.errors import AccessError, BusyStore, ConfigError, DataError, ResourceError
 from distmom.lake import open_lake
+from distmom.lake.lake import Lake
+from distmom.lake.secrets import masked, plain_address, plain_words
 from distmom.lake.store_errors import final, from_store, store_error
 from distmom.lake.stores import Address, address_of, connected, open_store
 
@@ -81,6 +83,29 @@ def test_a_filesystem_keeps_its_options_when_it_is_pickled() -> None:
     account = open_store(Address("abfs", "box/a", "name"), {"account_key": "aGlkZGVu"})
     assert pickle.loads(pickle.dumps(account)) is account
     assert pickle.loads(pickle.dumps(connected("gs", (("anonymous", "true"),)))).type_name == "gcs"
+
+
+def test_lakes_of_two_accounts_have_two_addresses() -> None:
+    """Their containers and folders may have the same names: states must not take one for the other."""
+    addresses = []
+    for name in ("one", "two"):
+        place = Address("abfs", "box/a/b", name)
+        store = open_store(place, {"account_key": "aGlkZGVu"})
+        lake = Lake(place.path, (), (), (), 0, 0, filesystem=store, prefix=place.prefix)
+        assert address_of(lake.address) == place and "aGlkZGVu" not in lake.address
+        addresses.append(pickle.loads(pickle.dumps(lake)).address)
+    assert addresses == ["abfs://box@one/a/b", "abfs://box@two/a/b"]
+    assert Lake("box/a", (), (), (), 0, 0, prefix="s3://").address == "s3://box/a"
+
+
+def test_no_secret_is_shown_or_kept() -> None:
+    error = OSError("GET https://x/y?sig=hidden&se=1 failed: token=hidden, secret_key=hidden")
+    assert "hidden" not in masked(error) and "se=1" in masked(error)
+    assert plain_address("abfs://box:hidden@name/a") == "abfs://name/a"
+    assert plain_address("abfs://box@name.dfs.core.windows.net/a").startswith("abfs://box@name")
+    words = ["mean", "s3://me:hidden@b/t?sig=hidden", "--storage-option=key=hidden", "--where", "a = 'x?b=1'"]
+    told = plain_words([*words, "--storage-option", "token=hidden", "--scheduler=tls://u:hidden@h:1"])
+    assert "hidden" not in " ".join(told) and told[4] == "a = 'x?b=1'" and told[-1] == "--scheduler=tls://h:1"
 
 
 def test_options_without_a_store(tmp_path) -> None:

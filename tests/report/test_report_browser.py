@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from pages import PAGES
+from paper_parts import paper_parts
 
 import distmom as dm
+from pipelines.paper.page import as_html
 
 webdriver = pytest.importorskip("selenium.webdriver")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -76,10 +78,32 @@ def look(browser: Any, page: Path, width: int, scheme: str) -> None:
     assert ratio >= 4.5, where
 
 
+PAPER_WIDTH = 720
+"""Pixels of a sheet of A4 between its margins."""
+
+
+def check_print(browser: Any, page: Path) -> None:
+    """Nothing of a page is cut off on paper."""
+    metrics = {"width": PAPER_WIDTH, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.get(page.as_uri())
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert wide <= PAPER_WIDTH
+
+
 def test_a_report_opens_in_a_browser(browser: Any, tmp_path: Path) -> None:
     dm.write_results(PAGES["wild"](tmp_path), tmp_path / "page.html")
     look(browser, tmp_path / "page.html", 375, "light")
     look(browser, tmp_path / "page.html", 375, "dark")
+
+
+def test_the_page_of_the_paper_opens_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(as_html(paper_parts()), encoding="utf-8")
+    look(browser, tmp_path / "page.html", 375, "light")
+    look(browser, tmp_path / "page.html", 375, "dark")
+    check_print(browser, tmp_path / "page.html")
 
 
 @pytest.mark.slow
@@ -89,6 +113,7 @@ def test_every_kind_of_report_opens_on_every_screen(browser: Any, name: str, tmp
     for width in (320, 375, 1280):
         for scheme in ("light", "dark"):
             look(browser, tmp_path / "page.html", width, scheme)
+    check_print(browser, tmp_path / "page.html")
 
 
 @pytest.mark.slow

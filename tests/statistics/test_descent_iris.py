@@ -60,6 +60,7 @@ def test_clean_rows_are_learned_from_as_by_the_plain_mini_batch():
     assert final(11, 10, 0) < 0.30
 
 
+@pytest.mark.slow
 def test_three_bad_rows_of_150_do_not_matter_but_spoil_the_plain_mini_batch():
     assert final(11, 10, 3) <= 0.35
     assert final(11, 10, 3) <= final(1, 10, 3) - 0.12

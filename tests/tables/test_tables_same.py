@@ -39,6 +39,11 @@ def test_every_function_gives_the_same_bits(tmp_path: Path, catalog: Any) -> Non
         assert samples[0].same_bits(samples[1])
         gini = [dm.ustatistic(data, "x", kernel="gini", rng=3) for data in (plain, table)]
         assert gini[0].estimate == gini[1].estimate
+        model = dm.train(table, "metric", target="key", columns="x", options={"max_iter": 5}, rng=3)
+        [told] = model.data["tables"]
+        assert told["format"] in ("delta", "iceberg") and model.n_null > 0 and model.data["n_rows"] == 1510
+        local = dm.train(plain, "metric", target="key", columns="x", options={"max_iter": 5}, rng=3)
+        assert model.model.components_.tobytes() == local.model.components_.tobytes()
     assert (
         len({dm.shuffle(d, tmp_path / f"{i}.out", rng=1).n_rows for i, d in enumerate([plain, *tables])}) == 1
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,13 @@ from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import place_of
+from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
-from distmom.estimators.ustat.run import Found, first_plan
-from distmom.estimators.ustat.two import run_two_samples
+from distmom.estimators.ustat.run import check_columns
+from distmom.estimators.ustat.several import Pass, count_sample, sample_question, sample_results
+from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.random import resolve_seed
@@ -50,6 +51,7 @@ SHARED = (
 """Options that are those of `distmom.ustatistic`."""
 
 
+@recorded
 def compare(
     data: Any,
     column: Names = None,
@@ -91,7 +93,8 @@ def compare(
     column : str or sequence of str, optional
         Columns of numbers, each compared by itself.
     by : str, optional
-        Column of which two values make the samples.
+        Column of which two values make the samples. Rows with others, or null, are left out and counted in a
+        note.
     samples : (object, object), optional
         These values, or their texts, if `by` has more than two.
     where : str, pyarrow.compute.Expression, or a list of two of these, optional
@@ -158,8 +161,9 @@ def compare(
     Rows that are not independent (days, sensors, files with an effect of their own) make p-values too small:
     then name the units in `block_by`. Three units against three allow no p-value below 1/20.
 
-    Each sample is read once for the test and twice for each statistic; `by` takes another pass. The same data
-    and seed give the same numbers on any number of threads or workers.
+    Two passes over each sample serve all columns and statistics, and one over each column draws the rows of
+    its test; `by` takes another pass. The same data and seed give the same numbers on any number of threads
+    or workers.
 
     References
     ----------
@@ -194,15 +198,19 @@ def compare(
     place = place_of(any(source.in_memory for source, _ in opened), client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(*opened[0])) else None
+    left_out = 0
     with connect(*place, memory_limit, load=load) as executor:
         if both is None:
             assert by is not None
             pass_ = MeanOptions(nan=nan, on_bad_file=on_bad_file)
-            both = samples_by(data, columns[0], by, samples, where, pass_, how, executor, progress)
+            both, left_out = samples_by(data, columns[0], by, samples, where, pass_, how, executor, progress)
             opened = _open(both, column, options, how)
         found, facts = _compared(opened, both, columns, options, seed, executor, progress)
         n_threads = executor.threads
-    return _told(found, facts, run_facts(time.perf_counter() - started, shown, n_threads))
+    run = run_facts(time.perf_counter() - started, shown, n_threads)
+    more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
+    told = [replace(r, data=facts, run=run, notes=(*r.notes, *more)) for r in found]
+    return told[0] if len(told) == 1 else Results(told, facts, run)
 
 
 def explain_compare(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:
@@ -289,37 +297,41 @@ def _compared(
     progress: Progress | None,
 ) -> tuple[list[CompareResult], dict[str, Any]]:
     """Results of all columns and statistics, and what was read."""
-    results: list[CompareResult] = []
-    read: list[Found] = []
-    plain = options.of(mean_difference())
-    for name in columns:
-        mine = [(source, replace(read_, columns=(name,))) for source, read_ in opened]
-        plans = [first_plan(*one, plain, seed, executor, progress) for one in mine]
+    plain, sources = options.of(mean_difference()), [source for source, _ in opened]
+    for source, read in opened:
+        check_columns(source.reader(read), plain)
+    passes = [
+        count_sample(number, sample, plain, seed, executor, progress) for number, sample in enumerate(opened)
+    ]
+    asked, tests = [], []
+    by_units = options.rows.block_by is not None
+    for c, name in enumerate(columns):
+        mine = [one.column(c) for one in passes]
+        plans = [
+            replace(one.plan, reader=source.reader(replace(read, columns=(name,))))
+            for one, (source, read) in zip(mine, opened, strict=True)
+        ]
         rows = draw_rows(plans, options.test_rows, seed, executor, progress)
         width = options.bandwidth or bandwidth_of(rows)
         statistics = [Compared(one, width) for one in options.statistics]
-        found = [
-            run_two_samples(mine, options.of(one.kernel), seed, executor, progress) for one in statistics
-        ]
-        by_units = options.rows.block_by is not None
         tested = permuted_test(rows, statistics, options.n_permutations, seed, by_units=by_units)
-        for place, (one, statistic) in enumerate(zip(found, statistics, strict=True)):
-            (result,) = one.results
-            results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
-        read += found
-    files = [file for plan in read[0].plans for file in plan.files]
-    skipped = {record.file: record for one in read for record in one.skipped}
-    sources = (source for source, _ in opened)
-    return adjusted(results), data_facts(files, skipped.values(), *sources)
+        for place, one in enumerate(statistics):
+            asked.append(sample_question(sources, mine, options.of(one.kernel), executor))
+            tests.append((name, one, tested, place))
+    blocks = run_blocks([question for one in asked for question in one.questions], executor, progress)
+    results = []
+    for (name, statistic, tested, place), question, found in zip(tests, asked, blocks, strict=True):
+        (result,) = sample_results(question, options.of(statistic.kernel), [found], name)
+        results.append(compared(result, statistic, samples, tested, place, options.n_permutations))
+    return adjusted(results), _facts(sources, samples, passes)
 
 
-def _told(
-    found: Sequence[CompareResult], data: dict[str, Any], run: dict[str, Any]
-) -> CompareResult | Results:
-    """Results with what is to be said of data and run."""
-    told = []
-    for result in found:
-        new = copy(result)
-        vars(new).update(data=data, run=run)
-        told.append(new)
-    return told[0] if len(told) == 1 else Results(told, data, run)
+def _facts(sources: Sequence[Source], samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
+    """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
+    homes = [getattr(source, "address", None) for source in sources]
+    if None in homes:
+        homes = [0, int(samples[0].data is not samples[1].data)]
+    pairs = list(zip(homes, passes, strict=True))
+    files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
+    skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
+    return data_facts(list(files.values()), skipped.values(), *sources)

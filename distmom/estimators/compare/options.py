@@ -8,12 +8,11 @@ from typing import Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.compare.statistics import check_statistics
-from distmom.estimators.options import MeanOptions, check_choice, check_count
+from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions, check_choice, check_count
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.kernels.kernel import Kernel
 
-INTERVALS = ("auto", "order", "exact", "none")
 MOST_TEST_ROWS = 1_000_000
 
 
@@ -46,7 +45,7 @@ def compare_options(
     **shared: Any,
 ) -> CompareOptions:
     """Options from the arguments of `distmom.compare`; `shared` are those of `distmom.ustatistic`."""
-    check_choice("interval", shared["interval"], INTERVALS)
+    check_choice("interval", shared["interval"], PLAIN_INTERVALS)
     check_count("n_permutations", n_permutations)
     check_count("test_rows", test_rows)
     if test_rows > MOST_TEST_ROWS:

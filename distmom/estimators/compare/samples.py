@@ -90,8 +90,8 @@ def samples_by(
     how: How,
     executor: Executor,
     progress: Progress | None,
-) -> tuple[Sample, Sample]:
-    """The samples that two values of a column make: one pass finds the values.
+) -> tuple[tuple[Sample, Sample], int]:
+    """The samples that two values of a column make, and rows with others: one pass finds the values.
 
     Raises
     ------
@@ -107,7 +107,8 @@ def samples_by(
     plan = plan_mean(source, read, options, 0, executor, progress, share, few_groups=True)
     state, _ = run_plan(plan, 1, executor, progress)
     groups = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]
-    values = [value for value in groups if value is not None]
+    known = [g for g, value in enumerate(groups) if value is not None]
+    values = [groups[g] for g in known]
     texts = [cell(value) for value in values]
     if wanted is None:
         if len(values) > 2:
@@ -120,7 +121,8 @@ def samples_by(
     else:
         places = [_place(cell(value), texts, by) for value in wanted]
     first, second = (Sample(data, _both(where, by, values[i]), f"{by} = {texts[i]}") for i in places)
-    return first, second
+    mine = sum(int(state.n_rows[known[i]]) for i in places)
+    return (first, second), int(state.n_rows.sum()) - mine
 
 
 def _place(wanted: str, texts: list[str], by: str) -> int:

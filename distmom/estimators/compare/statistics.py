@@ -48,11 +48,6 @@ class Compared(NamedTuple):
         return mmd(self.bandwidth, "rbf" if self.name == "mmd" else "laplace")
 
     @property
-    def degenerate(self) -> bool:
-        """Whether its variance vanishes, to first order, where both samples have one law."""
-        return self.name not in ("mean", "auc")
-
-    @property
     def bears_infinities(self) -> bool:
         """Whether it is finite for infinite values."""
         return self.name == "auc"

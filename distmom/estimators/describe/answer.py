@@ -17,9 +17,9 @@ from distmom.estimators.mean.answer import (
     groups_of,
     partition_answer,
     partition_results,
-    row_and_cell_blocks,
     shared_fields,
 )
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.numerics.moments import total
 from distmom.report import ColumnProfile, DescribeResult
 from distmom.report.times import profile_as_times

@@ -16,9 +16,9 @@ from distmom.estimators.mean.answer import (
     FEW_UNITS,
     groups_of,
     plain_means,
-    row_and_cell_blocks,
     shared_fields,
 )
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import UnitCount, unit_counts
 from distmom.estimators.rule.answer import RuleAnswer

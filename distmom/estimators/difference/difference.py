@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.difference.answer import differences
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
-from distmom.estimators.options import MeanOptions, check_choice, check_count
+from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions, check_choice, check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, names_of, open_data
+from distmom.estimators.sources import Names, names_of, open_data, refuse_times
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -26,8 +26,6 @@ from distmom.report import DifferenceResult, Results
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import ReadOptions, Source
-
-INTERVALS = ("auto", "order", "exact", "none")
 
 
 @recorded
@@ -224,7 +222,7 @@ def _options(
         raise ConfigError(
             f"unit: {by!r} is the column of the variants; name what is independent, such as users"
         )
-    check_choice("interval", interval, INTERVALS)
+    check_choice("interval", interval, PLAIN_INTERVALS)
     return MeanOptions(
         block_by=unit,  # type: ignore[arg-type]
         joint=denominator is not None,
@@ -246,6 +244,5 @@ def _plan(
 ) -> MeanPlan:
     share = column_share(source, read)
     plan = plan_mean(source, read, options, seed, executor, progress, share, few_groups=True)
-    for name in plan.reader.options.scales:
-        raise DataError(f"column {name!r} holds dates or times; compare numbers, such as seconds")
+    refuse_times(plan.reader.options, "compare numbers, such as seconds")
     return plan

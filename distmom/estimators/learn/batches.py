@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from threadpoolctl import threadpool_limits
 
 from distmom.estimators.learn.learner import Learner
+from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.options import for_batches
 from distmom.estimators.learn.run import Learned, Prepared, walk
 from distmom.estimators.learn.steps import StepStream
@@ -23,6 +24,7 @@ class Begun:
     prepared: Prepared
     state: DescentState
     n_batches: int = 0
+    met: Met = field(default_factory=Met)
 
 
 class BatchLearner(Learner):
@@ -64,10 +66,12 @@ class BatchLearner(Learner):
             least = self._least_size(rows.n_features)
             shape, n_steps = for_batches(options, any_size=True).shape(rows.n_rows, least), 1
         order = VirtualOrder(begun.seed, rows.n_rows)
-        stream = StepStream(order, rows, shape.n_blocks, shape.block_size, (begun.n_batches, 0))
+        place = Place(begun.n_batches, 0, begun.met)
+        stream = StepStream(order, rows, shape.n_blocks, shape.block_size, place, first_pass=begun.n_batches)
         begun.n_batches += 1
         prepared = replace(begun.prepared, shape=shape)
         found = walk(prepared, stream, begun.state, begun.state.step + n_steps)
+        begun.met = found.met
         self._remember(found)
         self._settle(found)
         return self

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.steps import Place
+from distmom.estimators.learn.met import Met, Place
 from distmom.lake.container import Container
 from distmom.lake.statefile import check_state_path, read_state, write_state
 from distmom.numerics.random import DRAW_VERSION
 from distmom.solvers import DescentState
+
+if TYPE_CHECKING:
+    from distmom.lake.filters import Filter
 
 KIND = "training"
 EVERY = 30.0
@@ -60,31 +63,41 @@ class Checkpoint:
         """The seed of the saved run, as `resolve_seed` takes it."""
         return None if self.saved is None else str(self.saved.facts["seed"])
 
-    def begin(self, seed: int, made: dict[str, Any], listing: str) -> None:
+    def begin(self, seed: int, made: dict[str, Any], listing: str, where: Filter | None = None) -> None:
         """Compare with what the state was made of.
 
         Raises
         ------
         ConfigError
-            If it was made with other options or of other columns.
+            If it was made with other options, or of other columns or rows.
         DataError
             If the files of the lake have changed.
         """
         print_ = hashlib.blake2b(listing.encode(), digest_size=16).hexdigest()
-        self._made = {**made, "seed": f"0x{seed:032x}", "draws": DRAW_VERSION, "files": print_}
+        self._made = {
+            **made,
+            "seed": f"0x{seed:032x}",
+            "draws": DRAW_VERSION,
+            "where": None if where is None else where.identity,
+            "files": print_,
+            "where_text": None if where is None else where.text,
+        }
         if self.saved is None:
             return
         then = self.saved.facts
         for name, value in self._made.items():
-            if then.get(name) == value:
+            if name == "where_text" or then.get(name) == value:
                 continue
             if name == "files":
                 raise DataError(
                     f"state {str(self.path)!r}: files of the lake have changed since; "
                     "delete it to start afresh"
                 )
+            before, now = then.get(name), value
+            if name == "where" and then.get("where_text") != self._made["where_text"]:  # Arrow shortens some
+                before, now = then.get("where_text"), self._made["where_text"]
             raise ConfigError(
-                f"state {str(self.path)!r} was made with {name} = {then.get(name)!r}, not {value!r}; use the "
+                f"state {str(self.path)!r} was made with {name} = {before!r}, not {now!r}; use the "
                 "same, or another state"
             )
 
@@ -92,9 +105,11 @@ class Checkpoint:
         """The state to go on from, and where its next step begins."""
         if self.saved is None:
             return None
-        place = self.saved.facts["place"]
         try:
-            return DescentState.from_arrays(self.saved.arrays), (int(place[0]), int(place[1]))  # type: ignore[arg-type]
+            number, row, *met = map(int, self.saved.facts["place"])
+            if len(met) != len(Met._fields):
+                raise ValueError("counts of rows are missing")
+            return DescentState.from_arrays(self.saved.arrays), Place(number, row, Met(*met))  # type: ignore[arg-type]
         except (KeyError, ValueError, TypeError) as error:
             raise DataError(
                 f"state {str(self.path)!r} does not hold what a training needs; delete it to start afresh"
@@ -109,6 +124,7 @@ class Checkpoint:
         """Save now, if the state is one between two steps."""
         if len(state.history.objective) != state.step or state.iterates.count != state.step:
             return
-        facts = {**self._made, "place": list(place), "n_steps": state.step}
+        at = [place.number, place.row, *place.met]
+        facts = {**self._made, "place": at, "n_steps": state.step}
         write_state(self.path, Container(KIND, facts, state.to_arrays()))
         self._due = monotonic() + self.every

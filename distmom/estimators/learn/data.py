@@ -7,26 +7,37 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.cluster import connect
-from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.checkpoint import EVERY
+from distmom.estimators.learn.labels import (
+    LabelReader,
+    check_label_type,
+    check_number,
+    labels_of_lake,
+    values_of,
+)
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
 from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import Names, names_of, open_data, open_source
+from distmom.estimators.sources import Names, names_of, open_data, open_source, refuse_times
 from distmom.estimators.ustat.gather import RowSource
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
-    from distmom.lake import ReadOptions, Source
+    from distmom.lake import BatchReader, ReadOptions, Source
+    from distmom.lake.filters import Filter
+    from distmom.lake.keyvalues import Key
 
 MODES = ("auto", "resident", "streaming")
 TARGETS = ("label", "target", "y")
@@ -85,6 +96,13 @@ class DataOptions:
         check_choice("compute", self.compute, COMPUTE)
 
 
+class Wanted(NamedTuple):
+    """What the targets are to be: whether there must be some; where they are labels, how many at most."""
+
+    target: bool
+    most_labels: int | None = None
+
+
 @dataclass(frozen=True)
 class LakeFacts:
     """What is known of rows to learn from, without them.
@@ -101,10 +119,14 @@ class LakeFacts:
         Rows of the files, those that do not count included.
     listing : str
         What identifies the files, for checkpoints; empty for data in memory.
-    n_files, n_bytes : int
+    data : dict
+        Files, bytes and versions of tables, as results tell them.
     skipped : sequence of SkippedFile
         Files that were left out so far.
     workers : int
+    labels : ndarray, optional
+        Where targets are labels, these in the order of the numbers that stand for them.
+    where : Filter, optional
     """
 
     names: tuple[str, ...]
@@ -113,10 +135,11 @@ class LakeFacts:
     reason: str
     n_rows: int
     listing: str = ""
-    n_files: int = 0
-    n_bytes: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
     skipped: Sequence[SkippedFile] = ()
     workers: int = 1
+    labels: NDArray[Any] | None = None
+    where: Filter | None = None
 
 
 def data_options_of(given: Mapping[str, Any]) -> DataOptions:
@@ -149,7 +172,7 @@ def is_lake(data: Any, target: Any) -> bool:
 
 @contextmanager
 def open_rows(
-    data: Any, target: str | None, needs_target: bool, options: DataOptions, *, plan_only: bool = False
+    data: Any, target: str | None, wanted: Wanted, options: DataOptions, *, plan_only: bool = False
 ) -> Iterator[tuple[TrainingRows, LakeFacts, Executor]]:
     """Rows of anything that `distmom.mean` reads, what is known of them, and who reads them.
 
@@ -164,22 +187,29 @@ def open_rows(
     """
     if target is not None and not isinstance(target, str):
         raise ConfigError(f"y: with a lake, name its column of targets, not {type(target).__name__}")
-    source, read, target = _columns(data, target, needs_target, options)
+    source, read, target = _columns(data, target, wanted, options)
     reader = source.reader(read)
-    timed = [name for name in reader.options.value_names if name in reader.options.scales]
-    if timed:
-        raise DataError(
-            f"column {timed[0]!r} holds {reader.options.scales[timed[0]].kind}s; name columns of numbers"
-        )
-    names = reader.options.value_names[: -1 if target is not None else None]
+    refuse_times(reader.options, "name columns of numbers")
+    names = reader.options.value_names
+    if target is not None and not read.by:
+        names = names[:-1]
     with connect(
         options.client, options.workers, options.scheduler, options.threads, options.memory_limit
     ) as executor:
         if source.in_memory:
-            held = read_all(reader, source.files, target is not None, options.nan)
-            yield held, LakeFacts(names, target, "resident", "the data is in memory", held.n_rows), executor
+            held, keys = read_all(reader, source.files, target is not None, options.nan)
+            labels = values_of(keys) if read.by else None
+            if wanted.most_labels is not None:
+                check_number(len(keys), wanted.most_labels, target)
+            why, told = "the data is in memory", data_facts(source.files, (), source)
+            yield (
+                held,
+                LakeFacts(names, target, "resident", why, held.n_rows, data=told, labels=labels),
+                executor,
+            )
             return
-        rows, facts = _of_lake(source, read, target, names, options, executor)
+        most = None if plan_only else wanted.most_labels
+        rows, facts = _of_lake(source, read, target, names, options, executor, most)
         if facts.mode == "resident" and not plan_only:
             yield rows.resident(), facts, executor
         else:
@@ -187,14 +217,14 @@ def open_rows(
 
 
 def _columns(
-    data: Any, target: str | None, needs_target: bool, options: DataOptions
+    data: Any, target: str | None, wanted: Wanted, options: DataOptions
 ) -> tuple[Source, ReadOptions, str | None]:
-    """The source, and what to read of it: features, and the target last."""
+    """The source, and what to read of it: features, and the target last, or as a key where it is a label."""
     from distmom.lake import BATCH_ROWS
 
     opened = open_source(data, options.storage_options)
     schema = opened.schema()
-    if target is None and needs_target:
+    if target is None and wanted.target:
         found = [name for name in TARGETS if name in schema.names]
         if not found:
             raise ConfigError(
@@ -210,11 +240,14 @@ def _columns(
         asked = tuple(name for name in stored if _is_number(schema.field(name).type))
     if not asked:
         raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
-    columns = asked if target is None else (*asked, target)
+    labels = target is not None and wanted.most_labels is not None
+    if labels and target in schema.names:
+        check_label_type(str(target), schema.field(target).type)
+    columns = asked if target is None or labels else (*asked, target)
     source, read = open_data(
         data,
         columns,
-        None,
+        target if labels else None,
         options.where,
         options.missing,
         BATCH_ROWS,
@@ -241,30 +274,27 @@ def _of_lake(
     names: tuple[str, ...],
     options: DataOptions,
     executor: Executor,
+    most_labels: int | None,
 ) -> tuple[LakeRows, LakeFacts]:
-    """Rows of files, and whether they are to be held in memory."""
+    """Rows of files, and whether they are to be held in memory; labels get numbers if `most_labels`."""
     census = count_rows(source, executor, options.on_bad_file)
     keep = np.flatnonzero(census.rows >= 0)
     files = tuple(source.files[i] for i in keep)
     if not int(census.rows[keep].sum()):
         raise NoAnswerError("the data has no rows; give data with rows")
-    gathered = RowSource(
-        source.reader(read),
-        files,
-        census.rows[keep],
-        executor,
-        options.nan,
-        options.on_bad_file,
-        column_share(source, read),
-    )
-    rows = LakeRows(gathered, target is not None, options.progress, list(census.bad))
-    needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
-    streaming = options.mode == "streaming" or (options.mode == "auto" and not rows.fits())
-    if streaming:
-        why = "as asked for" if options.mode == "streaming" else "as they do not fit into memory"
-        reason = f"{needed} are gathered for many steps at a time, {why}"
-    else:
-        reason = f"{needed} fit into memory"
+    reader: BatchReader = source.reader(read)
+    skipped, labels = list(census.bad), None
+    if read.by:
+        keys: tuple[Key, ...] = ()
+        if most_labels is not None:
+            keys, bad = labels_of_lake(source, read, files, executor, options.on_bad_file, most_labels)
+            skipped += bad
+            labels = values_of(keys)
+        reader = LabelReader(reader, keys)
+    share = column_share(source, read)
+    gathered = RowSource(reader, files, census.rows[keep], executor, options.nan, options.on_bad_file, share)
+    rows = LakeRows(gathered, target is not None, options.progress, skipped)
+    streaming, reason = _mode(rows, options.mode)
     facts = LakeFacts(
         names,
         target,
@@ -272,9 +302,19 @@ def _of_lake(
         reason,
         rows.n_rows,
         "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
-        len(files),
-        sum(file.size for file in files),
+        data_facts(source.files, (), source),
         rows.skipped,
         executor.threads,
+        labels,
+        read.where,
     )
     return rows, facts
+
+
+def _mode(rows: LakeRows, asked: str) -> tuple[bool, str]:
+    """Whether rows are gathered for some steps at a time, and why."""
+    needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
+    if asked == "streaming" or (asked == "auto" and not rows.fits()):
+        why = "as asked for" if asked == "streaming" else "as they do not fit into memory"
+        return True, f"{needed} are gathered for many steps at a time, {why}"
+    return False, f"{needed} fit into memory"

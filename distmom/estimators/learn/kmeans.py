@@ -90,23 +90,7 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.loss = loss
-        self.temperature = temperature
-        self.n_init = n_init
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
         """As for `MahalanobisMetric`; y is not looked at."""
@@ -149,7 +133,7 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
         return squared_to_centres(self._scale.features(rows), self._scale.features(self.cluster_centers_))
 
     def _least_size(self, n_features: int) -> int:
-        return max(2, 2 * self.n_clusters)
+        return max(2, 2 * int(self.n_clusters))
 
     def _problem(self, sample: Sample) -> Problem:
         check_choice("loss", self.loss, ("kmeans", "pairs"))

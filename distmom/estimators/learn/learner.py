@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.checkpoint import Checkpoint
-from distmom.estimators.learn.data import DataOptions, LakeFacts, data_options_of, is_lake, open_rows
+from distmom.estimators.learn.data import DataOptions, LakeFacts, Wanted, data_options_of, is_lake, open_rows
 from distmom.estimators.learn.options import LearnOptions
 from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
@@ -76,6 +77,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         Share of the rows of a sample with a value more than 20 spreads from the middle.
     step_seconds_ : float
         Mean time of a step, fetching its rows included.
+    n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
+        Rows that were met, in the first pass over the data up to the last step or in held-out blocks: those
+        that count; with a value that is null, or NaN; of those that count, with an infinite value; those that
+        the filter drops or whose file was left out. Not all rows are met where steps end before.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where the data has names.
@@ -89,6 +94,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     _scale_targets = False
     _any_target = False
     """Whether targets may be anything that can be told apart."""
+    _most_labels = 1_000_000
+    """Different targets of a lake at most, where they are told apart."""
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Keep the parameters as they were given: what ``__init__`` of a learner of scikit-learn may do."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
         """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
@@ -97,7 +109,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …
         y : array_like, shape (n,), or str
-            Targets; with a lake the name of their column of numbers (default ``label``, ``target`` or ``y``).
+            Targets; with a lake the name of their column (default ``label``, ``target`` or ``y``): numbers;
+            labels may also be true and false or text.
         **lake
             With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``,
             ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
@@ -141,8 +154,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
+        return self._fit_rows(self._of_arrays(X, y))
+
+    def _fit_rows(self, rows: ArrayRows) -> Learned:
+        """Run on rows in memory."""
         seed, self.seed_ = self._seed()
-        found = self._run(self._of_arrays(X, y), options, seed)
+        found = self._run(rows, self._options(), seed)
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         return found
 
@@ -151,20 +168,26 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
         known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
         seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
-        with open_rows(data, target, self._needs_target, read) as (rows, facts, executor):
+        with open_rows(data, target, self._wanted(), read) as (rows, facts, executor):
             if checkpoint is not None:
                 if not facts.listing:
                     raise ConfigError("state: data in memory has no files to be known by; drop state")
-                checkpoint.begin(seed, self._made(facts), facts.listing)
+                checkpoint.begin(seed, self._made(facts, read), facts.listing, facts.where)
             self._name_features(facts.names)
+            if facts.labels is not None:
+                self._know(facts.labels)
             watch = Watch(options.max_iter, read.progress)
             around = Around(checkpoint, watch, executor, read.compute)
-            found = self._run(self._coded(rows), options, seed, around)
+            found = self._run(rows, options, seed, around)
         self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
-        self._facts = facts
+        self._facts = replace(facts, where=None)
         return found
 
-    def _made(self, facts: LakeFacts) -> dict[str, Any]:
+    def _wanted(self) -> Wanted:
+        """What the targets of a lake are to be."""
+        return Wanted(self._needs_target, self._most_labels if self._any_target else None)
+
+    def _made(self, facts: LakeFacts, read: DataOptions) -> dict[str, Any]:
         """What a checkpoint must have been made with."""
         free = ("max_iter", "random_state")
         params = {
@@ -172,7 +195,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             for name, value in self.get_params(deep=False).items()
             if name not in free
         }
-        return {"learner": type(self).__name__, **params, "columns": list(facts.names), "y": facts.target}
+        rows = {"columns": list(facts.names), "y": facts.target, "missing": read.missing, "nan": read.nan}
+        return {"learner": type(self).__name__, **params, **rows}
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
@@ -190,9 +214,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Targets as numbers."""
         return np.asarray(y, np.float64)
 
-    def _coded(self, rows: TrainingRows) -> TrainingRows:
-        """The rows of a lake with coded targets, where codes are needed."""
-        return rows
+    def _know(self, labels: NDArray[Any]) -> None:
+        """Called with the labels of a lake, in the order of the numbers that stand for them."""
 
     def _run(self, rows: TrainingRows, options: LearnOptions, seed: int, around: Around = ALONE) -> Learned:
         # several threads would divide the products of matrices, which may change bits
@@ -218,11 +241,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             seed,
             least_size=self._least_size(rows.n_features),
             scale_targets=self._scale_targets,
+            centred=self._centred(),
         )
 
     def _least_size(self, n_features: int) -> int:
         """Rows that make a block."""
         return 2
+
+    def _centred(self) -> bool:
+        """Whether features have a middle that means nothing."""
+        return True
 
     def _problem(self, sample: Sample) -> Problem:
         raise NotImplementedError
@@ -241,6 +269,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.n_blocks_, self.block_size_ = found.shape.n_blocks, found.shape.block_size
         self.wild_share_ = found.scale.wild_share
         self.step_seconds_ = found.step_seconds
+        for name, count in found.met._asdict().items():
+            setattr(self, f"{name}_", count)
 
     def _checked(self, X: Any) -> Floats:
         """Rows to apply the model to."""

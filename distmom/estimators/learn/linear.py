@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
+from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice, check_fraction
 from distmom.numerics.block_risk import BlockRisk
@@ -89,22 +89,7 @@ class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.alpha = alpha
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def _settle(self, found: Learned) -> None:
         scale = found.scale
@@ -153,8 +138,9 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
     Notes
     -----
     A wrong label far from the border costs its block much: the median block has few of them. The target is
-    the minimiser of the median-of-means risk. Labels of a lake are a column of numbers, whose distinct values
-    among the first 8,192 rows of the shuffled order are the classes.
+    the minimiser of the median-of-means risk. Labels of a lake are a column of numbers, of true and false, or
+    of text; a pass over it before the first step finds the classes, which are those of all rows that pass the
+    filter.
 
     Examples
     --------
@@ -169,6 +155,7 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
     """
 
     _any_target = True
+    _most_labels = MOST_CLASSES
     _known_classes: NDArray[Any] | None = None
     classes_: NDArray[Any]
 
@@ -190,20 +177,7 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.alpha = alpha
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def _settle(self, found: Learned) -> None:
         w = found.x.reshape(-1, len(found.scale.spread) + 1)
@@ -255,20 +229,16 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
         self._check_classes()
         return codes
 
-    def _coded(self, rows: TrainingRows) -> TrainingRows:
-        from distmom.estimators.learn.classes import CodedRows, sampled_classes
-
-        if isinstance(rows, ArrayRows):
-            labels = rows.targets if rows.used is None else rows.targets[rows.used]  # type: ignore[index]
-            self.classes_ = np.unique(labels)  # type: ignore[arg-type]
-        else:
-            self.classes_ = sampled_classes(rows, self._seed()[0])
+    def _know(self, labels: NDArray[Any]) -> None:
+        if not len(labels):
+            raise NoAnswerError("y: no row has a label; look at its null counts, or at where")
+        self.classes_ = labels
         self._check_classes()
-        return CodedRows(rows, self.classes_)
 
     def _check_classes(self) -> None:
         if len(self.classes_) < 2:
-            raise DataError(f"y: there is one class only, {self.classes_[0]!r}; give rows of two or more")
+            [only] = self.classes_.tolist()
+            raise DataError(f"y: there is one class only, {only!r}; give rows of two or more")
         if len(self.classes_) > MOST_CLASSES:
             raise ConfigError(
                 f"y: {len(self.classes_):,} classes, at most {MOST_CLASSES:,}; is it a column of labels?"

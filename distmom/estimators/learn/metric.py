@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.batches import BatchLearner
@@ -132,22 +132,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         scaling: str = "robust",
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.balanced = balanced
-        self.init = init
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> MahalanobisMetric:
         """Learn from pairs that are known to be near (y = 1) or far (y = -1).
@@ -160,24 +145,34 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         X : array_like, shape (n, d), optional
             The rows that the numbers mean.
         """
-        first, second = self._pair_rows(pairs, X)
+        first, second = self._pair_rows(pairs, X, reset=True)
         labels = np.asarray(y)
         if labels.shape != (len(first),) or not np.isin(labels, (-1, 1)).all():
             raise ConfigError(f"y: must be 1 or -1 for each of the {len(first)} pairs")
         away = first - second
         said = (away != 0.0).any(axis=1)
-        self.n_skipped_pairs_ = int(said.size - said.sum())
         labels = labels[said].astype(np.float64)
         if not ((labels > 0.0).any() and (labels < 0.0).any()):
             raise DataError("y: pairs of different rows must be near (1) and far (-1), both kinds")
-        self.n_features_in_ = int(away.shape[1])
-        options = self._options()
-        self._pairs_given = True
         self._begun = None
+        self._pairs_given = True
         try:
-            self._settle(self._run(ArrayRows(away[said], labels), options, self._seed()[0]))
+            self._settle(self._fit_rows(ArrayRows(away[said], labels)))
         finally:
             del self._pairs_given
+        self.n_skipped_pairs_ = int(said.size - said.sum())
+        return self
+
+    def fit(self, X: Any, y: Any = None, **lake: Any) -> MahalanobisMetric:
+        """As for all learners; labels that are equal are near.
+
+        See Also
+        --------
+        fit_pairs : with pairs in place of labels.
+        """
+        super().fit(X, y, **lake)
+        if hasattr(self, "n_skipped_pairs_"):
+            del self.n_skipped_pairs_
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -193,6 +188,10 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         """Distances of pairs, given as for `fit_pairs`."""
         check_is_fitted(self)
         first, second = self._pair_rows(pairs, X)
+        if first.shape[1] != self.n_features_in_:
+            raise ConfigError(
+                f"pairs: of rows with {first.shape[1]} features, but the metric is of {self.n_features_in_}"
+            )
         return np.asarray(np.sqrt((((first - second) @ self.components_.T) ** 2).sum(axis=1)))
 
     def pair_score(self, pairs: Any, X: Any = None) -> Floats:
@@ -247,6 +246,9 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
     def _least_size(self, n_features: int) -> int:
         return 6
 
+    def _centred(self) -> bool:
+        return not getattr(self, "_pairs_given", False)  # which row of a pair is the first means nothing
+
     def _start(self, n_features: int) -> Floats:
         if isinstance(self.init, str):
             check_choice("init", self.init, ("identity",))
@@ -266,10 +268,10 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         scaled = found.x.reshape(len(found.scale.spread), -1)
         self.components_ = factor(scaled) / found.scale.spread
 
-    def _pair_rows(self, pairs: Any, X: Any) -> tuple[Floats, Floats]:
-        """First and second rows of pairs."""
+    def _pair_rows(self, pairs: Any, X: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
+        """First and second rows of pairs; with `reset` their features are those of the metric from now on."""
         if X is not None:
-            rows = check_array(X, dtype=np.float64)
+            rows = validate_data(self, X, dtype=np.float64, reset=reset)
             numbers = np.asarray(pairs)
             if numbers.ndim != 2 or numbers.shape[1] != 2 or numbers.dtype.kind not in "iu":
                 raise ConfigError(f"pairs: row numbers must have shape (m, 2), not {numbers.shape}")
@@ -281,6 +283,8 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
             raise ConfigError(
                 f"pairs: must have shape (m, 2, d), not {both.shape}; with row numbers give X as well"
             )
+        if reset:
+            validate_data(self, both[:, 0], reset=True)
         return both[:, 0], both[:, 1]
 
     def __sklearn_tags__(self) -> Any:

@@ -87,23 +87,7 @@ class RobustMinimizer(Learner):
         scaling: str = "none",
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.start = start
-        self.projection = projection
-        self.radius = radius
-        self.n_blocks = n_blocks
-        self.block_size = block_size
-        self.contamination = contamination
-        self.aggregator = aggregator
-        self.step_rule = step_rule
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.averaging = averaging
-        self.clip = clip
-        self.early_stopping = early_stopping
-        self.tol = tol
-        self.scaling = scaling
-        self.random_state = random_state
+        self._keep(locals())
 
     def _settle(self, found: Learned) -> None:
         self.parameters_ = found.x

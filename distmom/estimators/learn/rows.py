@@ -9,17 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster.stop import Stopped
+from distmom.estimators.learn.labels import LabelCoder, sorted_codes
+from distmom.estimators.learn.met import INFINITE
 from distmom.estimators.ustat.gather import COPIES, RowSource, gather_rows
+from distmom.reductions.gather import USED, fates_of
+from distmom.reductions.leaves import all_of
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
     from distmom.cluster.stop import Flag
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, FileRef
+    from distmom.lake.keyvalues import Key
     from distmom.reductions.gather import GatheredRows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Fates = NDArray[np.uint8]
 
 STEPS_AT_ONCE = 64
 """Steps whose rows are fetched together, at least."""
@@ -37,13 +43,23 @@ class Fetched:
     features : ndarray, shape (m, d)
     targets : ndarray, shape (m,)
         Zeros where there are none.
-    used : ndarray of bool, shape (m,)
-        False for rows with a missing value, that the filter drops, or of a file that was left out.
+    fates : ndarray of uint8, shape (m,)
+        What became of them; see `distmom.reductions.gather`.
     """
 
     features: Floats
     targets: Floats
-    used: NDArray[np.bool_]
+    fates: Fates
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Rows that count: not those with a missing value, that the filter drops, or of a bad file."""
+        return np.equal(self.fates, USED)
+
+    def fates_in_detail(self) -> Fates:
+        """The fates, infinite values told apart."""
+        infinite = np.isinf(self.features).any(axis=1) | np.isinf(self.targets)
+        return np.where(infinite & self.used, np.uint8(INFINITE), self.fates)
 
 
 class TrainingRows(Protocol):
@@ -81,13 +97,13 @@ class ArrayRows:
     ----------
     features : ndarray of float64 or float32, shape (n, d)
     targets : ndarray of float64, shape (n,), optional
-    used : ndarray of bool, optional
-        All of them by default.
+    fates : ndarray of uint8, optional
+        All of them count by default.
     """
 
     features: NDArray[Any]
     targets: Floats | None = None
-    used: NDArray[np.bool_] | None = None
+    fates: Fates | None = None
     far: bool = False
 
     @property
@@ -104,8 +120,8 @@ class ArrayRows:
     def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:  # noqa: D102
         features = self.features[rows].astype(np.float64, copy=False)
         targets = np.zeros(rows.size) if self.targets is None else self.targets[rows]
-        used = np.ones(rows.size, np.bool_) if self.used is None else self.used[rows]
-        return Fetched(features, targets, used)
+        fates = np.full(rows.size, USED, np.uint8) if self.fates is None else self.fates[rows]
+        return Fetched(features, targets, fates)
 
 
 @dataclass(frozen=True)
@@ -151,18 +167,18 @@ class LakeRows:
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         values = found.values[place]
-        return self.split(values, found.used[place])
+        return self.split(values, found.fates[place])
 
     def _gathered(self, rows: Ints, progress: Progress | None) -> GatheredRows:
         found, skipped = gather_rows(self.source, rows, progress)
         self.skipped.extend(file for file in skipped if file not in self.skipped)
         return found
 
-    def split(self, values: Floats, used: NDArray[np.bool_]) -> Fetched:
+    def split(self, values: Floats, fates: Fates) -> Fetched:
         """Features and targets of whole rows."""
         if not self.with_target:
-            return Fetched(values, np.zeros(values.shape[0]), used)
-        return Fetched(values[:, :-1], np.ascontiguousarray(values[:, -1]), used)
+            return Fetched(values, np.zeros(values.shape[0]), fates)
+        return Fetched(values[:, :-1], np.ascontiguousarray(values[:, -1]), fates)
 
     def fits(self) -> bool:
         """Whether all rows can be held in a half of the memory while they are being gathered."""
@@ -171,8 +187,8 @@ class LakeRows:
     def resident(self) -> ArrayRows:
         """All rows, in memory."""
         found = self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
-        parts = self.split(found.values, found.used)
-        return ArrayRows(parts.features, parts.targets, parts.used)
+        parts = self.split(found.values, found.fates)
+        return ArrayRows(parts.features, parts.targets, parts.fates)
 
 
 @dataclass(frozen=True)
@@ -192,24 +208,26 @@ class _Until:
         """Nothing was shown."""
 
 
-def read_all(reader: BatchReader, files: tuple[FileRef, ...], with_target: bool, nan: str) -> ArrayRows:
-    """All rows of a source that is in memory or can be read only once."""
+def read_all(
+    reader: BatchReader, files: tuple[FileRef, ...], with_target: bool, nan: str
+) -> tuple[ArrayRows, list[Key]]:
+    """All rows of a source that is in memory or can be read only once, and its labels if it reads such."""
     values: list[Floats] = []
-    used: list[NDArray[np.bool_]] = []
+    fates: list[Fates] = []
+    coder = LabelCoder() if reader.options.by else None
     for file in files:
         for batch in reader.batches(file):
+            batch = batch if coder is None else coder.coded(batch)
             block = np.stack([np.array(v, np.float64) for v in batch.values], axis=1)
-            good = np.ones(batch.n_rows, np.bool_) if batch.keep is None else batch.keep.copy()
-            for valid in batch.valid:
-                if valid is not None:
-                    good &= valid
-            if nan != "keep":
-                good &= ~np.isnan(block).any(axis=1)
             values.append(block)
-            used.append(good)
-    width = len(reader.options.value_names)
+            fates.append(fates_of(block, all_of(list(batch.valid)), batch.keep, nan != "keep"))
+    width = len(reader.options.value_names) + int(coder is not None)
     whole = np.concatenate(values) if values else np.zeros((0, width))
-    mask = np.concatenate(used) if used else np.zeros(0, np.bool_)
+    every = np.concatenate(fates) if fates else np.zeros(0, np.uint8)
     if not with_target:
-        return ArrayRows(whole, None, mask)
-    return ArrayRows(whole[:, :-1], np.ascontiguousarray(whole[:, -1]), mask)
+        return ArrayRows(whole, None, every), []
+    labels: list[Key] = []
+    targets = np.ascontiguousarray(whole[:, -1])
+    if coder is not None:
+        labels, targets = sorted_codes(coder.labels, targets)
+    return ArrayRows(whole[:, :-1], targets, every), labels

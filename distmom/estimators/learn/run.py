@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
+from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.options import LearnOptions, Shape
 from distmom.estimators.learn.rows import Floats, TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
-from distmom.estimators.learn.steps import Place, Steps, StepStream
+from distmom.estimators.learn.steps import Steps, StepStream
 from distmom.numerics.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.virtual_order import VirtualOrder
@@ -105,8 +107,8 @@ class Learned:
     scale : Scale
     outcome : Outcome
     shape : Shape
-    n_unused : int
-        Rows that were met and did not count.
+    met : Met
+        Rows of the first pass up to the last step, and held-out ones.
     step_seconds : float
         Mean time of a step, fetching its rows included.
     """
@@ -115,7 +117,7 @@ class Learned:
     scale: Scale
     outcome: Outcome
     shape: Shape
-    n_unused: int
+    met: Met
     step_seconds: float
 
 
@@ -147,6 +149,7 @@ def prepare(
     *,
     least_size: int = 1,
     scale_targets: bool = False,
+    centred: bool = True,
 ) -> Prepared:
     """Scales, blocks, start and step size from a sample of the rows.
 
@@ -160,11 +163,13 @@ def prepare(
         128 bits.
     least_size : int
         Rows that make a block.
-    scale_targets : bool
+    scale_targets, centred : bool
+        Whether targets are scaled, and whether the middle of the features is taken off them.
     """
-    features, targets = _sample(source, seed)
-    scale = robust_scale(features, targets if scale_targets else None, scaled=options.scaling == "robust")
-    shape = options.shape(source.n_rows, least_size, scale.wild_share)
+    features, targets, share = _sample(source, seed)
+    scaled = options.scaling == "robust"
+    scale = robust_scale(features, targets if scale_targets else None, scaled=scaled, centred=centred)
+    shape = options.shape(math.floor(share * source.n_rows), least_size, scale.wild_share)
     sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
     problem = make_problem(sample)
     descent = Descent(
@@ -210,11 +215,12 @@ def learn(
     shape = prepared.shape
     order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
     saved = keeper.resume() if keeper is not None else None
-    state, place = saved or (prepared.descent.begin(prepared.start), (0, 0))
-    held_out = _held_out(source, order, prepared, options)
+    state, place = saved or (prepared.descent.begin(prepared.start), Place())
+    held_out, met = _held_out(source, order, prepared, options)
     n_steps = options.max_iter
     stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
-    return walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
+    found = walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
+    return replace(found, met=found.met.joined(met))
 
 
 def walk(
@@ -241,7 +247,7 @@ def walk(
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
-    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, stream.n_unused, a_step)
+    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, behind.place.met, a_step)
 
 
 class _Behind:
@@ -262,13 +268,13 @@ class _Behind:
             self.watch(state)
 
 
-def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats]:
-    """The first rows of the order of all rows that count."""
+def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
+    """The first rows of the order of all rows that count, and their share."""
     found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
     features, targets = found.features[found.used], found.targets[found.used]
     if not targets.size:
         raise NoAnswerError(f"none of {found.used.size:,} rows has all its values; look at their null counts")
-    return features, targets
+    return features, targets, targets.size / found.used.size
 
 
 def _seeing_start(problem: Problem, sample: Sample) -> Floats:
@@ -285,19 +291,20 @@ def _seeing_start(problem: Problem, sample: Sample) -> Floats:
 
 def _held_out(
     source: TrainingRows, order: VirtualOrder, prepared: Prepared, options: LearnOptions
-) -> HeldOut | None:
-    """The fixed blocks for stopping; None without them, or where most of their rows do not count."""
+) -> tuple[HeldOut | None, Met]:
+    """The fixed blocks for stopping, and their rows; None without them, or where most rows do not count."""
     shape, scale = prepared.shape, prepared.scale
     if not shape.n_held_out:
-        return None
+        return None, Met()
     found = source.fetch(order.held_out())
+    met = Met().plus(found.fates_in_detail())
     keep = np.flatnonzero(found.used)
     n = keep.size // shape.block_size
     n -= 1 - n % 2
     if n < 3:
-        return None
+        return None, met
     keep = keep[: n * shape.block_size]
     features = scale.features(found.features[keep]).reshape(n, shape.block_size, -1)
     targets = scale.targets(found.targets[keep]).reshape(n, shape.block_size)
     blocks = RiskBlocks(prepared.risk, features, targets)
-    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None
+    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None, met

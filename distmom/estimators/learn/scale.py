@@ -50,7 +50,9 @@ class Scale:
             return np.asarray((targets - self.target_centre) / self.target_spread)
 
 
-def robust_scale(features: Floats, targets: Floats | None, *, scaled: bool = True) -> Scale:
+def robust_scale(
+    features: Floats, targets: Floats | None, *, scaled: bool = True, centred: bool = True
+) -> Scale:
     """Medians and median absolute deviations of a sample of rows.
 
     Where more than half of the values of a column are equal, the median over blocks of their standard
@@ -63,8 +65,10 @@ def robust_scale(features: Floats, targets: Floats | None, *, scaled: bool = Tru
         None leaves targets as they are.
     scaled : bool
         Whether to scale features; wild values are counted in any case.
+    centred : bool
+        Whether deviations of features are from their median, else from zero, which then is the middle.
     """
-    centre, spread, wild = _columns(features)
+    centre, spread, wild = _columns(features, centred)
     if not scaled:
         centre, spread = np.zeros_like(centre), np.ones_like(spread)
     if targets is None:
@@ -74,10 +78,10 @@ def robust_scale(features: Floats, targets: Floats | None, *, scaled: bool = Tru
     return Scale(centre, spread, float(middle[0]), float(width[0]), share)
 
 
-def _columns(values: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Middle and spread of each column, and rows with a wild value."""
     with np.errstate(over="ignore", invalid="ignore"):
-        centre = np.median(np.clip(values, *_LIMITS), axis=0)
+        centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])
         away = np.abs(values - centre)
         deviation = MAD * np.median(np.minimum(away, _LIMITS[1]), axis=0)
         # columns mostly of one value have wild values by nature: they are not counted

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.ahead import Ahead, Span
+from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.rows import Fetched, Floats, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks, share
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 MOST_SHARED = 8_000_000
 """Bytes of blocks that go to one of a crew at once."""
-
-Place = tuple[int, int]
-"""Number of a pass, and how many rows of it are behind."""
 
 
 class StepStream:
@@ -41,17 +39,17 @@ class StepStream:
     source : TrainingRows
     n_blocks, block_size : int
         K and B.
-    place : (int, int)
+    place : Place
         Where to begin.
     n_steps : int, optional
         Steps that will be taken at most; nothing is fetched ahead for more.
+    first_pass : int
+        The pass whose rows are counted as they are met: in further ones the same rows come again.
 
     Attributes
     ----------
-    place : (int, int)
+    place : Place
         Where the next step begins.
-    n_unused : int
-        Rows met that did not count.
     """
 
     def __init__(
@@ -60,17 +58,19 @@ class StepStream:
         source: TrainingRows,
         n_blocks: int,
         block_size: int,
-        place: Place = (0, 0),
+        place: Place = Place(),  # noqa: B008
         n_steps: int | None = None,
+        first_pass: int = 0,
     ) -> None:
         self.order = order
         self.shape = (n_blocks, block_size)
         self.place = place
-        self.n_unused = 0
+        self.first_pass = first_pass
         self._left = n_steps
         self._ahead = Ahead(order, source)
         self._at_once = source.at_once(n_blocks * block_size)
-        self._fetched = place[1]
+        self._fetched = place.row
+        self._fates = np.zeros(0, np.uint8)  # of the rows from the place on that were fetched
         self._held = _Held(np.zeros((0, source.n_features)), np.zeros(0), np.zeros(0, np.int64))
 
     def take(self) -> tuple[Floats, Floats]:
@@ -82,7 +82,7 @@ class StepStream:
             If a whole pass has too few rows that count.
         """
         wanted = self.shape[0] * self.shape[1]
-        begun = self.place[1] > 0
+        begun = self.place.row > 0
         while not self._fill(wanted):
             if not begun:
                 raise NoAnswerError(
@@ -90,10 +90,12 @@ class StepStream:
                     f"blocks of {self.shape[1]}; take fewer or smaller blocks"
                 )
             begun = False
-            self.place, self._fetched = (self.place[0] + 1, 0), 0
+            self.place = Place(self.place.number + 1, 0, self._met(self._fates.size))
+            self._fetched = 0
             self._held = self._held.after(len(self._held.targets))
         held = self._held
-        self.place = (self.place[0], int(held.places[wanted - 1]) + 1)
+        row = int(held.places[wanted - 1]) + 1
+        self.place = Place(self.place.number, row, self._met(row - self.place.row))
         self._held = held.after(wanted)
         self._left = None if self._left is None else max(0, self._left - 1)
         features = held.features[:wanted].reshape(*self.shape, -1)
@@ -102,14 +104,20 @@ class StepStream:
     def _fill(self, wanted: int) -> bool:
         """Fetch until so many rows are held; False if the pass ends before."""
         while len(self._held.targets) < wanted:
-            span = self._span(self.place[0], self._fetched)
+            span = self._span(self.place.number, self._fetched)
             if span.start >= span.stop:
                 return False
             found = self._ahead.fetch(span, self._following(span, wanted))
-            self.n_unused += int(found.used.size - found.used.sum())
+            if span.number == self.first_pass:
+                self._fates = np.concatenate([self._fates, found.fates_in_detail()])
             self._held = self._held.plus(found, span.start)
             self._fetched = span.stop
         return True
+
+    def _met(self, n_rows: int) -> Met:
+        """With so many rows more than at the place."""
+        met, self._fates = self.place.met.plus(self._fates[:n_rows]), self._fates[n_rows:]
+        return met
 
     @property
     def n_ready(self) -> int:
@@ -172,7 +180,7 @@ class Steps:
 
     Attributes
     ----------
-    place : (int, int)
+    place : Place
         Where the step after the last one given begins.
     """
 

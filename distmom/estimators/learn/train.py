@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import ConfigError, ResourceError
+from distmom.estimators.facts import run_facts
 from distmom.estimators.learn.data import DataOptions, data_options_of, open_rows
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
 from distmom.estimators.options import check_choice
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names
-from distmom.estimators.versions import versions
 from distmom.lake.atomic import atomic_file
 from distmom.report.train_result import TrainResult
 
@@ -73,7 +73,8 @@ def train(
         `MahalanobisMetric`, `PairwiseRanker`, `RobustLinearRegression`, `RobustLogisticRegression` or
         `RobustKMeans`.
     target : str, optional
-        Column of labels, outcomes or targets, of numbers (default ``label``, ``target`` or ``y``).
+        Column of labels, outcomes or targets (default ``label``, ``target`` or ``y``): numbers; labels may
+        also be true and false or text.
     columns : str or list of str, optional
         Features; by default all columns of numbers but the target.
     options : dict, optional
@@ -141,12 +142,12 @@ def explain_train(data: Any, learner: str, **arguments: Any) -> dict[str, Any]:
         check_model_folder(folder)
     machine = make_learner(learner, options, rng)
     read = data_options_of({k: v for k, v in arguments.items() if v is not None})
-    with open_rows(_as_lake(data), target, machine._needs_target, read, plan_only=True) as (_, facts, _):
+    with open_rows(_as_lake(data), target, machine._wanted(), read, plan_only=True) as (_, facts, _):
         shape = machine._options().shape(facts.n_rows, machine._least_size(len(facts.names)))
     return {
         "learner": type(machine).__name__,
-        "n_files": facts.n_files,
-        "n_bytes": facts.n_bytes,
+        "n_files": facts.data["n_files"],
+        "n_bytes": facts.data["n_bytes"],
         "n_rows": facts.n_rows,
         "columns": list(facts.names),
         "target": facts.target,
@@ -222,6 +223,15 @@ def _result(machine: Learner, seconds: float) -> TrainResult:
     chosen = history["objective"][len(history["objective"]) // 2 :]
     chosen = chosen[np.isfinite(chosen)]
     loss = history["held_out"][-1] if held else np.median(chosen) if chosen.size else np.nan
+    notes = [f"{machine.status_}: {machine.advice_}", f"{machine.mode_}: {machine.mode_reason_}"]
+    n_met = machine.n_used_ + machine.n_null_ + machine.n_nan_ + machine.n_dropped_
+    if machine.n_dropped_:
+        notes.append(
+            f"{machine.n_dropped_:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
+            "that were left out"
+        )
+    if n_met < facts.n_rows:
+        notes.append(f"the steps ended when {n_met:,} of {facts.n_rows:,} rows had been met")
     return TrainResult(
         learner=type(machine).__name__,
         target=facts.target,
@@ -234,14 +244,15 @@ def _result(machine: Learner, seconds: float) -> TrainResult:
         n_skipped_blocks=machine.n_skipped_blocks_,
         mode=machine.mode_,
         status=(machine.status_,),
-        notes=(f"{machine.status_}: {machine.advice_}", f"{machine.mode_}: {machine.mode_reason_}"),
-        n_rows=facts.n_rows,
+        notes=tuple(notes),
+        n_rows=n_met - machine.n_dropped_,
+        n_used=machine.n_used_,
+        n_null=machine.n_null_,
+        n_nan=machine.n_nan_,
+        n_inf=machine.n_inf_,
+        n_dropped=machine.n_dropped_,
         model=machine,
         history=history,
-        data={
-            "n_files": facts.n_files,
-            "n_bytes": facts.n_bytes,
-            "skipped": [s._asdict() for s in facts.skipped],
-        },
-        run={"seconds": seconds, "seed": machine.seed_, "workers": facts.workers, "versions": versions()},
+        data={**facts.data, "n_rows": facts.n_rows, "skipped": [s._asdict() for s in facts.skipped]},
+        run=run_facts(seconds, machine.seed_, facts.workers),
     )

@@ -3,49 +3,54 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import counted_as
+from distmom.estimators.mean.partition import (
+    Suspects,
+    answer_partition,
+    block_fields,
+    files_of_cells,
+    row_and_cell_blocks,
+)
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.sampled_answer import sampled_results
 from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.mean.weight_notes import weight_counts, weight_notes
 from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule.answer import Intervals, RuleAnswer
-from distmom.estimators.rule.apply import BlockSource, answer_rule
 from distmom.estimators.rule.ladder import Merger
-from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.lake.keyvalues import decode_key
 from distmom.numerics.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
-from distmom.reductions.roots import cell_of
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult, VectorResult
 from distmom.report.times import as_times
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
-if TYPE_CHECKING:
-    pass
-
 FEW_UNITS = 10
+"""Whole files or units as blocks want at least this many of them a block."""
 
-FILES_HEARD = "blocks of rows tell another story than blocks of files, which are heard"
-ROWS_HEARD = (
-    "blocks of files tell another story than blocks of rows, which are heard because n_blocks was given; use "
-    "n_blocks='auto' or block_by='file'"
+FILES_HEARD = (
+    "the means of whole files contradict those of random blocks of rows: the answer is the one by files"
 )
+ROWS_HEARD = (
+    "the means of whole files contradict those of random blocks of rows: the answer is the one by rows, "
+    "because n_blocks was given; use n_blocks='auto' or block_by='file'"
+)
+
+ROWS_ALONE = "blocks of files tell another story than blocks of rows, which are heard; use block_by='file'"
+"""Where the answer is that of rows whatever files say."""
 
 ALIKE = (
     "rows of a file resemble each other more than those of different files, so the interval, which takes "
     "rows as independent, is too short for anything beyond these files; use block_by='file'"
 )
-"""Whole files or units as blocks want at least this many of them a block."""
 
 
 def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[MeanResult]:
@@ -141,22 +146,9 @@ def _partition_results(
 
 def partition_answer(plan: MeanPlan, state: MeanState, c: int) -> RuleAnswer:
     """What the rule says of one column, all groups."""
-    moments = state.moments.at(c)
-    rows, cells, source = row_and_cell_blocks(plan, moments)
-    values = state.samples[c].values
     n_values = np.isfinite(state.samples[c].keys).sum(axis=1)
-    level = plan.options.confidence_level
-    shared_options: Any = {
-        "files": cells,
-        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        "outlying": plan.blocks.outlying,
-    }
-    layout = plan.blocks.layout
-    if layout.repeats > 1:
-        every = moments.each(lambda a: a[:, : layout.n_blocks].reshape(len(state.keys), layout.repeats, -1))
-        return answer_repeated(every, values, n_values, level, **shared_options)
-    counts = units_of_groups(state)
-    return answer_rule(rows, values, n_values, level, block_source=source, n_units=counts, **shared_options)
+    sampled = state.samples[c].values, n_values, plan.options.confidence_level
+    return answer_partition(plan, state.moments.at(c), sampled, units_of_groups(state))
 
 
 def partition_results(
@@ -181,21 +173,6 @@ def partition_results(
         )
         for g, fields in enumerate(shared)
     ]
-
-
-def row_and_cell_blocks(
-    plan: MeanPlan, moments: BlockState
-) -> tuple[BlockState, BlockState | None, BlockSource]:
-    """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
-    layout = plan.blocks.layout
-    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
-        return moments, None, "units"
-    n = layout.n_blocks
-    heard = plan.blocks.n_cells and plan.blocks.hears_files
-    cells = moments.at((..., slice(n, None))) if heard else None
-    rows = moments.at((..., slice(n // layout.repeats)))
-    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
-    return rows, cells, "stored" if together else "rows"
 
 
 def plain_means(blocks: BlockState, rounded: NDArray[np.float64]) -> list[float]:
@@ -235,7 +212,7 @@ def _result(
     answer: RuleAnswer,
     g: int,
     shared: dict[str, Any],
-    suspects: dict[int, list[str]],
+    suspects: Suspects,
     sigma2: float | None,
     more_notes: tuple[str, ...],
     **own: Any,
@@ -246,11 +223,8 @@ def _result(
     notes = (*same, *notes_of(plan, answer, g, shared), *more_notes)
     estimate = float(answer.estimate[g])
     other = None
-    accused: tuple[str, ...] = ()
     if status & Status.FILES_DISAGREE:
         other = float(answer.row_estimate[g] if answer.files_first[g] else answer.file_estimate[g])
-        cells = np.flatnonzero(answer.suspect_cells[g])
-        accused = tuple(path for cell in cells for path in suspects.get(int(cell), ()))
     kind = interval_kind(plan, n_blocks, plan.options.delta)
     if kind == "paper":
         level = None
@@ -266,15 +240,10 @@ def _result(
         interval_reason=reason,
         achieved_level=level,
         status=tuple(status_list(status)),
-        n_blocks=n_blocks,
-        block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
-        n_ruined_blocks=int(answer.n_ruined[g]),
-        n_set_aside=int(answer.n_set_aside[g]),
         path=answer.path(g),
-        accused_files=tuple(sorted(accused)),
         other_estimate=other,
         notes=notes,
-        repeats=plan.blocks.layout.repeats,
+        **block_fields(plan, answer, g, status, suspects),
         **own,
         **shared,
     )
@@ -365,19 +334,3 @@ def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[st
         f"block_by{name}: {about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a "
         "block make the interval rough"
     ]
-
-
-def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> dict[int, list[str]]:
-    """Paths of the files (with their folders where these are several) in each cell that a group suspects."""
-    wanted = (
-        set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()
-    )
-    found: dict[int, list[str]] = {}
-    if wanted:
-        roots = plan.roots or (None,) * len(plan.files)
-        for file, root in zip(plan.files, roots, strict=True):
-            cell = cell_of(plan.reduction.seed, file.path, plan.blocks.n_cells, root)
-            if cell in wanted:
-                name = file.path if root is None else f"{root.rstrip('/')}/{file.path}"
-                found.setdefault(cell, []).append(name)
-    return found

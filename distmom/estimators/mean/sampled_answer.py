@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.errors import ConfigError
+from distmom.estimators.mean.paper_samples import paper_sample_halfwidth
 from distmom.estimators.rule.status import ALL_EQUAL
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult
-from distmom.theory import mean_variance, morm_blocks, paper_halfwidth_morm, sampled_halfwidth
+from distmom.theory import mean_variance, sampled_halfwidth
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -89,17 +89,10 @@ def _interval(
         return None, "more than half of the blocks are constant"
     k, size, delta = int(count.size), int(count.min()), plan.options.delta
     if kind == "paper":
-        tau = 0.45 if plan.options.tau is None else plan.options.tau
-        try:
-            prescribed, largest = morm_blocks(plan.options.confidence_level, tau, n_used)
-        except ConfigError:  # one small group must not end the run
-            return None, f"the proposition does not reach this confidence level with {n_used} rows"
-        if k != prescribed:
-            return None, f"the proposition holds for {prescribed} blocks at tau={tau:g}, not {k}"
         drawn = (plan.blocks.block_size or 0) * n_used // (plan.n_rows or n_used)
-        if drawn > largest:  # larger ones share more rows, and the median of them errs as their whole does
-            return None, f"the proposition holds for blocks of at most {largest:,} rows here, not {drawn:,}"
-        half = paper_halfwidth_morm(mean_variance(sigma2, size), tau)
+        half, reason = paper_sample_halfwidth(plan.options, mean_variance(sigma2, size), k, drawn, n_used)
+        if reason is not None:
+            return None, reason
     else:
         half = sampled_halfwidth(
             sigma2,

@@ -19,15 +19,20 @@ from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import (
-    files_of_cells,
     groups_of,
     interval_kind,
     notes_of,
     plain_means,
-    row_and_cell_blocks,
     shared_fields,
     shown_interval,
     why_no_answer,
+)
+from distmom.estimators.mean.partition import (
+    Suspects,
+    answer_partition,
+    block_fields,
+    files_of_cells,
+    row_and_cell_blocks,
 )
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
@@ -36,9 +41,7 @@ from distmom.estimators.mean.vector_samples import sampled_vectors
 from distmom.estimators.mean.weight_notes import weight_notes
 from distmom.estimators.options import SAMPLING
 from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.ladder import Merger
-from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
 from distmom.numerics.block_state import BlockState
 from distmom.reductions.state import MeanState
@@ -77,31 +80,21 @@ def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> lis
 
 def _partition_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, Any]]) -> list[VectorResult]:
     """Answers of the rule: the columns of a vector are groups after one another."""
-    rows, cells, source = row_and_cell_blocks(plan, state.moments)
+    rows, _, _ = row_and_cell_blocks(plan, state.moments)
     n_columns = rows.count.shape[0]
     geometric = plan.options.joint == "geometric"
     delta = plan.options.delta if geometric else plan.options.delta / n_columns
     samples = np.stack([sample.values for sample in state.samples], axis=1)
     n_sample = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in state.samples], axis=1)
-    counts = units_of_groups(state)
     sampled = samples.reshape(-1, samples.shape[2]), n_sample.reshape(-1), 1.0 - delta
-    shared_options: Any = {
-        "files": None if cells is None else _vectors(cells),
-        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
-        "outlying": plan.blocks.outlying,
-        "intervals": ("ball",) if geometric else ("exact", "ball"),
-        "n_columns": n_columns,
-    }
-    layout = plan.blocks.layout
-    if layout.repeats > 1:
-        every = _vectors(state.moments.at((..., slice(layout.n_blocks))))
-        every = every.each(lambda a: a.reshape(a.shape[0], layout.repeats, -1))
-        answer = answer_repeated(every, *sampled, **shared_options)
-    else:
-        if not geometric:
-            shared_options["intervals"] = ("order", "exact", "ball")
-        units = None if counts is None else np.repeat(counts, n_columns)
-        answer = answer_rule(_vectors(rows), *sampled, block_source=source, n_units=units, **shared_options)
+    counts = units_of_groups(state)
+    units = None if counts is None else np.repeat(counts, n_columns)
+    wanted = ["ball"] if geometric else ["exact", "ball"]
+    if not geometric and plan.blocks.layout.repeats == 1:
+        wanted.append("order")
+    answer = answer_partition(
+        plan, state.moments, sampled, units, _vectors, intervals=wanted, n_columns=n_columns
+    )
     suspects = files_of_cells(plan, answer)
     plain = _plain_means(rows)
     results = []
@@ -129,7 +122,7 @@ def _result(
     answer: RuleAnswer,
     g: int,
     shared: dict[str, Any],
-    suspects: dict[int, list[str]],
+    suspects: Suspects,
     plain: Floats,
     delta: float,
     more_notes: tuple[str, ...],
@@ -143,25 +136,18 @@ def _result(
     finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
     estimate, gap = vector_median(points, shared["method"] == "geometric", finite)
     errors = _errors(plan, answer, mine, n_blocks, estimate, delta)
-    other, accused = None, tuple[str, ...]()
+    other = None
     if status & Status.FILES_DISAGREE:
         other = (answer.row_estimate if answer.files_first[first] else answer.file_estimate)[mine].copy()
-        cells = np.flatnonzero(answer.suspect_cells[first])
-        accused = tuple(sorted(path for cell in cells for path in suspects.get(int(cell), ())))
     return VectorResult(
         estimate=estimate,
         gap=gap,
         status=tuple(status_list(status)),
-        n_blocks=n_blocks,
-        block_size=(int(answer.block_size[first, 0]), int(answer.block_size[first, 1])),
-        n_ruined_blocks=int(answer.n_ruined[first]),
-        n_set_aside=int(answer.n_set_aside[first]),
         plain_estimate=plain,
         block_estimates=points.copy(),
-        accused_files=accused,
-        repeats=plan.blocks.layout.repeats,
         other_estimate=other,
         notes=(*notes_of(plan, answer, first, shared), *_about(answer, mine, shared["columns"]), *more_notes),
+        **block_fields(plan, answer, first, int(status), suspects),
         **errors,
         **shared,
     )

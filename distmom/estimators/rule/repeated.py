@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.rule.answer import RuleAnswer, block_sizes, compact, join, padded
-from distmom.estimators.rule.apply import CELLS_AT_ONCE, answer_rule, most_of_vectors, no_interval
+from distmom.estimators.rule.apply import (
+    CELLS_AT_ONCE,
+    BlockSource,
+    answer_rule,
+    most_of_vectors,
+    no_interval,
+)
 from distmom.estimators.rule.intervals import fill_exact, kinds_of
 from distmom.estimators.rule.ladder import Counts, Flags, Floats, Merger, most_frequent, row_bound
 from distmom.estimators.rule.one_set import at_kept, kept_se, median_ranks
@@ -42,6 +48,7 @@ def answer_repeated(
     outlying: int = 0,
     intervals: Collection[str] = ("exact",),
     n_columns: int = 1,
+    block_source: BlockSource = "rows",
 ) -> RuleAnswer:
     """As `answer_rule`, for the median over several random partitions of the same rows.
 
@@ -51,6 +58,8 @@ def answer_repeated(
         Fine blocks, shape (n_groups, repeats, n_fine).
     sample, n_sample, confidence_level, files, n_blocks, outlying, n_columns
         As for `answer_rule`.
+    block_source : {"rows", "statistics"}
+        As there.
     intervals : collection of {"exact", "ball"}
 
     Returns
@@ -79,19 +88,27 @@ def answer_repeated(
         intervals=intervals,
         outlying=outlying,
         n_columns=n_columns,
+        block_source=block_source,
     )
     portion = n_columns * max(1, CELLS_AT_ONCE // (n_columns * repeats * n_fine))
     parts = []
     for start in range(0, max(first.n_groups, 1), portion):
         some = np.arange(start, min(start + portion, first.n_groups))
-        own = _partitions(rows.at(some), sample[some], n_sample[some], n_blocks, n_columns)
+        drawn = sample[some], n_sample[some]
+        own = _partitions(rows.at(some), *drawn, n_blocks, n_columns, filled=block_source != "rows")
         pooled = _pooled(first.subset(some), own, repeats, 1.0 - confidence_level, outlying, intervals)
         parts.append(pooled)
     return join(parts)
 
 
 def _partitions(
-    rows: BlockState, sample: Floats, n_sample: Counts, n_blocks: int | Literal["auto"], n_columns: int
+    rows: BlockState,
+    sample: Floats,
+    n_sample: Counts,
+    n_blocks: int | Literal["auto"],
+    n_columns: int,
+    *,
+    filled: bool,
 ) -> RowSet:
     """The steps of the rule for every partition, as if each were a group of its own (of as many columns)."""
     repeats, n_fine = rows.count.shape[1:]
@@ -103,6 +120,8 @@ def _partitions(
     drawn, most = (a[order.reshape(-1) // repeats] for a in (n_sample, most_frequent(sample, n_sample)))
     most = most_of_vectors(np.where(fine.constant, 0, most), drawn, n_columns)
     usable = row_bound(levels, fine.n, drawn, most)
+    if filled:
+        usable &= levels[None, :] <= fine.n_filled[:, None]
     steps = given_rows if given else automatic_rows
     return steps(fine, levels, usable, n_columns).subset(np.argsort(order.reshape(-1)))
 

@@ -33,18 +33,6 @@ STATUS_WORDS: dict[Status, str] = {
 }
 """The short words of a status list."""
 
-STATUS_ADVICE: dict[Status, str] = {
-    Status.NO_ROWS: "no row is left to take a mean of",
-    Status.NO_FINITE_ANSWER: "half or more of the blocks are ruined by infinite or NaN values",
-    Status.BEYOND_CAPACITY: "so many blocks are wild that the answer itself may be",
-    Status.FILES_DISAGREE: "whole files hold other values than the rest; the answer is the one by files",
-    Status.CONTAMINATED: "contaminated, or tails heavier than finite variance allows",
-    Status.CARRIED_BY_FEW_ROWS: "fewer than 10 % of the rows carry this mean",
-    Status.PLAIN_MEAN: "too few rows or different values for five blocks: the plain mean, without guarantee",
-    Status.ROWS_IN_ORDER: "the order of the rows goes with their values, which harms statistics of pairs",
-}
-"""One clause per finding, for people."""
-
 
 class NoInterval(IntEnum):
     """Why a group has no interval; 0 where it has one."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.outcome import Outcome
 from distmom.numerics.median import lower_median
@@ -36,10 +37,10 @@ def tournament_result(
     """
     if not any(np.isfinite(v).any() for v in found.values):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
-    rounds = found.rounds
-    far = found.distances.at_least() > rounds.level
+    rounds = found.decided.rounds
+    far = found.decided.distances.at_least() > rounds.level
     lines = [_line(options, found, far[f], f, names[f], data, run) for f in range(len(names))]
-    champions, finalists = set(found.champions), set(rounds.finalists)
+    champions, finalists = set(found.decided.champions), set(rounds.finalists)
     order = sorted(
         range(len(names)),
         key=lambda f: (f not in champions, f not in finalists, _last(lines[f].estimate), f),
@@ -56,11 +57,12 @@ def tournament_result(
         "scheme": options.scheme,
         "pairs": options.pairs if options.pairwise else None,
         "contamination": outlying,
-        "cycle": found.cycle,
-        "rounds": found.distances.n_rounds,
+        "cycle": found.decided.cycle,
+        "rounds": found.decided.distances.n_rounds,
         "table": options.table,
     }
-    duels = Duels(names, found.loses, found.margins, found.distances.known, found.last_loses, found.values)
+    one = found.decided
+    duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.values)
     return TournamentResult(
         [lines[f] for f in order],
         duels,
@@ -90,9 +92,9 @@ def _line(
     delta = options.common.delta
     plain = float(found.plain[f])
     allowed, unknown = _matches(found, far, f)
-    lost = int((allowed & found.loses[f]).sum())
+    lost = int((allowed & found.decided.loses[f]).sum())
     ruined = int(np.isinf(values).sum())
-    threshold = float(found.rounds.thresholds[f])
+    threshold = float(found.decided.rounds.thresholds[f])
     n_rows, n_used, n_null, n_nan, n_inf = found.rows
     return CandidateResult(
         candidate=name,
@@ -122,16 +124,21 @@ def _line(
 
 
 def _status(found: Outcome, f: int) -> tuple[str, ...]:
-    if f in found.champions:
-        return ("champion", "cycle") if found.cycle else ("champion",)
-    return ("finalist",) if f in found.rounds.finalists else ("beaten",)
+    wrong = found.disagree and found.disagree[f] is not None
+    return (*_place(found, f), *status_list(Status.FILES_DISAGREE)) if wrong else _place(found, f)
+
+
+def _place(found: Outcome, f: int) -> tuple[str, ...]:
+    if f in found.decided.champions:
+        return ("champion", "cycle") if found.decided.cycle else ("champion",)
+    return ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
 
 
 def _matches(found: Outcome, far: NDArray[np.bool_], f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Matches of f that are allowed, and those of which that is not known."""
-    others = np.arange(len(found.loses)) != f
+    others = np.arange(len(found.decided.loses)) != f
     allowed = others & far
-    return allowed, others & ~allowed & np.isnan(found.distances.known[f])
+    return allowed, others & ~allowed & np.isnan(found.decided.distances.known[f])
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:
@@ -164,4 +171,5 @@ def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...
             f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "
             "every split of a cell lowers the loss, so compare only partitions into equally many cells"
         )
-    return tuple(notes)
+    against = found.disagree[f] if found.disagree else None
+    return (*notes, against) if against is not None else tuple(notes)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.mean.answer import groups_of, row_and_cell_blocks
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import column_share, plan_mean
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows
+from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.pair_candidates import PairField
@@ -27,7 +29,7 @@ from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.sources import row_source
-from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.part_rows import rows_of_part
 from distmom.numerics.random import stream_key
 from distmom.numerics.row_samples import RowSamples
@@ -145,7 +147,8 @@ class BlockArena:
         if self.drawn is None or self.rows is None:
             assert isinstance(work, PairLosses)
             mine = self.counted._replace(cells=_of_part(self.counted.cells, part, self.n_blocks))
-            found: BlockLossTable = run_blocks([mine], work, self.executor, self.progress)
+            found: BlockLossTable
+            (found,) = run_blocks([Question((mine,), work)], self.executor, self.progress)
             return found
         rows = self.rows
         state: BlockLossTable | None = None
@@ -229,10 +232,8 @@ def open_block_arena(
     NoAnswerError
         There are too few rows for two parts.
     """
-    scales = source.reader(read).options.scales  # names and types are told before anything is counted
-    timed = [name for name in read.columns if name in scales]
-    if timed:
-        raise DataError(f"column {timed[0]!r} holds {scales[timed[0]].kind}s; losses take numbers")
+    # names and types are told before anything is counted
+    refuse_times(source.reader(read).options, "losses take numbers")
     wanted, outlying = AUTOMATIC if options.n_blocks == "auto" else int(options.n_blocks), None
     if options.contamination is not None:
         rows = count_rows(source, executor, options.on_bad_file).rows.tolist()
@@ -262,7 +263,7 @@ def open_block_arena(
     numbers, lowered = given_numbers(count.sum(axis=1), n_parts * wanted, degree)
     n_blocks = wanted if options.sampled else int(numbers[0]) // n_parts
     cells = map_blocks(count, np.array([n_parts * n_blocks]), lowered)
-    counted = Counted(source, plan, state, skipped, cells)
+    counted = Counted(source, plan, state, skipped, cells, plan.reader.options.value_names)
     arena = BlockArena(source, read, field, options, seed, executor, progress, counted, n_blocks)
     arena.outlying = outlying
     if options.sampled:

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from distmom.errors import ConfigError
-from distmom.estimators.options import SAMPLING, MeanOptions, check_choice, check_count, check_fraction
+from distmom.estimators.options import (
+    SAMPLING,
+    MeanOptions,
+    check_choice,
+    check_count,
+    check_fraction,
+    whole,
+)
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.losses import LOSSES
 from distmom.reductions.candidates import PARAMETERS, RowLoss
@@ -123,9 +130,7 @@ class TournamentOptions:
         """What is only for losses of pairs, or not for these."""
         check_choice("scheme", self.scheme, SCHEMES)
         check_choice("pairs", self.pairs, PAIRS)
-        budget: Any = self.pair_budget
-        if isinstance(budget, float) and budget.is_integer():
-            object.__setattr__(self, "pair_budget", int(budget))
+        object.__setattr__(self, "pair_budget", whole(self.pair_budget))
         check_count("pair_budget", self.pair_budget)
         if not self.pairwise and self.pairs != "complete":
             raise ConfigError(f"pairs: only losses of pairs have some, not {self.loss_name}; drop it")

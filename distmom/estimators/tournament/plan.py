@@ -13,12 +13,13 @@ from distmom.cluster import check_memory, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
-from distmom.estimators.mean.blocks import PLENTY
+from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES, PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
 from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import column_share, worth_compiling
 from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.rows import count_rows, count_valid
+from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import ReadOptions
@@ -66,6 +67,8 @@ class Arena:
     skipped : list of SkippedFile
     outlying : int or None
         Rows (or units) that may be arbitrary.
+    n_file_cells : int
+        Cells of whole files, by which bad files are heard; 0 where files are few, or blocks of units.
     """
 
     source: Source
@@ -78,6 +81,7 @@ class Arena:
     rows: list[int] | None
     skipped: list[SkippedFile]
     outlying: int | None = None
+    n_file_cells: int = 0
 
     def losses(self, chosen: Sequence[int]) -> BlockLossState:
         """Block losses of some of the candidates, in one pass."""
@@ -112,7 +116,7 @@ class Arena:
         share = column_share(self.source, read)
         loss, measured = self.options.row_loss(), self.options.measured
         compiled = worth_compiling(self.source.files, share)
-        return read, BlockLosses(field.candidates, loss, measured, self.parts, 0, compiled)
+        return read, BlockLosses(field.candidates, loss, measured, self.parts, 0, compiled, self.n_file_cells)
 
     def _run(self, read: ReadOptions, reduction: Any, state_bytes: int, of: BlockLosses) -> Any:
         files = self.source.files
@@ -198,7 +202,8 @@ def open_arena(
     progress: Progress | None,
 ) -> Arena:
     """Count rows where blocks depend on them, and lay the parts out."""
-    source.reader(read)  # names and types are told before anything is counted
+    # names and types are told before anything is counted
+    refuse_times(source.reader(read).options, "losses take numbers")
     skipped: list[SkippedFile] = []
     rows: list[int] | None = None
     once = bool(getattr(source, "one_pass", False))
@@ -222,7 +227,8 @@ def open_arena(
         )
     unit = None if options.block_by is None else "file" if options.block_by == "file" else "columns"
     parts = Parts(seed, n_parts, n_blocks, options.chunk_rows, unit)
-    return Arena(source, read, field, options, parts, executor, progress, rows, skipped, outlying)
+    cells = FINE_OF_GROUP if unit is None and len(source.files) >= LEAST_FILES else 0
+    return Arena(source, read, field, options, parts, executor, progress, rows, skipped, outlying, cells)
 
 
 def number_of(

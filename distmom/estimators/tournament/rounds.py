@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.tournament.outcome import Outcome, settled
+from distmom.estimators.tournament.files import disagreement
+from distmom.estimators.tournament.outcome import (
+    DISTANCE_PART,
+    LAST_PART,
+    Floats,
+    League,
+    Outcome,
+    decide,
+    round_of,
+)
 from distmom.estimators.tournament.plan import TOGETHER, Arena
 from distmom.estimators.tournament.state import RoundKeeper
-from distmom.numerics.duels import block_values, duels, least_distances
+from distmom.numerics.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.reductions.block_losses import INFS, N_ROWS, NANS, NULLS, BlockLossState
-from distmom.solvers.tournament import Distances, Pair, last_round, league
+from distmom.solvers.tournament import Pair, league
 from distmom.theory import joined_blocks
-
-Floats = NDArray[np.float64]
-
-DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
 
 
 def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
@@ -40,8 +45,6 @@ def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
         block_values(_joined(state.losses.reshape(len(state.losses), *counts.shape)[:, p], joined), counted)
         for p, counted in enumerate(_joined(counts, joined))
     )
-    loses, margins = duels(values[MATCH_PART])
-    last_loses, _ = duels(values[LAST_PART])
     of_distances = _joined(counts[DISTANCE_PART], joined)
 
     def ask(pairs: Sequence[Pair]) -> Floats:
@@ -49,23 +52,18 @@ def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
         return lower_median(block_values(_joined(sums, joined), of_distances))
 
     measures = _means(_joined(state.measures, joined), of_distances)
-    known = Distances(ask, least_distances(measures, state.reach), margins)
-    if arena.options.table == "full":
-        known.ask_all()
-    rounds = settled(loses, known, arena.options.beta_r)
+    own: League | None = None
     if arena.options.rule == "champions_league":
-        champions, cycle = _league(arena, keeper, rounds.finalists, values[LAST_PART], counts, joined)
-    else:
-        champions, cycle = last_round(last_loses, known, rounds.finalists)
+        own = partial(_league, arena, keeper, values[LAST_PART], counts, joined)
+    decided = decide(values, ask, least_distances(measures, state.reach), arena.options, own)
     n_used = int(state.counts.sum())
     with np.errstate(over="ignore", invalid="ignore"):
         plain = state.losses.sum(axis=1) / n_used
     plain = np.where(np.isfinite(plain), plain, np.inf)
     tally = state.tally
     rows = (int(tally[N_ROWS]), n_used, int(tally[NULLS]), int(tally[NANS]), int(tally[INFS]))
-    return Outcome(
-        rows, plain, state.missing, values, loses, margins, last_loses, known, rounds, champions, cycle
-    )
+    bad = disagreement(arena, state, _joined(state.losses, joined), _joined(state.counts, joined))
+    return Outcome(rows, plain, state.missing, values, decided, disagree=bad)
 
 
 def _losses(arena: Arena, keeper: RoundKeeper) -> BlockLossState:
@@ -94,6 +92,10 @@ def _beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
         np.concatenate([left.measures, right.measures]),
         np.concatenate([left.reach, right.reach]),
         np.concatenate([left.missing, right.missing]),
+        left.file_counts,
+        left.file_freedom,
+        np.concatenate([left.file_losses, right.file_losses]),
+        np.concatenate([left.file_squares, right.file_squares]),
     )
 
 
@@ -128,25 +130,18 @@ def _pairs(
     arena: Arena, keeper: RoundKeeper, pairs: Sequence[Pair], part: int, *, squared: bool = False
 ) -> Floats:
     """Sums of distances of pairs, from the round that asked for just these."""
-    import hashlib
-
-    asked = np.array(pairs, np.int32)
-    name = hashlib.blake2b(asked.tobytes(), digest_size=8).hexdigest()
-    kind = "squares" if squared else "distances"
-    found = keeper.round(
-        f"{kind} {part} {name}",
-        lambda: {"sums": arena.distances(pairs, part, squared=squared)},
-    )
+    name = round_of(f"{'squares' if squared else 'distances'} {part}", pairs)
+    found = keeper.round(name, lambda: {"sums": arena.distances(pairs, part, squared=squared)})
     return np.asarray(found["sums"], np.float64)
 
 
 def _league(
     arena: Arena,
     keeper: RoundKeeper,
-    finalists: Sequence[int],
     losses: Floats,
     counts: NDArray[np.int64],
     joined: int,
+    finalists: Sequence[int],
 ) -> tuple[tuple[int, ...], bool]:
     """Champions by home matches on the last part."""
     at = list(finalists)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 KIND = "tournament"
 
+SUMS = 2
+"""Version of what the rounds keep."""
+
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -112,4 +115,5 @@ def made(
         "target": read.columns[0],
         "missing": options.missing,
         "draws": DRAW_VERSION,
+        "sums": SUMS,
     }

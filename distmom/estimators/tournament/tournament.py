@@ -191,7 +191,13 @@ def tournament(
 
     One pass for the losses of up to 128 candidates, linear in their number; one more for each round of
     distances, of which often none is asked: only those of pairs (loser, winner) matter, and block means give
-    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
+    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate, and 1,680 for
+    cells of whole files.
+
+    A file that is bad as a whole has rows in all blocks of rows. From ten files on, cells of whole files are
+    compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs and samples: on
+    the columns); where they tell another story the status of the candidate also is ``files disagree``, and
+    `block_by` "file" is the remedy.
 
     References
     ----------
@@ -250,7 +256,7 @@ def tournament(
             arena = open_arena(source, read, field, options, seed, executor, progress)
             found = play_rounds(arena, keeper)
         n_threads = executor.threads
-    data_told = data_facts(arena.source.files, arena.skipped, arena.source)
+    data_told = data_facts(source.files, arena.skipped, source)
     if state is not None:
         data_told["rounds"] = keeper.facts()
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts
 from distmom.estimators.rule.answer import RuleAnswer
 from distmom.estimators.rule.apply import BlockSource, answer_rule
+from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
@@ -39,7 +39,10 @@ from distmom.theory import paper_halfwidth_mou
 
 Floats = NDArray[np.float64]
 
-COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units")
+COUNTS = (
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),
+    *("n_unweighted", "n_zero_weight", "n_effective"),
+)
 """Fields that add up over samples."""
 
 SAME = "all blocks have the same value; rows that would change it may have gone unseen"
@@ -79,7 +82,8 @@ class Answerer:
         """
         shared = self._shared(self.states[0], column, by)
         if len(self.states) > 1:
-            shared = [_together(self._shared(state, column, by)[0] for state in self.states)]
+            each = [self._shared(state, column, by) for state in self.states]
+            shared = [_together(samples) for samples in zip(*each, strict=True)]
         answer = self._rule()
         found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
@@ -96,16 +100,34 @@ class Answerer:
 
     def _rule(self) -> RuleAnswer:
         """The rule of the mean for the statistics of the blocks."""
+        return self.answered(("order", "exact"), self.plan.options.confidence_level)
+
+    def answered(self, intervals: tuple[str, ...], level: float, n_columns: int = 1) -> RuleAnswer:
+        """The rule for the blocks of one partition, or of several."""
         given = self.plan.blocks.n_blocks
-        return answer_rule(
-            self._moments(),
-            None,
-            None,
-            self.plan.options.confidence_level,
-            n_blocks="auto" if given is None else given,
-            block_source=self.source,
-            outlying=self.plan.blocks.outlying,
-        )
+        how: Any = {
+            "n_blocks": "auto" if given is None else given,
+            "block_source": self.source,
+            "outlying": self.plan.blocks.outlying,
+            "n_columns": n_columns,
+        }
+        moments = self._moments()
+        if self.repeats == 1:
+            return answer_rule(moments, None, None, level, intervals=intervals, **how)
+        lines = moments.count.shape[0]
+        nothing = np.empty((lines, 0)), np.zeros(lines, np.int64)
+        wanted = tuple(name for name in intervals if name != "order")
+        return answer_repeated(moments, *nothing, level, intervals=wanted, **how)
+
+    @property
+    def repeats(self) -> int:
+        """Partitions."""
+        return self.plan.blocks.layout.repeats
+
+    def mine(self, g: int) -> slice:
+        """The blocks of group g, in all partitions."""
+        starts = self.cells.starts * self.repeats
+        return slice(int(starts[g]), int(starts[g + 1]))
 
     def _moments(self) -> Moments:
         """Blocks as if they were means of rows whose variance gives that of the statistic.
@@ -116,22 +138,23 @@ class Answerer:
         return self.placed(self.values, self.blocks.variance)
 
     def placed(self, values: Floats, variance: Floats) -> Moments:
-        """Values of all blocks, and their variances, as lines of moments, one for each group."""
-        given = self.plan.blocks.n_blocks
+        """Values of all blocks, and their variances, as moments: a line for each group (and partition)."""
+        given, repeats = self.plan.blocks.n_blocks, self.repeats
         width = self.cells.cells.shape[1] if given is None else given
-        shape = (self.cells.n_blocks.size, width)
-        starts = self.cells.starts
-        group = np.repeat(np.arange(shape[0]), self.cells.n_blocks)
-        place = np.arange(int(starts[-1])) - starts[group]
+        n_groups = self.cells.n_blocks.size
+        each = np.repeat(self.cells.n_blocks, repeats)
+        line = np.repeat(np.arange(n_groups * repeats), each)
+        place = np.arange(line.size) - (np.cumsum(each) - each)[line]
         n = self.blocks.sizes.sum(axis=1)
         filled = (self.blocks.sizes >= np.array(self.options.kernel.degrees)).all(axis=1)
+        shape = (n_groups * repeats, width)
         out = Moments(np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
         with np.errstate(invalid="ignore", over="ignore"):
             m2 = variance * n * (n - 1.0)
-        out.count[group, place] = np.where(filled, n, 0)
-        out.mean[group, place] = values
-        out.m2[group, place] = m2
-        return out
+        out.count[line, place] = np.where(filled, n, 0)
+        out.mean[line, place] = values
+        out.m2[line, place] = m2
+        return out if repeats == 1 else out.each(lambda a: a.reshape(n_groups, repeats, width))
 
     @property
     def values(self) -> Floats:
@@ -140,22 +163,22 @@ class Answerer:
         Blocks of the automatic rule are averaged, and averages of ratios have the bias of small blocks. So
         ratios are taken to first order about the ratio of the median blocks of their group.
         """
-        kernel, starts = self.options.kernel, self.cells.starts
+        kernel = self.options.kernel
         parts = np.moveaxis(self.blocks.means, 1, 0)
         if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio):
             return np.asarray(kernel.combine(*parts), np.float64)
         values = np.empty(parts.shape[1:])
-        for first, stop in pairwise(starts.tolist()):
-            mine = parts[:, first:stop]
-            if stop == first + 1:
-                values[first:stop] = kernel.combine(*mine)
+        for g, n_blocks in enumerate(self.cells.n_blocks.tolist()):
+            where = self.mine(g)
+            mine = parts[:, where]
+            if n_blocks == 1:
+                values[where] = kernel.combine(*mine)
             else:
-                values[first:stop] = kernel.linear(tuple(lower_median(mine)), tuple(mine))
+                values[where] = kernel.linear(tuple(lower_median(mine, axis=1)), tuple(mine))
         return values
 
     def _result(self, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> UStatisticResult:
-        mine = slice(int(self.cells.starts[g]), int(self.cells.starts[g + 1]))
-        n_blocks = int(answer.n_blocks[g])
+        mine, n_blocks = self.mine(g), int(answer.n_blocks[g])
         estimate = float(answer.estimate[g])
         kind, interval, reason, level = self._interval(answer, g, mine, estimate)
         bias = self._bias_of_order(g, mine, estimate, interval)
@@ -175,7 +198,8 @@ class Answerer:
             statistic=self.options.statistic,
             pairs=self.options.pairs,
             n_pairs=sum(self.blocks.n_tuples[mine]),
-            block_estimates=answer.block_estimates[g][:n_blocks].copy(),
+            block_estimates=answer.block_estimates[g][: np.count_nonzero(answer.block_rows[g])].copy(),
+            repeats=self.repeats,
             path=answer.path(g),
             notes=self._notes(answer, g, shared, bias),
             **sigmas_of(self.options.kernel, self.blocks, mine),
@@ -209,6 +233,8 @@ class Answerer:
         """The statistic of all tuples together: blocks weigh by their tuples."""
         if self.options.pairs != "complete":
             return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.n_tuples[mine])
+        if self.options.weighted:
+            return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.mass[mine].tolist())
         sizes = self.blocks.sizes[mine].tolist()
         tuples = [count_tuples(self.options.kernel.degrees, tuple(size)) for size in sizes]
         return pooled(self.options.kernel, self.blocks.means[mine], tuples)
@@ -298,8 +324,8 @@ def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)
     return {name: v if np.isfinite(v) else None for name, v in zip(names, found, strict=True)}
 
 
-def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[int]) -> Any:
-    """The statistic of all tuples of some blocks together: blocks weigh by their tuples."""
+def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[float]) -> Any:
+    """The statistic of all tuples of some blocks together: blocks weigh by their tuples, or as is said."""
     whole = sum(n_tuples)
     if whole == 0:
         return np.full(means.shape[2:], np.nan)[()]
@@ -310,7 +336,7 @@ def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[int]) -> Any:
     return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
 
 
-def _together(samples: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _together(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Counts of several samples added up, and the used rows of each."""
     first, *others = samples
     both = dict(first)

@@ -70,13 +70,14 @@ def given_numbers(n: Counts, wanted: int, degree: int) -> tuple[Counts, Flags]:
     return np.minimum(wanted, most), (most < wanted) & (n > 0)
 
 
-def automatic_numbers(count: Counts, state: MeanState, degree: int) -> Counts:
+def automatic_numbers(count: Counts, n: NDArray[np.float64], state: MeanState, degree: int) -> Counts:
     """Blocks of each group for the automatic rule: the finest level whose blocks have enough rows.
+
+    `n` are the rows of each group; weighted ones count as so many of equal weight.
 
     Those are 64 rows (or ten times the degree), and 5/(1 - q) where the share q of the rows has one value: a
     block of this value alone would look constant. One block where that leaves fewer than five.
     """
-    n = count.sum(axis=1)
     levels = np.asarray(ladder_levels(count.shape[1]), np.int64)
     n_sample, n_most = _most_frequent(state)
     others = np.maximum(n_sample - n_most, 0)

@@ -14,10 +14,13 @@ from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions
+from distmom.estimators.ustat.partitions import fine_blocks_of
 from distmom.numerics.comoments import Comoments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
+from distmom.numerics.moments import Moments
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
 from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -32,6 +35,29 @@ STATES = 8
 def is_mergeable(kernel: Kernel, n_columns: int) -> bool:
     """Whether co-moments say all about the kernel."""
     return kernel.from_covariance(np.eye(n_columns)) is not None
+
+
+def from_comoments(plan: MeanPlan, options: UStatOptions) -> bool:
+    """Whether the statistics of the plan's columns (together, or each for itself) come from co-moments."""
+    n_columns = len(plan.reduction.columns) if options.joint_rows else 1
+    return not options.weighted and is_mergeable(options.kernel, n_columns)
+
+
+def own_comoments(plan: MeanPlan, state: MeanState) -> list[Comoments]:
+    """Those of one column: the pass that counts its rows has them anyway, as moments of its fine blocks."""
+    found = []
+    for fine in fine_blocks_of(plan, state):
+        rows = fine.at(0)
+        assert isinstance(rows, Moments)
+        found.append(Comoments(rows.count, rows.mean[..., None], rows.m2[..., None, None]))
+    return found
+
+
+def partitions_of(comoments: Comoments, repeats: int) -> list[Comoments]:
+    """Those of the fine blocks of each partition, which stand side by side."""
+    width = comoments.rows.shape[1] // repeats
+    parts = [slice(r * width, (r + 1) * width) for r in range(repeats)]
+    return [Comoments(comoments.rows[:, p], comoments.mean[:, p], comoments.product[:, p]) for p in parts]
 
 
 def run_comoments(
@@ -69,7 +95,8 @@ def statistics_of(
     sizes = whole.rows.tolist()
     nothing = np.full((n_cells, COMPONENTS), np.nan)
     tuples = tuple(comb(n, 2) for n in sizes)
-    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing)
+    mass = np.array(tuples, np.float64)
+    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing, mass)
 
 
 def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:

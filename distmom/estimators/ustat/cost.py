@@ -11,13 +11,16 @@ from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 
-COMPILED_RATE, NUMPY_RATE = 8e8, 4e7
-"""Pairs a second on one thread, roughly: kernels differ by a factor of three both ways."""
+COMPILED_RATE, NUMPY_RATE, TUPLE_RATE = 8e8, 4e7, 4e6
+"""Pairs a second on one thread, compiled or not, and tuples of more rows, roughly: kernels differ by a factor
+of three both ways."""
 
 
-def tuples_to_take(kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...]]) -> int:
+def tuples_to_take(
+    kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...]], *, weighted: bool = False
+) -> int:
     """Tuples of rows that are evaluated one by one, over blocks of these sizes (one for each sample)."""
-    slow = one_by_one(kernel, columns)
+    slow = one_by_one(kernel, columns, weighted=weighted)
     return sum(
         count_tuples(part.kernel.degrees, tuple(sizes[s] for s in part.samples))
         for part in slow
@@ -28,7 +31,9 @@ def tuples_to_take(kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...
 def seconds_for(kernel: Kernel, n_tuples: int, threads: int) -> float:
     """Rough seconds for so many tuples."""
     compiled = all(part.kernel.compiled is not None for part in kernel.parts)
-    return n_tuples / ((COMPILED_RATE if compiled else NUMPY_RATE) * threads)
+    pairs = max(sum(part.kernel.degrees) for part in kernel.parts) < 3
+    rate = COMPILED_RATE if compiled else NUMPY_RATE if pairs else TUPLE_RATE
+    return n_tuples / (rate * threads)
 
 
 def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: int, threads: int) -> None:
@@ -42,6 +47,7 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
     if n_tuples <= options.pair_budget:
         return
     kernel = options.kernel
+    how = " with weights" if options.rows.weights is not None else ""
     few = "" if len(kernel.degrees) > 1 else "pairs='incomplete' with scheme='swor', which draws some, "
     if options.sampled:
         remedy = "a smaller block_size, " + few
@@ -49,7 +55,7 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
         blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
         remedy = f"n_blocks={blocks | 1:,} or more, {few}fewer rows by where, "
     raise ConfigError(
-        f"kernel {kernel.name!r} has no fast form: {n_blocks:,} blocks of {n_rows:,} rows make "
+        f"kernel {kernel.name!r} has no fast form{how}: {n_blocks:,} blocks of {n_rows:,} rows make "
         f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
         f"threads and more than pair_budget={options.pair_budget:.2g}; use {remedy}"
         "or allow a larger pair_budget"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.partitions import Cells, portions
 from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.estimators.ustat.tuple_samples import lower_medians
-from distmom.estimators.ustat.work import Counted, run_blocks
+from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.disjoint_kernel import DisjointKernel
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def disjoint_blocks(
-    counted: Counted,
+    asked: Sequence[tuple[Counted, ...]],
     read: ReadOptions,
     kernel: Kernel,
     seed: int,
@@ -32,20 +35,45 @@ def disjoint_blocks(
     progress: Progress | None,
     *,
     variances: bool,
-) -> tuple[BlockStatistics, CellMap]:
-    """The mean of the kernel over the pairs of each block, and the blocks.
+) -> list[tuple[list[BlockStatistics], Cells]]:
+    """For each column, the mean of the kernel over the pairs of each block of each partition; and the blocks.
 
     With ``order="stored"`` pairs are those of the paper, rows half the lake apart, and blocks are runs of
     such pairs; else pairs are formed at random within the blocks that were counted.
     """
-    cells, plan = counted.cells, counted.plan
-    if plan.options.order == "stored":
-        source = row_source(counted.source, read, plan, counted.skipped, executor)
-        found = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress)
-        moments = found.moments
-        cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
-    else:
-        moments = run_blocks([counted], DisjointKernel(kernel, seed), executor, progress)
+    cells = [tuple(one.cells for one in partitions) for partitions in asked]
+    if asked[0][0].plan.options.order == "stored":
+        stored = [_stored(one, read, kernel, executor, progress, variances=variances) for (one,) in asked]
+        return [([blocks], (mine,)) for blocks, mine in stored]
+    questions = [
+        Question((one,), DisjointKernel(kernel, repeat_seed(seed, r)))
+        for partitions in asked
+        for r, one in enumerate(partitions)
+    ]
+    found = []
+    for moments, mine in zip(portions(run_blocks(questions, executor, progress), cells), cells, strict=True):
+        pairs = zip(moments, mine, strict=True)
+        found.append(([_statistics(kernel, *one, variances=variances) for one in pairs], mine))
+    return found
+
+
+def _stored(
+    counted: Counted,
+    read: ReadOptions,
+    kernel: Kernel,
+    executor: Executor,
+    progress: Progress | None,
+    *,
+    variances: bool,
+) -> tuple[BlockStatistics, CellMap]:
+    """Pairs of rows half the lake apart, of one column or of rows of several."""
+    plan, cells = counted.plan, counted.cells
+    if counted.names != plan.reader.options.value_names:
+        read = replace(read, columns=counted.names)
+        plan = replace(plan, reader=counted.source.reader(read))
+    source = row_source(counted.source, read, plan, counted.skipped, executor)
+    moments = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress).moments
+    cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
     return _statistics(kernel, moments, cells, variances=variances), cells
 
 
@@ -64,4 +92,5 @@ def _statistics(kernel: Kernel, moments: TupleMoments, cells: CellMap, *, varian
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)
     counts = tuple(moments.count.tolist())
-    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components)
+    mass = moments.count.astype(np.float64)
+    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components, mass)

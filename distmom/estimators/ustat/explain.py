@@ -15,14 +15,14 @@ from distmom.estimators.place import imagined_place
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data
 from distmom.estimators.ustat.blocks import CellMap, map_blocks
-from distmom.estimators.ustat.comoments import is_mergeable
+from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
+from distmom.estimators.ustat.ranges import Piece, planned_ranges
 from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
-from distmom.estimators.ustat.two import two_samples
+from distmom.estimators.ustat.several import numbers_of_all, sample_data
 from distmom.estimators.ustat.ustatistic import ustatistic
-from distmom.estimators.ustat.work import planned_ranges
 from distmom.numerics.random import resolve_seed
 
 if TYPE_CHECKING:
@@ -72,19 +72,23 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
     check_count("batch_rows", wanted["batch_rows"])
     seed, shown = resolve_seed(wanted["rng"])
     by, where, missing, batch_rows = (wanted[name] for name in ("by", "where", "missing", "batch_rows"))
-    joint = chosen.kernel.columns != 1
-    two = len(chosen.kernel.degrees) == 2
+    joint = chosen.joint_rows
+    several = len(chosen.kernel.degrees) > 1
     opened = []
-    for one in two_samples(data, chosen.kernel.name, by) if two else (data,):
-        how: Any = {"joint": joint, "storage_options": wanted["storage_options"]}
+    for one in sample_data(data, chosen.kernel) if several else (data,):
+        how: Any = {
+            "joint": joint,
+            "weights": wanted["weights"],
+            "storage_options": wanted["storage_options"],
+        }
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
-        if not joint:
-            read = replace(read, columns=read.columns[:1])
         check_columns(source.reader(read), chosen)
         check_groups(read, chosen)
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:
+        if several:
+            chosen = numbers_of_all(opened, chosen, executor, None)
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]
@@ -108,7 +112,8 @@ def _first(plans: list[MeanPlan], executor: Executor) -> dict[str, Any]:
 def _cells(source: Source, plan: MeanPlan, options: UStatOptions, executor: Executor) -> CellMap:
     """The blocks of a sample if all its rows were complete and in one group."""
     n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    k = plan.blocks.n_blocks or plan.blocks.layout.n_blocks or plan.blocks.n_cells
+    layout = plan.blocks.layout
+    k = plan.blocks.n_blocks or layout.n_blocks // layout.repeats or plan.blocks.n_cells
     count = np.full((1, k), n // k, np.int64)
     count[0, : n % k] += 1
     return map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
@@ -121,17 +126,22 @@ def _second(
     kernel = options.kernel
     cells = [_cells(source, plan, options, executor) for source, plan in samples]
     plan = samples[0][1]
-    n_columns = len(plan.reduction.columns)
+    width = len(plan.reduction.columns)
+    n_columns, lines = (width, 1) if options.joint_rows else (1, width)
     blocks = list(zip(*(one.sizes.tolist() for one in cells), strict=True))
     complete = options.pairs == "complete"
-    n_tuples = (
-        tuples_to_take(kernel, n_columns, blocks)
+    lines *= options.rows.repeats
+    n_tuples = lines * (
+        tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
         if complete
         else sum(size // options.degree for (size,) in blocks)
     )
-    one_pass = complete and is_mergeable(kernel, n_columns)
-    both = [(plan, one) for (_, plan), one in zip(samples, cells, strict=True)]
-    edges, needed = ([0], plan.unit_memory) if one_pass else planned_ranges(both, executor)
+    n_passes, needed = 1, plan.unit_memory
+    if not (complete and from_comoments(plan, options)):
+        sizes = np.sum([one.sizes for one in cells], axis=0)
+        piece = Piece(sizes, n_columns, plan.reader.options.batch_rows)
+        ranges, needed = planned_ranges([piece] * lines, executor)
+        n_passes = 1 + len(ranges)
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None
     return {
         "n_rows": int(sum(one.sizes.sum() for one in cells)),
@@ -141,7 +151,7 @@ def _second(
         "tuples_one_by_one": n_tuples,
         "seconds_one_by_one": seconds,
         "pair_budget": options.pair_budget,
-        "passes": len(edges),
+        "passes": n_passes,
         "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.estimators.mean.answer import row_and_cell_blocks
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.status import Status
@@ -21,14 +21,15 @@ def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...
         rows, cells, source = row_and_cell_blocks(plan, state.moments.at(c))
         if cells is None:
             break
-        sample = state.samples[c]
+        sample, wanted = state.samples[c], plan.blocks.n_blocks
+        divides = wanted is not None and rows.count.shape[-1] % wanted == 0
         answer = answer_rule(
             rows,
             sample.values,
             np.isfinite(sample.keys).sum(axis=1),
             plan.options.confidence_level,
             files=cells,
-            n_blocks="auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+            n_blocks=wanted if wanted is not None and divides else "auto",
             block_source=source,
             intervals=(),
         )

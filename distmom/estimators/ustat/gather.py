@@ -42,6 +42,8 @@ class RowSource:
         Share of a file's bytes that is read.
     needed : int or None
         The only column without whose value a row does not count, if there is one.
+    separate : bool
+        Whether a row counts in each column where it has a value; else with all its values or not at all.
     """
 
     reader: BatchReader
@@ -52,6 +54,7 @@ class RowSource:
     on_bad_file: Any = "error"
     column_share: float = 1.0
     needed: int | None = None
+    separate: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -97,7 +100,7 @@ def gather_rows(
     that of the wanted rows, whatever the lake; the same bits on any executor, since nothing is computed.
     """
     _check_numbers(wanted, source)
-    reduction = GatherRows(source.reader.options.value_names, source.nan, source.needed)
+    reduction = GatherRows(source.reader.options.value_names, source.nan, source.needed, source.separate)
     merger: UnitMerger[GatheredRows] = UnitMerger(len(source.files), reduction.merge)
     units: list[Unit] = []
     for unit in _units(source, wanted):
@@ -106,8 +109,7 @@ def gather_rows(
         else:
             merger.push(unit, None)
     if not units:
-        nothing = GatheredRows(np.zeros((0, source.n_columns)), np.zeros(0, np.uint8))
-        return nothing, ()
+        return reduction.rows(0), ()
     work = ReadAndReduce(source.reader, reduction, on_bad_file=source.on_bad_file, some_rows=True)
     executor = source.executor
     found = run_units(work, units, reduction.merge, executor, progress=progress, merger=merger, grows=True)

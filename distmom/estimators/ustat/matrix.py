@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from distmom.estimators.mean.answer import interval_kind, shown_interval
 from distmom.estimators.mean.vector_radius import ball_of, vector_median
 from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status
 from distmom.estimators.ustat.answer import Answerer
 from distmom.numerics.moments import Moments
@@ -50,29 +49,18 @@ class MatrixAnswerer(Answerer):
         values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
         each = [self.placed(values[:, d], variance[:, d]) for d in range(a.size)]
         stacked = (np.stack(arrays, axis=1) for arrays in zip(*each, strict=True))
-        return Moments(*(array.reshape(-1, array.shape[2]) for array in stacked))
+        return Moments(*(array.reshape(-1, *array.shape[2:]) for array in stacked))
 
     def _rule(self) -> RuleAnswer:
-        given = self.plan.blocks.n_blocks
-        return answer_rule(
-            self._moments(),
-            None,
-            None,
-            1.0 - self._delta,
-            n_blocks="auto" if given is None else given,
-            block_source=self.source,
-            outlying=self.plan.blocks.outlying,
-            intervals=("ball",) if self._geometric else ("order", "exact"),
-            n_columns=self._entries[0].size,
-        )
+        intervals = ("ball",) if self._geometric else ("order", "exact")
+        return self.answered(intervals, 1.0 - self._delta, self._entries[0].size)
 
     def _result(self, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> UStatisticResult:
         d = self._entries[0].size
         entries = slice(g * d, (g + 1) * d)
-        mine = slice(int(self.cells.starts[g]), int(self.cells.starts[g + 1]))
+        mine, n_blocks = self.mine(g), int(answer.n_blocks[entries.start])
         status = Status(int(np.bitwise_or.reduce(answer.status[entries])))
-        n_blocks = int((answer.block_rows[entries.start] > 0).sum())
-        points = answer.block_estimates[entries, :n_blocks].T
+        points = answer.block_estimates[entries, : np.count_nonzero(answer.block_rows[entries.start])].T
         finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
         median, gap = vector_median(points, self._geometric, finite)
         estimate, notes = self._projected(self._matrix(median))
@@ -94,6 +82,7 @@ class MatrixAnswerer(Answerer):
             pairs=self.options.pairs,
             n_pairs=sum(self.blocks.n_tuples[mine]),
             block_estimates=np.array([self._matrix(point) for point in points]),
+            repeats=self.repeats,
             notes=(*self._notes(answer, g, shared, bias, first), *notes),
             **self._errors(answer, g, entries, n_blocks, median),
             **shared,
@@ -120,7 +109,8 @@ class MatrixAnswerer(Answerer):
         if self._geometric:
             ruined = max(int(answer.n_ruined[entries.start]), self.plan.blocks.outlying)
             fixed = self.plan.blocks.n_blocks is not None
-            radius, reason = ball_of(answer, entries, ruined if fixed else 0).radius(median, self._delta)
+            ball = ball_of(answer, entries, ruined if fixed else 0, self.repeats)
+            radius, reason = ball.radius(median, self._delta)
             return none | {"interval_kind": kind, "radius": radius, "interval_reason": reason}
         found = [shown_interval(answer.intervals, i, kind) for i in range(entries.start, entries.stop)]
         levels = [level for _, _, level in found if level is not None]

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
-from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, check_choice, check_count
+from distmom.estimators.options import (
+    JOINT,
+    SAMPLING,
+    MeanOptions,
+    check_choice,
+    check_count,
+    refuse_pairs,
+    whole,
+)
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.theory import mou_blocks
+
+if TYPE_CHECKING:
+    from distmom.lake import ReadOptions
 
 PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("", "repeats", "U-statistics of several partitions are not there yet; drop repeats"),
-    ("", "weights", "U-statistics of weighted rows are not there yet; drop weights"),
+    ("pairs='disjoint'", "weights", "its pairs are formed with equal chances; use pairs='complete'"),
     ("pairs='complete'", "n_pairs", "all pairs are taken; drop it or use pairs='incomplete'"),
     ("pairs='disjoint'", "n_pairs", "every row is in one pair; drop it or use pairs='incomplete'"),
     (
@@ -52,9 +62,6 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
 
 DEGENERATE_BLOCKS = 9
 """Blocks of kernels that are degenerate where both samples have one law."""
-
-TAU = 0.45
-"""Of samples unless it is given, as for sampled means."""
 
 PAIR_BUDGET = 5 * 10**12
 """Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
@@ -91,7 +98,6 @@ class UStatOptions:
         if self.project is not None:
             check_choice("project", self.project, PROJECTIONS)
         self._check_matrix()
-        self._check_two()
         self._check_supported()
 
     def _check_matrix(self) -> None:
@@ -114,20 +120,6 @@ class UStatOptions:
                     f"drop {name}, or use kernel='covariance'"
                 )
 
-    def _check_two(self) -> None:
-        """What is not for kernels of two samples."""
-        if len(self.kernel.degrees) == 1:
-            return
-        if self.rows.block_size is not None:
-            raise ConfigError(
-                f"block_size is for one sample, and kernel {self.kernel.name!r} takes two; use n_blocks"
-            )
-        if isinstance(self.rows.contamination, float):
-            raise ConfigError(
-                f"contamination: must be a number of rows or units, those of both samples of kernel "
-                f"{self.kernel.name!r} together, not a share: {self.rows.contamination}"
-            )
-
     def _check_supported(self) -> None:
         met = {
             "pairs='incomplete'": self.pairs == "incomplete",
@@ -141,13 +133,9 @@ class UStatOptions:
             "n_pairs": self.n_pairs is not None,
             "block_size": self.rows.block_size is not None,
             "interval='paper'": self.rows.interval == "paper",
-            "repeats": self.rows.repeats > 1,
             "weights": self.rows.weights is not None,
         }
-        for first, second, remedy in REFUSED:
-            if (not first or met[first]) and met[second]:
-                what = f"scheme={self.rows.scheme!r}" if first == "a sampling scheme" else first
-                raise ConfigError(f"{what or 'ustatistic'} does not go with {second}: {remedy}")
+        refuse_pairs(REFUSED, met, {"": "ustatistic", "a sampling scheme": f"scheme={self.rows.scheme!r}"})
         if self.n_pairs is not None:
             check_count("n_pairs", self.n_pairs)
 
@@ -155,6 +143,33 @@ class UStatOptions:
     def sampled(self) -> bool:
         """Whether blocks are samples that share rows."""
         return self.rows.scheme in SAMPLING
+
+    @property
+    def few_blocks(self) -> int | None:
+        """Few blocks for a kernel of degrees (2, 2), which is degenerate where both samples have one law.
+
+        The law of a block's statistic is then skewed and of the order of 1/size: the more blocks, the farther
+        its median is below its mean (simulated: about half of K/n in units of the statistic of n rows). None
+        for other kernels, and where something else sets the number.
+        """
+        rows = self.rows
+        free = rows.n_blocks == "auto" and rows.contamination is None and rows.block_size is None
+        return DEGENERATE_BLOCKS if free and self.kernel.degrees == (2, 2) else None
+
+    def column_sets(self, read: ReadOptions) -> list[tuple[str, ...]]:
+        """The columns of each statistic, among those that are read; weights are behind them."""
+        names = read.columns if self.rows.weights is None else read.columns[:-1]
+        return [names] if self.joint_rows else [(name,) for name in names]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.rows.weights is not None
+
+    @property
+    def joint_rows(self) -> bool:
+        """Whether the columns that are read make one row, not several statistics."""
+        return self.kernel.columns != 1
 
     @property
     def degree(self) -> int:
@@ -177,16 +192,13 @@ def ustat_options(
 ) -> UStatOptions:
     """Options from the arguments of `distmom.ustatistic`; `rows` are those of `MeanOptions`."""
     made = named(kernel) if isinstance(kernel, str) else kernel
-    budget: Any = (
-        int(pair_budget) if isinstance(pair_budget, float) and pair_budget.is_integer() else pair_budget
-    )
     # samples have the number of their own proposition unless it is given
     by_paper = n_blocks == "paper" and rows["scheme"] not in SAMPLING
-    if isinstance(made, Kernel) and rows.get("contamination") is None:
-        n_blocks = degenerate_blocks(made, n_blocks)
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)
-    options = UStatOptions(made, statistic, pairs, n_pairs, budget, blank, by_paper, joint, project)
+    options = UStatOptions(
+        made, statistic, pairs, n_pairs, whole(pair_budget), blank, by_paper, joint, project
+    )
     if not by_paper:
         return options
     if blank.contamination is not None:
@@ -196,12 +208,3 @@ def ustat_options(
         )
     k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
     return replace(options, rows=replace(blank, n_blocks=k))
-
-
-def degenerate_blocks(kernel: Kernel, n_blocks: int | str) -> int | str:
-    """Few blocks for a kernel of degrees (2, 2), which is degenerate where both samples have one law.
-
-    The law of a block's statistic is then skewed and of the order of 1/size: the more blocks, the farther its
-    median is below its mean (simulated: about half of K/n in units of the statistic of n rows).
-    """
-    return DEGENERATE_BLOCKS if n_blocks == "auto" and kernel.degrees == (2, 2) else n_blocks

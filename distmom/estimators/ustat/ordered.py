@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.mean.answer import row_and_cell_blocks
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.reductions.state import MeanState
 
@@ -34,7 +34,7 @@ def variance_ratios(plan: MeanPlan, state: MeanState) -> NDArray[np.float64]:
     """
     rows, _, source = row_and_cell_blocks(plan, state.moments)
     n_groups = rows.count.shape[1]
-    if source != "rows":
+    if source != "rows" or plan.options.weights is not None:
         return np.full(n_groups, np.nan)
     count = rows.count.astype(np.float64)
     n, n_blocks = count.sum(axis=2), (count > 0).sum(axis=2)

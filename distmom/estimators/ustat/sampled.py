@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,15 +13,17 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
+from distmom.estimators.mean.paper_samples import TAU
+from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan, column_share
 from distmom.estimators.rows import count_rows
+from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.gather import COPIES, RowSource
-from distmom.estimators.ustat.options import TAU, UStatOptions
+from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
-from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, sampled_tuples
+from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, columns_at_once, sampled_tuples
 from distmom.estimators.ustat.sources import row_source
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.theory import default_tuples, morm_blocks
@@ -30,6 +34,17 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
     from distmom.reductions.state import MeanState
 
+RowsOf: TypeAlias = "Callable[[tuple[str, ...]], RowSource]"
+"""The rows of a lake with some of the columns that are read."""
+
+
+class Columns(NamedTuple):
+    """The columns of a statistic, and what the first pass found in them."""
+
+    names: tuple[str, ...]
+    plan: MeanPlan
+    state: MeanState
+
 
 def run_sampled(
     source: Source,
@@ -39,7 +54,7 @@ def run_sampled(
     executor: Executor,
     progress: Progress | None,
 ) -> Found:
-    """The median of the statistics of samples of rows, or of pairs.
+    """The median of the statistics of samples of rows, or of pairs, for each column that the kernel takes.
 
     The first pass reads all rows and tells how many there are, what is missing, and whether files disagree.
     """
@@ -48,61 +63,72 @@ def run_sampled(
     plan = first_plan(source, read, options, seed, executor, progress)
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
-    rows = row_source(source, read, plan, skipped, executor)
-    column = ", ".join(read.columns)
+    of_all = row_source(source, read, plan, skipped, executor)
+    counted = [
+        Columns(names, *((plan, state) if names == read.columns else column_of(plan, state, c)))
+        for c, names in enumerate(options.column_sets(read))
+    ]
+
+    def rows_of(names: tuple[str, ...]) -> RowSource:
+        if names == read.columns:
+            return of_all
+        mine = replace(read, columns=names)
+        return replace(of_all, reader=source.reader(mine), column_share=column_share(source, mine))
+
     draw = _pairs if options.pairs == "incomplete" else _blocks
-    answerer = draw(options, plan, state, rows, seed, progress)
-    return Found([answerer.result(column)], [plan], skipped)
+    made = draw(options, counted, rows_of, seed, progress)
+    results = [answerer.result(", ".join(one.names)) for one, answerer in zip(counted, made, strict=True)]
+    return Found(results, [plan], skipped)
 
 
 def _pairs(
-    options: UStatOptions,
-    plan: MeanPlan,
-    state: MeanState,
-    rows: RowSource,
-    seed: int,
-    progress: Progress | None,
-) -> SampleAnswerer:
-    """Samples of pairs."""
-    numbers = pair_numbers(options, rows.n_rows, int(state.n_rows.sum()))
-    found = sampled_tuples(
-        options.kernel,
-        rows,
-        seed,
-        numbers.n_blocks,
-        numbers.drawn,
-        replace=options.rows.scheme == "monte_carlo",
-        compiled=plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
-        progress=progress,
-    )
-    return PairAnswerer(options, plan, state, found)
+    options: UStatOptions, counted: Sequence[Columns], rows_of: RowsOf, seed: int, progress: Progress | None
+) -> Iterator[SampleAnswerer]:
+    """Samples of pairs, of as many columns at once as may be gathered together."""
+    first = counted[0]
+    n_rows = rows_of(first.names).n_rows
+    numbers = pair_numbers(options, n_rows, int(first.state.n_rows.sum()))
+    step = columns_at_once(n_rows, numbers.n_blocks, numbers.drawn * options.degree)
+    for start in range(0, len(counted), step):
+        together = counted[start : start + step]
+        names = tuple(name for one in together for name in one.names)
+        found = sampled_tuples(
+            options.kernel,
+            replace(rows_of(names), separate=not options.joint_rows),
+            seed,
+            numbers.n_blocks,
+            numbers.drawn,
+            replace=options.rows.scheme == "monte_carlo",
+            spread=options.rows.interval != "none",
+            compiled=first.plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
+            progress=progress,
+        )
+        for one, samples in zip(together, found, strict=True):
+            yield PairAnswerer(options, one.plan, one.state, samples)
 
 
 def _blocks(
-    options: UStatOptions,
-    plan: MeanPlan,
-    state: MeanState,
-    rows: RowSource,
-    seed: int,
-    progress: Progress | None,
-) -> SampleAnswerer:
-    """Samples of rows, all pairs of each."""
-    n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
-    n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
-    check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
-    kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
-    found = sampled_blocks(
-        kernel,
-        kernel.merge,
-        rows,
-        seed,
-        n_blocks,
-        drawn,
-        replace=options.rows.scheme == "monte_carlo",
-        compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
-        progress=progress,
-    )
-    return BlockAnswerer(options, plan, state, found.state)
+    options: UStatOptions, counted: Sequence[Columns], rows_of: RowsOf, seed: int, progress: Progress | None
+) -> Iterator[SampleAnswerer]:
+    """Samples of rows, all pairs of each; of one column after the other."""
+    for names, plan, state in counted:
+        rows = rows_of(names)
+        n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
+        n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
+        check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
+        kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
+        found = sampled_blocks(
+            kernel,
+            kernel.merge,
+            rows,
+            seed,
+            n_blocks,
+            drawn,
+            replace=options.rows.scheme == "monte_carlo",
+            compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
+            progress=progress,
+        )
+        yield BlockAnswerer(options, plan, state, found.state, drawn, rows.n_rows)
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
@@ -205,7 +231,8 @@ def planned_samples(
     """What the samples will be if all rows are complete, in the words of `explain_ustatistic`."""
     check_data(source, read, options)
     n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    n_columns = len(plan.reduction.columns)
+    width = len(plan.reduction.columns)
+    n_columns, lines = (width, 1) if options.joint_rows else (1, width)
     told: dict[str, Any] = {"n_rows": n, "fine_blocks": None}
     if options.pairs == "incomplete":
         k, pairs, drawn = pair_numbers(options, n, n)
@@ -215,10 +242,11 @@ def planned_samples(
         k, size = block_numbers(options, seed, n, n)
         n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
         told |= {"n_blocks": k, "block_size": size, "tuples_one_by_one": n_tuples}
-    gathered = COPIES * (8 * n_columns + 9) * min(n, k * size, max(MOST_ROWS, size))
+    together = columns_at_once(n, k, size) if n and options.pairs == "incomplete" else 1
+    gathered = COPIES * (8 * n_columns * min(lines, together) + 9) * min(n, k * size, max(MOST_ROWS, size))
     return told | {
         "rows_drawn": k * size,
         "rows_drawn_per_row": round(k * size / n, 3) if n else None,
-        "passes": -(-k // max(1, MOST_ROWS // size)),
+        "passes": -(-lines // together) * -(-k // max(1, MOST_ROWS // size)),
         "memory": max(gathered, plan.unit_memory * executor.threads_per_process),
     }

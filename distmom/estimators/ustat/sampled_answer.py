@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import ConfigError, NoAnswerError
+from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import shared_fields
+from distmom.estimators.mean.paper_samples import paper_sample_halfwidth
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, why_none
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
-from distmom.estimators.ustat.options import TAU, UStatOptions
+from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
 from distmom.reductions.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
-from distmom.theory import morm_blocks, paper_halfwidth_morm, resampled_halfwidth, row_inverse_inclusion
+from distmom.theory import resampled_halfwidth, row_inverse_inclusion
 
 Floats = NDArray[np.float64]
 
@@ -198,9 +199,15 @@ class BlockAnswerer(SampleAnswerer):
     Attributes
     ----------
     blocks : BlockStatistics
+    drawn : int
+        Rows drawn for each sample, those that do not count included.
+    n_rows : int
+        Rows that they were drawn from.
     """
 
     blocks: BlockStatistics
+    drawn: int
+    n_rows: int
 
     @property
     def sizes(self) -> NDArray[np.int64]:  # noqa: D102
@@ -229,26 +236,14 @@ class BlockAnswerer(SampleAnswerer):
         typical = float(lower_median(per_row[self.filled]))
         smallest, largest = int(sizes.min()), int(sizes.max())
         if kind == "paper":
-            return self._paper_halfwidth(typical / smallest, sizes.size, largest, n_used)
+            drawn = self.drawn * n_used // self.n_rows
+            return paper_sample_halfwidth(
+                self.plan.options, typical / smallest, sizes.size, drawn, n_used, self.options.degree
+            )
         replacement = self.plan.options.scheme == "monte_carlo"
         variance = typical / smallest + (typical / n_used if replacement else 0.0)
         a = row_inverse_inclusion(n_used, largest, replacement=replacement)
         return resampled_halfwidth(variance, sizes.size, a, self.plan.options.delta), None
-
-    def _paper_halfwidth(
-        self, variance: float, n_blocks: int, largest: int, n_used: int
-    ) -> tuple[float, str | None]:
-        tau = TAU if self.plan.options.tau is None else self.plan.options.tau
-        try:
-            k, size = morm_blocks(self.plan.options.confidence_level, tau, n_used, self.options.degree)
-        except ConfigError:
-            return np.nan, f"the proposition does not reach this confidence level with {n_used} rows"
-        if n_blocks < k or largest > size:
-            return np.nan, (
-                f"the proposition holds for {k} or more blocks of at most {size} rows at tau={tau:g}, not "
-                f"{n_blocks} of {largest}"
-            )
-        return paper_halfwidth_morm(variance, tau), None
 
     def sigmas(self) -> dict[str, Any]:  # noqa: D102
         return sigmas_of(self.options.kernel, self.blocks)

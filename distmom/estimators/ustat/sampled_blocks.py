@@ -15,10 +15,12 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
 from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, places_of
+from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.estimators.ustat.tuple_samples import Gathered
 from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.row_samples import RowSamples
 from distmom.numerics.wanted_rows import distinct
+from distmom.reductions.block_kernel import BlockKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -175,7 +177,11 @@ def block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: An
 
 
 def evaluated(finish: Finish, merge: Merge, blocks: BlockRows, executor: Executor) -> Any:
-    """What is made of all blocks, a few at a time on the executor."""
+    """What is made of all blocks, a few at a time on the executor, or tile by tile where they are large."""
+    largest = int(np.diff(blocks.edges).max(initial=0))
+    if cuts_blocks(finish, blocks.values.shape[1], largest, blocks.n_cells, executor):
+        assert isinstance(finish, BlockKernel)
+        return by_tiles(finish, executor)(blocks)
     units = []
     for number, cut in enumerate(_chunks(blocks, executor.threads)):
         part = blocks.part(*cut)

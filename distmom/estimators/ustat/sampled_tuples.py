@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,11 @@ from distmom.numerics.wanted_rows import distinct
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
+    from distmom.reductions.gather import GatheredRows
 
-Ints = NDArray[np.int64]
+Ints: TypeAlias = NDArray[np.int64]
+Places: TypeAlias = tuple[NDArray[np.intp], ...]
+"""Of the first rows of the tuples of a sample, of the second ones, and so on."""
 
 MOST_ROWS = 10_000_000
 """Rows drawn for samples that are gathered together; more take another pass over the files that hold them."""
@@ -45,9 +48,10 @@ def sampled_tuples(
     n_tuples: int,
     *,
     replace: bool = False,
+    spread: bool = True,
     compiled: bool = True,
     progress: Progress | None = None,
-) -> SampledTuples:
+) -> list[SampledTuples]:
     """Incomplete U-statistics: K samples of M pairs, uniform over all pairs of rows of a lake.
 
     Parameters
@@ -55,20 +59,23 @@ def sampled_tuples(
     kernel : Kernel
         Of one sample and degree 2 or 3.
     source : RowSource
-        The lake, its rows counted; its columns are the kernel's.
+        The lake, its rows counted; its columns are the kernel's, or each for itself (`RowSource.separate`).
     seed : int
         128 bits.
     n_blocks, n_tuples : int
         K, M.
     replace : bool
         Whether pairs may repeat (``monte_carlo``); else the pairs of a sample are distinct (``swor``).
+    spread : bool
+        Whether to take what the variance of the complete statistic is estimated from, for an interval.
     compiled : bool
         Draw with Numba (the same pairs).
     progress : Progress, optional
 
     Returns
     -------
-    SampledTuples
+    list of SampledTuples
+        One, or one for each of the separate columns, which share the pairs drawn.
 
     Raises
     ------
@@ -90,38 +97,62 @@ def sampled_tuples(
     degree = _check_kernel(kernel, source)
     _check_numbers(source.n_rows, degree, n_blocks, n_tuples, replace)
     key = stream_key(seed, PURPOSES[degree])
-    found: list[TupleMoments] = []
-    gathered, skipped = Gathered(), dict[SkippedFile, None]()
-    groups: list[Floats] = []
+    found = [_Column(kernel, seed, spread) for _ in range(source.n_columns if source.separate else 1)]
+    skipped = dict[SkippedFile, None]()
     for blocks in _passes(n_blocks, n_tuples * degree):
         tuples = [
             sample_tuples(key, block, source.n_rows, degree, n_tuples, replace=replace, compiled=compiled)
             for block in blocks
         ]
         wanted = distinct(np.concatenate([side for sides in tuples for side in sides]))
+        places = [tuple(places_of(side, wanted) for side in sides) for sides in tuples]
         rows, bad = gather_rows(source, wanted, progress)
         skipped |= dict.fromkeys(bad)
-        gathered = gathered.plus(rows)
-        values = kernel.as_sample(rows.values)
-        found += [_moments(kernel, values, rows.used, wanted, sides) for sides in tuples]
-        if not groups:
-            groups = _groups(kernel, values[rows.used], seed)
-    moments = TupleMoments.joined(found)
-    weights = part_weights(kernel, *lower_medians(moments.mean))
-    shape = moments.values(kernel).shape[1:]
-    spreads = row_spreads(kernel, groups, weights) if groups else np.empty((0, *shape))
-    return SampledTuples(
-        kernel=kernel,
-        n_rows=source.n_rows,
-        n_asked=n_tuples,
-        replace=replace,
-        moments=moments,
-        values=moments.values(kernel),
-        gathered=gathered,
-        spreads=spreads,
-        group_rows=groups[0].shape[0] if groups else 0,
-        skipped=tuple(skipped),
-    )
+        for c, column in enumerate(found):
+            column.add(rows.column(c) if source.separate else rows, places)
+    shared: dict[str, Any] = {
+        "kernel": kernel,
+        "n_rows": source.n_rows,
+        "n_asked": n_tuples,
+        "replace": replace,
+        "skipped": tuple(skipped),
+    }
+    return [column.samples(shared) for column in found]
+
+
+class _Column:
+    """What the samples of one column are so far."""
+
+    def __init__(self, kernel: Kernel, seed: int, spread: bool) -> None:
+        self._kernel, self._seed, self._spread = kernel, seed, spread
+        self._moments: list[TupleMoments] = []
+        self._groups: list[Floats] = []
+        self._gathered = Gathered()
+
+    def add(self, rows: GatheredRows, places: list[Places]) -> None:
+        """Further samples: of each the places, among the rows gathered, of the rows of its tuples."""
+        self._gathered = self._gathered.plus(rows)
+        values = self._kernel.as_sample(rows.values)
+        used = rows.used
+        self._moments += [_moments(self._kernel, values, used, sides) for sides in places]
+        if self._spread and not self._groups:
+            self._groups = _groups(self._kernel, values[used], self._seed)
+
+    def samples(self, shared: dict[str, Any]) -> SampledTuples:
+        """All samples, with what all columns share."""
+        moments = TupleMoments.joined(self._moments)
+        values = moments.values(self._kernel)
+        weights = part_weights(self._kernel, *lower_medians(moments.mean))
+        groups = self._groups
+        nothing = np.empty((0, *values.shape[1:]))
+        return SampledTuples(
+            moments=moments,
+            values=values,
+            gathered=self._gathered,
+            spreads=row_spreads(self._kernel, groups, weights) if groups else nothing,
+            group_rows=groups[0].shape[0] if groups else 0,
+            **shared,
+        )
 
 
 def _check_kernel(kernel: Kernel, source: RowSource) -> int:
@@ -131,7 +162,8 @@ def _check_kernel(kernel: Kernel, source: RowSource) -> int:
             f"pairs='incomplete' is for kernels of pairs or triples of one sample, and {kernel.name!r} takes "
             f"{' and '.join(map(str, kernel.degrees))} rows; use pairs='complete'"
         )
-    kernel.check_columns(source.n_columns)
+    if not source.separate:
+        kernel.check_columns(source.n_columns)
     return int(kernel.degrees[0])
 
 
@@ -155,14 +187,17 @@ def _passes(n_blocks: int, rows_of_block: int) -> Iterator[range]:
         yield range(start, min(start + step, n_blocks))
 
 
-def _moments(
-    kernel: Kernel, values: Floats, used: NDArray[np.bool_], wanted: Ints, sides: tuple[Ints, ...]
-) -> TupleMoments:
+def columns_at_once(n_rows: int, n_blocks: int, rows_of_block: int) -> int:
+    """Separate columns whose rows of a pass may be gathered together: no more values than of one column."""
+    in_pass = min(n_blocks, max(1, MOST_ROWS // rows_of_block)) * rows_of_block
+    return max(1, MOST_ROWS // min(n_rows, in_pass))
+
+
+def _moments(kernel: Kernel, values: Floats, used: NDArray[np.bool_], places: Places) -> TupleMoments:
     """Moments of one sample over the tuples of rows that count."""
-    places = [places_of(side, wanted) for side in sides]
-    keep = np.logical_and.reduce([used[place] for place in places])
-    if not keep.all():
-        places = [place[keep] for place in places]
+    if not used.all():
+        keep = np.logical_and.reduce([used[place] for place in places])
+        places = tuple(place[keep] for place in places)
     return TupleMoments.of(kernel, *(values[place] for place in places))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
@@ -18,7 +17,7 @@ from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
-from distmom.estimators.ustat.two import run_two_samples, two_samples
+from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random import resolve_seed
 from distmom.reductions.block_means import load_kernels
@@ -79,15 +78,15 @@ def ustatistic(
     ----------
     data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
-        of these: ``["a/", "b/"]``.
+        of these: ``["a/", "b/"]``; for one of several as many.
     column : str or sequence of str, optional
         For a kernel of one column, columns that have a result each; else the columns of a row, in the
         kernel's order.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
-        also makes one of a function.
+        also makes one of a function of any number of rows and samples.
     by, where
-        As for `distmom.mean`.
+        As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "incomplete", "disjoint"}
@@ -104,9 +103,10 @@ def ustatistic(
         ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
         `distmom.mean` under both.
     scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`; neither repeats nor weights. For two samples `contamination` is the number of
-        arbitrary rows or units in both together. Sampling schemes take neither `by` nor two samples
-        nor kernels with a matrix as value.
+        As for `distmom.mean`. With `weights` a tuple of rows weighs the product of theirs. For two samples
+        `block_size` is that of both together, which share it in proportion to their sizes, and
+        `contamination` the number (or share) of arbitrary rows or units in both. Sampling schemes take
+        neither `by` nor two samples nor kernels with a matrix as value.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -152,6 +152,14 @@ def ustatistic(
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
 
+    With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
+    that of the law in which rows are drawn in proportion to their weight; its variance is that of the
+    jackknife, and blocks have rows of positive weight alone. Kernels that are counted by sorting (Kendall,
+    concordance, ranking) and the third moment have no fast form then.
+
+    With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
+    rows, and the interval that of repeated partitions.
+
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
     takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
@@ -162,6 +170,7 @@ def ustatistic(
     bound for such medians that would hold for every law with finite variance if that were known. A sample of
     M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. In samples of rows with
     replacement a row may be paired with itself, which moves the statistic by (h(x, x) - theta)/n on average.
+    Several columns are counted in one pass, and have the same rows or pairs drawn, as if each were alone.
 
     Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
@@ -173,9 +182,11 @@ def ustatistic(
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
 
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
-    memory allows. Variances, covariances, correlations and squared distances take one pass and no rows are
-    kept; their variance is the spread between the fine blocks of a block. Kernels with a fast form take
-    O(n log n) time or less, others n^2/(2 K) evaluations. The same data and seed give the same bits on any
+    memory allows; several columns share both passes. Variances, covariances, correlations and squared
+    distances take one pass and no rows are kept; their variance is the spread between the fine blocks of a
+    block. Kernels with a fast form take
+    O(n log n) time or less, others n^2/(2 K) evaluations; where blocks are few and large, their pairs are
+    shared out in tiles of 2^15 x 2^15 rows. The same data and seed give the same bits on any
     number of threads or workers.
 
     References
@@ -222,39 +233,34 @@ def ustatistic(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     rows = options.rows
-    whole_rows = options.kernel.columns != 1
-    two = len(options.kernel.degrees) == 2
-    several = two_samples(data, options.kernel.name, by) if two else (data,)
-    how: Any = {"joint": whole_rows, "storage_options": storage_options}
-    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in several]
+    several = len(options.kernel.degrees) > 1
+    samples = sample_data(data, options.kernel) if several else (data,)
+    how: Any = {"joint": options.joint_rows, "weights": weights, "storage_options": storage_options}
+    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in samples]
     source, read = opened[0]
-    columns = [read.columns] if whole_rows else [(name,) for name in read.columns]
     in_memory = any(source.in_memory for source, _ in opened)
     place = place_of(in_memory, client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
-        found = []
-        for names in columns:
-            mine = [(source, replace(read, columns=names)) for source, read in opened]
-            if two:
-                found.append(run_two_samples(mine, options, seed, executor, progress))
-            else:
-                run = run_sampled if options.sampled else run_ustatistic
-                found.append(run(*mine[0], options, seed, executor, progress))
+        if several:
+            found = run_samples(opened, options, seed, executor, progress)
+        else:
+            run = run_sampled if options.sampled else run_ustatistic
+            found = run(source, read, options, seed, executor, progress)
         n_threads = executor.threads
     sources = [source for source, _ in opened]
     results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))
-    return results[0] if len(columns) == 1 and not read.by else results  # type: ignore[return-value]
+    return results[0] if len(results) == 1 and not read.by else results  # type: ignore[return-value]
 
 
-def _told(found: Sequence[Found], sources: Sequence[Source], run: dict[str, Any]) -> Results:
+def _told(found: Found, sources: Sequence[Source], run: dict[str, Any]) -> Results:
     """Results with what is to be said of data and run."""
-    files = [file for plan in found[0].plans for file in plan.files]  # those of every column
-    skipped = {record.file: record for one in found for record in one.skipped}
+    files = [file for plan in found.plans for file in plan.files]
+    skipped = {record.file: record for record in found.skipped}
     data = data_facts(files, skipped.values(), *sources)
     told = []
-    for result in (result for one in found for result in one.results):
+    for result in found.results:
         new = copy(result)
         vars(new).update(data=data, run=run)
         told.append(new)

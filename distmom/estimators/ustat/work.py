@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import Unit, UnitMerger, check_memory, run_units
-from distmom.cluster.memory import PROCESS_BYTES
-from distmom.cluster.samples import ReadSamples, sample_unit
+from distmom.cluster.samples import ReadSamples, Way, sample_unit
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rows import count_rows
-from distmom.estimators.rule.ladder import Counts
 from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.ranges import Cut, Piece, kept_blocks, planned_ranges
+from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.reductions.disjoint_kernel import DisjointKernel
+from distmom.reductions.keep_each import KeepEach
 from distmom.reductions.keep_rows import BlockRange, KeepRows
 from distmom.reductions.layouts import StoredBlocks
 from distmom.reductions.pair_losses import PairLosses
+from distmom.reductions.questions import AnswerEach, Answers, HandedOver, HandOver, JoinAnswers
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import FileRef, Source
 
-RANGE_BYTES = 512_000_000
-"""Rows that a unit of work keeps, unless one block alone has more: keeping more spares passes."""
-
-WORDS = 14
-"""Words of memory for each row of the block that is being evaluated: sorted copies, ranks, means at rows."""
+BlockWork = BlockKernel | DisjointKernel | PairLosses
 
 
 class Counted(NamedTuple):
-    """One sample after its first pass.
+    """One sample after its first pass, as one kernel sees it.
 
     Attributes
     ----------
@@ -47,6 +44,8 @@ class Counted(NamedTuple):
         The first pass, what it found, and the files that it left out.
     cells : CellMap
         Which fine blocks make the blocks.
+    names : tuple of str
+        The values that are kept of a row, among those that the plan's reader reads.
     """
 
     source: Source
@@ -54,22 +53,50 @@ class Counted(NamedTuple):
     state: MeanState
     skipped: Sequence[SkippedFile]
     cells: CellMap
+    names: tuple[str, ...]
+
+
+class Question(NamedTuple):
+    """What is to be made of the blocks of one or several samples.
+
+    Attributes
+    ----------
+    samples : tuple of Counted
+        With equally many blocks, which are paired by their numbers.
+    kernel : BlockKernel, DisjointKernel or PairLosses
+    """
+
+    samples: tuple[Counted, ...]
+    kernel: BlockWork
+
+    @property
+    def piece(self) -> Piece:
+        """The size of its blocks."""
+        sizes = np.sum([sample.cells.sizes for sample in self.samples], axis=0)
+        return Piece(sizes, len(self.samples[0].names), self.samples[0].plan.reader.options.batch_rows)
+
+    def is_cut(self, executor: Executor) -> bool:
+        """Whether its blocks are evaluated tile by tile."""
+        largest = max(int(sample.cells.sizes.max()) for sample in self.samples)
+        n_blocks = self.samples[0].cells.sizes.size
+        return cuts_blocks(self.kernel, len(self.samples[0].names), largest, n_blocks, executor)
 
 
 def run_blocks(
-    samples: Sequence[Counted],
-    kernel: BlockKernel | DisjointKernel | PairLosses,
-    executor: Executor,
-    progress: Progress | None,
-) -> Any:
-    """The statistic of every block: what the kernel makes of their rows.
+    questions: Sequence[Question], executor: Executor, progress: Progress | None
+) -> tuple[Any, ...]:
+    """The statistic of every block: what the kernel of each question makes of their rows.
 
     Parameters
     ----------
-    samples : sequence of Counted
-        With equally many blocks, which are paired by their numbers.
-    kernel : BlockKernel, DisjointKernel or PairLosses
+    questions : sequence of Question
+        About the same samples: other columns, blocks or kernels.
     executor, progress
+
+    Returns
+    -------
+    tuple
+        A state for each question.
 
     Raises
     ------
@@ -77,53 +104,122 @@ def run_blocks(
         If the data can be read only once.
     ResourceError
         If the rows of one block do not fit into a process.
+
+    Notes
+    -----
+    Blocks of all questions, one question after the other, are cut into ranges; a unit of work reads what the
+    blocks of its range need, once, and no other columns.
     """
+    samples = questions[0].samples
     if any(sample.source.one_pass for sample in samples):
         raise ConfigError(
-            f"kernel {kernel.kernel.name!r} reads its rows several times, and a stream can be read only "
-            "once; give a table, or write the stream to Parquet files"
+            f"kernel {questions[0].kernel.kernel.name!r} reads its rows several times, and a stream can be "
+            "read only once; give a table, or write the stream to Parquet files"
         )
-    edges, needed = planned_ranges([(s.plan, s.cells) for s in samples], executor)
+    cut = [question.is_cut(executor) for question in questions]
+    whole = [question for question, apart in zip(questions, cut, strict=True) if not apart]
+    of_whole = iter(_evaluated(whole, executor, progress) if whole else ())
+    return tuple(
+        _tile_by_tile(question, executor, progress) if apart else next(of_whole)
+        for question, apart in zip(questions, cut, strict=True)
+    )
+
+
+def _evaluated(
+    questions: Sequence[Question], executor: Executor, progress: Progress | None
+) -> tuple[Any, ...]:
+    """States of questions whose blocks are evaluated where their rows are regrouped."""
+    ranges, needed = planned_ranges([question.piece for question in questions], executor)
     check_memory(needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
-    files = [_files(sample, executor) for sample in samples]
-
-    def window(sample: Counted, rows: NDArray[np.int64] | None, first: int, stop: int) -> BlockRange:
-        return replace(_range(sample.cells, first, stop), first_rows=rows)
-
-    units = [
-        sample_unit(
-            i,
-            tuple(
-                Unit(0, 0, 0, refs, n_bytes=sample.plan.n_bytes, window=window(sample, rows, first, stop))
-                for sample, (refs, rows) in zip(samples, files, strict=True)
-            ),
-        )
-        for i, (first, stop) in enumerate(pairwise(edges))
-    ]
-    whole = ReadSamples(tuple(_read(sample) for sample in samples), kernel)
-    merge: Callable[[Any, Any], Any] = kernel.merge
+    asked = [tuple(cut.piece for cut in cuts) for cuts in ranges]
+    ways = list(dict.fromkeys(asked))
+    units = _units(questions, ranges, [ways.index(numbers) for numbers in asked], executor)
+    work = ReadSamples(tuple(_way(questions, numbers) for numbers in ways))
+    merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
-    return run_units(whole, units, merge, executor, progress=progress, merger=merger).state
+    found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
+    return tuple(state for _, state in found.parts)
 
 
-def _read(sample: Counted) -> ReadAndReduce:
-    """The work that keeps rows of a sample."""
-    reduction, read = sample.plan.reduction, sample.plan.reader.options
-    keep = KeepRows(
-        reduction.columns,
+def _tile_by_tile(question: Question, executor: Executor, progress: Progress | None) -> Any:
+    """The state of a question with few and large blocks: their rows come here, their tiles go out."""
+    assert isinstance(question.kernel, BlockKernel)
+    kernel = by_tiles(question.kernel, executor, progress)
+    ranges, needed = planned_ranges([question.piece], executor, enough=1)
+    check_memory(needed, 1, executor.memory, "the largest range of blocks")
+    work = ReadSamples((_way([question], (0,))._replace(finish=HandOver()),))
+    state: Any = None
+    for unit in _units([question], ranges, [0] * len(ranges), executor):
+        unit = replace(unit, number=0, index=0)
+        merger: UnitMerger[HandedOver] = UnitMerger(1, _never)
+        rows = run_units(work, [unit], _never, executor, progress=progress, merger=merger).state
+        found = kernel(*rows.kept)
+        state = found if state is None else kernel.merge(state, found)
+    return state
+
+
+def _never(left: Any, right: Any) -> Any:
+    raise NotImplementedError("rows that are handed over come from one unit")
+
+
+def _units(
+    questions: Sequence[Question], ranges: list[list[Cut]], ways: Sequence[int], executor: Executor
+) -> list[Unit]:
+    """A unit of work for each range."""
+    samples = questions[0].samples
+    files = [_files(sample, executor) for sample in samples]
+    units = []
+    for i, (cuts, way) in enumerate(zip(ranges, ways, strict=True)):
+        parts = []
+        for s, (refs, rows) in enumerate(files):
+            window = tuple(_range(questions[q].samples[s].cells, rows, *cut) for q, *cut in cuts)
+            parts.append(Unit(0, 0, 0, refs, n_bytes=samples[s].plan.n_bytes, window=window))
+        units.append(sample_unit(i, tuple(parts), way))
+    return units
+
+
+def kept_names(plan: MeanPlan) -> tuple[str, ...]:
+    """The values that are kept of a row: those of its columns, and its weight."""
+    weights = plan.reduction.weights
+    return plan.reduction.columns if weights is None else (*plan.reduction.columns, weights)
+
+
+def _way(questions: Sequence[Question], numbers: tuple[int, ...]) -> Way:
+    """How units of these questions read every sample, and what they make of the rows."""
+    mine = [questions[number] for number in numbers]
+    reads = [_read([question.samples[s] for question in mine]) for s in range(len(mine[0].samples))]
+    return Way(tuple(reads), AnswerEach(numbers, tuple(question.kernel for question in mine)))
+
+
+def _read(asked: Sequence[Counted]) -> ReadAndReduce:
+    """The work that keeps rows of one sample for several questions."""
+    first = asked[0]
+    plan, reader = first.plan, first.plan.reader
+    wanted = tuple(dict.fromkeys(name for one in asked for name in one.names))
+    if wanted != reader.options.value_names:  # then values are columns: rows that are vectors enter whole
+        reader = first.source.reader(replace(reader.options, columns=wanted))
+    parts = tuple(_keep(one) for one in asked)
+    places = tuple(tuple(wanted.index(name) for name in one.names) for one in asked)
+    return ReadAndReduce(
+        reader,
+        KeepEach(parts, places),
+        len(reader.options.by),
+        unit_seed=plan.reduction.seed if reader.options.units else None,
+        compiled=plan.reduction.compiled,
+        known=first.state.keys if reader.options.by else (),
+    )
+
+
+def _keep(sample: Counted) -> KeepRows:
+    reduction = sample.plan.reduction
+    return KeepRows(
+        sample.names,
         reduction.layout,
         reduction.n_cells,
         reduction.seed,
         reduction.nan,
         reduction.compiled,
-    )
-    return ReadAndReduce(
-        sample.plan.reader,
-        keep,
-        len(read.by),
-        unit_seed=reduction.seed if read.units else None,
-        compiled=reduction.compiled,
-        known=sample.state.keys if read.by else (),
+        reduction.weights is not None,
     )
 
 
@@ -140,44 +236,6 @@ def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], ND
     return files, (np.cumsum(rows) - rows)[good]
 
 
-def planned_ranges(samples: Sequence[tuple[MeanPlan, CellMap]], executor: Executor) -> tuple[list[int], int]:
-    """Edges of the ranges of blocks, and the bytes that the largest of them needs."""
-    plan = samples[0][0]
-    n_columns = len(plan.reduction.columns)
-    batch_bytes = 64 * plan.reader.options.batch_rows * (n_columns + 4)
-    sizes = np.sum([cells.sizes for _, cells in samples], axis=0)
-    evaluation = 8 * (WORDS + 2 * n_columns) * int(sizes.max())
-    each = (executor.memory - PROCESS_BYTES) // executor.threads_per_process
-    room = max(1, min(each - batch_bytes - evaluation, RANGE_BYTES))
-    edges = range_edges(sizes * (8 * n_columns), room, executor.threads)
-    worst = max(int(sizes[first:stop].sum()) for first, stop in pairwise(edges))
-    return edges, 8 * n_columns * worst + evaluation + batch_bytes
-
-
-def range_edges(n_bytes: Counts, room: int, threads: int) -> list[int]:
-    """Cut blocks of so many bytes into ranges of at most `room` bytes (or one block), for every thread one.
-
-    Where the cuts fall changes no result: a block is in one range, and its rows have one order.
-    """
-    total = int(n_bytes.sum())
-    wanted = max(1, threads, -(-total // room))
-    share = max(1, min(room, -(-total // wanted)))
-    edges, held = [0], 0
-    for number, size in enumerate(n_bytes.tolist()):
-        if (held and held + size > room) or held >= share:
-            edges.append(number)
-            held = 0
-        held += size
-    return [*edges, n_bytes.size]
-
-
-def _range(cells: CellMap, first: int, stop: int) -> BlockRange:
+def _range(cells: CellMap, first_rows: NDArray[np.int64] | None, first: int, stop: int) -> BlockRange:
     """The blocks first … stop - 1."""
-    starts: Counts = cells.starts
-    low = int(np.searchsorted(starts, first, side="right")) - 1
-    high = int(np.searchsorted(starts, stop, side="left"))
-    mine = cells.cells[low:high] - first
-    inside = (mine >= 0) & (mine < stop - first)
-    return BlockRange(
-        low, np.where(inside, mine, -1).astype(np.int32), cells.sizes[first:stop], first_cell=first
-    )
+    return replace(kept_blocks(cells, first, stop), first_rows=first_rows)

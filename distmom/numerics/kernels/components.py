@@ -12,8 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up
+from distmom.numerics.kernels.kernel import Kernel, Part, Weights
+from distmom.numerics.kernels.sums import (
+    Floats,
+    PairSums,
+    Value,
+    add_up,
+    mass_at_rows,
+    symmetric_sums,
+)
 
 
 class OneSample(NamedTuple):
@@ -90,7 +97,7 @@ def two_sample_variances(sums: PairSums) -> TwoSamples:
     return TwoSamples(a, b, a + b + rest)
 
 
-def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
+def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weights = None) -> Value:
     """Variance of a block's statistic by leaving out one row after the other, sample by sample.
 
     Parameters
@@ -98,7 +105,9 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     kernel : Kernel
         Plain, or made of several parts.
     sums : tuple of PairSums
-        U-forms of its parts, with row means, of rows without weights.
+        U-forms of its parts, with row means.
+    weights : tuple of ndarray, optional
+        Positive weights of the rows of each sample: a row is left out with its weight.
 
     Returns
     -------
@@ -108,7 +117,8 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     Notes
     -----
     Leaving out row i of n from a U-statistic of degree d gives ``(n U - d r_i) / (n - d)``: no kernel is
-    evaluated again. The sum over samples of ``(n - 1) / n * sum (S_(i) - mean)^2``.
+    evaluated again. With weights it gives ``(W U - W_i r_i) / (W - W_i)``, W and W_i being the weights of all
+    tuples and of those that hold the row. The sum over samples of ``(n - 1) / n * sum (S_(i) - mean)^2``.
     """
     n_samples = len(kernel.degrees)
     variance: Value = 0.0
@@ -116,9 +126,7 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
         for sample in range(n_samples):
             left_out = kernel.combine(
                 *(
-                    _leave_one_out(part.kernel, found, part.samples.index(sample))
-                    if sample in part.samples
-                    else found.mean
+                    _leave_one_out(part, found, sample, weights) if sample in part.samples else found.mean
                     for part, found in zip(kernel.parts, sums, strict=True)
                 )
             )
@@ -128,14 +136,21 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     return variance
 
 
-def _leave_one_out(kernel: Kernel, sums: PairSums, sample: int) -> Floats:
+def _leave_one_out(part: Part, sums: PairSums, sample: int, weights: Weights) -> Floats:
     if sums.row_means is None:
         raise ValueError("the jackknife needs row means")
-    rows, degree = sums.row_means[sample], kernel.degrees[sample]
+    place = part.samples.index(sample)
+    rows, degree = sums.row_means[place], part.kernel.degrees[place]
     n = rows.shape[0]
     if n <= degree:
         return np.full(rows.shape, np.nan)
-    return np.asarray((n * np.asarray(sums.mean) - degree * rows) / (n - degree))
+    if weights is None:
+        return np.asarray((n * np.asarray(sums.mean) - degree * rows) / (n - degree))
+    # weights of other samples are factors of both and cancel
+    mine = weights[sample]
+    whole, own = symmetric_sums(mine, degree)[degree], mass_at_rows(mine, degree)
+    own = own.reshape(-1, *(1,) * (rows.ndim - 1))
+    return np.asarray((whole * np.asarray(sums.mean) - own * rows) / (whole - own))
 
 
 def _variance(values: Floats) -> float:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
-from distmom.errors import ConfigError
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
 from distmom.numerics.kernels.sums import Floats, PairSums, Value, count_tuples
 from distmom.numerics.tiles import tiled_sums
 from distmom.numerics.triples import triple_sums
+from distmom.numerics.tuple_sums import tuple_sums
 
 Form = Literal["u", "v"]
+Tiles = Callable[..., PairSums]
+"""As `tiled_sums`."""
 
 
 def block_sums(
-    kernel: Kernel, *samples: Floats, form: Form = "u", rows: bool = True, weights: Weights = None
+    kernel: Kernel,
+    *samples: Floats,
+    form: Form = "u",
+    rows: bool = True,
+    weights: Weights = None,
+    tiles: Tiles = tiled_sums,
 ) -> tuple[PairSums, ...]:
     """The U-statistics (or V-statistics) of a block, one for each of the kernel's parts.
 
@@ -32,8 +40,10 @@ def block_sums(
         Row means are wanted; sorted forms and cheap kernels are faster without.
     weights : tuple of ndarray, optional
         Non-negative weights of the rows of each sample; a tuple of rows weighs their product. Kernels counted
-        by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile; kernels of triples have
-        no weights.
+        by sorting (Kendall, concordance, ranking) then take all pairs, tile by tile, and those of triples all
+        triples.
+    tiles : callable
+        What takes all pairs: `tiled_sums`, or what gives the same.
 
     Returns
     -------
@@ -44,13 +54,13 @@ def block_sums(
     Raises
     ------
     ConfigError
-        If the kernel has no V-form, or takes triples and there are weights.
+        If the kernel has no V-form.
     """
     found = []
     for part in kernel.parts:
         chosen = [samples[sample] for sample in part.samples]
         masses = None if weights is None else tuple(weights[sample] for sample in part.samples)
-        found.append(_part_sums(part.kernel, chosen, form, rows, masses))
+        found.append(_part_sums(part.kernel, chosen, form, rows, masses, tiles))
     return tuple(found)
 
 
@@ -59,18 +69,21 @@ def statistic(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
     return kernel.combine(*(part.mean for part in sums))
 
 
-def one_by_one(kernel: Kernel, columns: int) -> tuple[Part, ...]:
+def one_by_one(kernel: Kernel, columns: int, *, weighted: bool = False) -> tuple[Part, ...]:
     """Parts of a kernel without a fast form for rows of so many columns: all their tuples are taken."""
     slow = []
     for part in kernel.parts:
         few = np.arange(4.0 * columns).reshape(4, columns)
         samples = [part.kernel.as_sample(few) for _ in part.samples]
-        if part.kernel.complete(*samples, rows=False) is None:
+        weights = tuple(np.ones(4) for _ in part.samples) if weighted else None
+        if part.kernel.complete(*samples, rows=False, weights=weights) is None:
             slow.append(part)
     return tuple(slow)
 
 
-def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, weights: Weights) -> PairSums:
+def _part_sums(
+    kernel: Kernel, samples: list[Floats], form: Form, rows: bool, weights: Weights, tiles: Tiles
+) -> PairSums:
     sizes = tuple(sample.shape[0] for sample in samples)
     counted = sizes if weights is None else tuple(int(np.count_nonzero(w)) for w in weights)
     if count_tuples(kernel.degrees, counted) == 0:
@@ -78,18 +91,20 @@ def _part_sums(kernel: Kernel, samples: list[Floats], form: Form, rows: bool, we
     else:
         kernel.check(*samples)
         fast = kernel.complete(*samples, rows=rows, weights=weights)
-        sums = _all_tuples(kernel, samples, rows, weights) if fast is None else fast
+        sums = _all_tuples(kernel, samples, rows, weights, tiles) if fast is None else fast
     if form == "v" and min(counted) > 0:
         sums = kernel.v_form(sums, *samples, weights=weights)
     return sums if rows else sums._replace(row_means=None)
 
 
-def _all_tuples(kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights) -> PairSums:
+def _all_tuples(
+    kernel: Kernel, samples: list[Floats], rows: bool, weights: Weights, tiles: Tiles
+) -> PairSums:
     if sum(kernel.degrees) == 2:
-        return tiled_sums(kernel, *samples, rows=rows, weights=weights)
-    if weights is not None:
-        raise ConfigError(f"kernel {kernel.name!r} of triples has no weighted form; leave the weights out")
-    return triple_sums(kernel, samples[0])
+        return tiles(kernel, *samples, rows=rows, weights=weights)
+    if kernel.degrees == (3,) and weights is None:
+        return triple_sums(kernel, samples[0])
+    return tuple_sums(kernel, *samples, weights=weights)
 
 
 def _no_tuples(kernel: Kernel, samples: list[Floats]) -> PairSums:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,24 @@ from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.random import uniform
 
 _TRIED = 12  # rows on which a function is tried
+MOST_TRIED = 1 << 15
+"""Tuples of rows on which a function is tried, about."""
+
+MOST_ROWS, MOST_COMPILED = 8, 3
+"""Rows that a function takes in all, at most: the orders of eight arguments are 40,320."""
 _TOLERANCE = 1e-9
 
 
 @lru_cache(maxsize=64)
-def _dispatcher(function: Callable[..., Any], degree: int, symmetrize: bool) -> Any:
+def _dispatcher(function: Callable[..., Any], taken: tuple[int, ...], symmetrize: bool) -> Any:
     from distmom.numerics import functions_compiled
 
-    return functions_compiled.compile_function(function, degree, symmetrize)
+    return functions_compiled.compile_function(function, taken, symmetrize)
 
 
 @dataclass(frozen=True)
 class FunctionKernel(Kernel):
-    """A user's function of two or three rows; made by `kernel`.
+    """A user's function of a few rows; made by `kernel`.
 
     Attributes
     ----------
@@ -67,7 +72,7 @@ class FunctionKernel(Kernel):
     @property
     def compiled(self) -> Any | None:
         """The function as Numba compiles it."""
-        return _dispatcher(self.function, sum(self.taken), self.symmetrized) if self.inlined else None
+        return _dispatcher(self.function, self.taken, self.symmetrized) if self.inlined else None
 
     def value(self, *rows: Floats) -> Floats:
         """The function, averaged over all orders of its arguments if asked for."""
@@ -82,8 +87,14 @@ class FunctionKernel(Kernel):
         with np.errstate(all="ignore"):
             if not self.symmetrized:
                 return self._call(rows, shape)
-            orders = [self._call(order, shape) for order in permutations(rows)]
+            orders = [self._call(tuple(rows[i] for i in order), shape) for order in self._orders()]
             return np.asarray(sum(orders[1:], start=orders[0]) / len(orders))
+
+    def _orders(self) -> Iterator[tuple[int, ...]]:
+        """All orders of the arguments in which those of each sample stay together."""
+        starts = np.cumsum((0, *self.taken)).tolist()
+        samples = [permutations(range(*both)) for both in pairwise(starts)]
+        return (tuple(chain.from_iterable(orders)) for orders in product(*samples))
 
     def _call(self, rows: tuple[Floats, ...], shape: tuple[int, ...]) -> Floats:
         found = np.asarray(self.function(*rows))
@@ -101,17 +112,22 @@ class FunctionKernel(Kernel):
         Raises
         ------
         ConfigError
-            If two orders of some of the first sample's rows have different values.
+            If two neighbouring arguments of one sample can change places with another value, for some rows.
         """
-        if self.symmetrized or len(self.taken) > 1:
+        if self.symmetrized or max(self.taken) == 1:
             return
-        x = samples[0]
-        rows = x[np.unique(np.linspace(0, x.shape[0] - 1, min(_TRIED, x.shape[0])).astype(np.int64))]
-        degree = self.taken[0]
-        places = [tuple(np.s_[:] if axis == own else None for axis in range(degree)) for own in range(degree)]
-        values = self.value(*(rows[place] for place in places))
-        for order in permutations(range(degree)):
-            other = values.transpose(order)
+        whole = sum(self.taken)
+        of = np.repeat(np.arange(len(self.taken)), self.taken)
+        tried = max(3, min(_TRIED, round(MOST_TRIED ** (1.0 / whole))))
+        rows = [
+            x[np.unique(np.linspace(0, len(x) - 1, min(tried, len(x))).astype(np.int64))] for x in samples
+        ]
+        places = [tuple(np.s_[:] if axis == own else None for axis in range(whole)) for own in range(whole)]
+        values = self.value(*(rows[sample][place] for sample, place in zip(of, places, strict=True)))
+        for axis in range(whole - 1):
+            if of[axis] != of[axis + 1]:
+                continue
+            other = values.swapaxes(axis, axis + 1)
             with np.errstate(invalid="ignore", over="ignore"):
                 close = np.abs(values - other) <= _TOLERANCE * (np.abs(values) + np.abs(other))
             if not (close | (values == other) | np.isnan(values) | np.isnan(other)).all():
@@ -123,7 +139,7 @@ class FunctionKernel(Kernel):
 
 def kernel(
     function: Callable[..., Any],
-    degree: int = 2,
+    degree: int | Sequence[int] = 2,
     n_samples: int = 1,
     *,
     columns: int | None = 1,
@@ -131,7 +147,7 @@ def kernel(
     symmetrize: bool = False,
     compiled: bool = False,
 ) -> FunctionKernel:
-    """A kernel from a plain function of two or three rows.
+    """A kernel from a plain function of a few rows.
 
     Parameters
     ----------
@@ -141,10 +157,11 @@ def kernel(
         one value for each. With ``compiled=True`` it takes single rows (a float, or an array of the columns)
         and is compiled by Numba (or is so already) into the loop over pairs; this takes about a second in
         each process.
-    degree : {2, 3}
-        Number of rows it takes in all.
-    n_samples : {1, 2}
-        2: the first row is of the first sample, the other one of the second (degree 2 only).
+    degree : int or sequence of int
+        Number of rows it takes in all, at most eight; of several samples those of each, such as ``(2, 1)``:
+        two rows of the first sample, then one of the second. Compiled functions take two or three in all.
+    n_samples : int
+        Samples, if `degree` is a number: then one row of each, ``degree=2, n_samples=2`` is ``(1, 1)``.
     columns : int or None
         Columns of a row; None for any number.
     symmetric : bool
@@ -165,7 +182,8 @@ def kernel(
 
     Notes
     -----
-    Its U-statistic is taken over all pairs, tile by tile: O(n^2) time, O(n) memory (triples: O(n^3)).
+    Its U-statistic is taken over all pairs, tile by tile: O(n^2) time, O(n) memory. With other degrees all
+    tuples are taken: O(n^3) time for triples, more for more rows; use small blocks.
 
     Examples
     --------
@@ -177,25 +195,21 @@ def kernel(
         raise ConfigError(
             f"function must be callable, got {type(function).__name__}; pass a function of two rows"
         )
-    if (degree, n_samples) not in ((2, 1), (3, 1), (2, 2)):
-        raise ConfigError(
-            f"degree and n_samples must be (2, 1), (3, 1) or (2, 2), got ({degree}, {n_samples}); "
-            "a function takes two or three rows of one sample, or one row of each of two"
-        )
+    taken = _degrees(degree, n_samples, compiled=compiled)
     if columns is not None and (not isinstance(columns, int) or columns < 1):
         raise ConfigError(
             f"columns must be a positive integer or None, got {columns!r}; count those of a row"
         )
-    if not symmetric and not symmetrize and n_samples == 1:
+    if not symmetric and not symmetrize and max(taken) > 1:
         raise ConfigError(
             "symmetric=False needs symmetrize=True, got False; a U-statistic is about functions that do not "
             "depend on the order of their rows"
         )
-    made = FunctionKernel(function, (degree,) if n_samples == 1 else (1, 1), columns, compiled, symmetrize)
+    made = FunctionKernel(function, taken, columns, compiled, symmetrize)
     sample = made.as_sample(4.0 * uniform(0, 0, _TRIED * (columns or 2)).reshape(_TRIED, -1) - 2.0)
     try:
-        made.value(*(sample for _ in range(degree)))
-        made.check(sample)
+        made.value(*(sample for _ in range(sum(taken))))
+        made.check(*(sample for _ in taken))
     except ConfigError:
         raise
     except Exception as cause:
@@ -205,3 +219,24 @@ def kernel(
             f"it must take rows as described for compiled={compiled}"
         ) from cause
     return made
+
+
+def _degrees(degree: Any, n_samples: Any, *, compiled: bool) -> tuple[int, ...]:
+    """Rows that are taken from each sample; ConfigError if they cannot be."""
+    several = isinstance(degree, Sequence) and not isinstance(degree, str)
+    taken = tuple(degree) if several else (degree,) if n_samples == 1 else (1,) * n_samples
+    good = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in taken)
+    if not several and good:
+        good = n_samples in (1, degree)
+    elif several and good:
+        good = n_samples in (1, len(taken))
+    if not good or not 2 <= sum(taken) <= MOST_ROWS:
+        raise ConfigError(
+            f"degree and n_samples must make 2 to {MOST_ROWS} rows, got ({degree}, {n_samples}); a function "
+            "takes some rows of one sample, one of each of several, or with degree=(2, 1) what that says"
+        )
+    if compiled and sum(taken) > MOST_COMPILED:
+        raise ConfigError(
+            f"degree: compiled functions take two or three rows in all, got {sum(taken)}; use compiled=False"
+        )
+    return taken

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from distmom.errors import ConfigError
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
 from distmom.numerics.kernels.sums import Floats, Mass, PairSums, Value, add_up, count_tuples
 
@@ -196,7 +197,7 @@ class ThirdMoment(Kernel):
             return np.asarray((xy + xz) * (yz - xy) * (xz + yz) / -6.0)
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """From power sums of the centred rows, each row taken out for its own mean. Without weights."""
+        """From power sums of the centred rows, each row taken out for its own mean; weighted rows are not."""
         if weights is not None:
             return None
         n = samples[0].size
@@ -215,7 +216,15 @@ class ThirdMoment(Kernel):
             return PairSums(count_tuples((3,), (n,)), mean, None, row_means)
 
     def v_form(self, sums: PairSums, *samples: Floats, weights: Weights = None) -> PairSums:
-        """The plain central moment: division by n."""
+        """The plain central moment: division by n.
+
+        Raises
+        ------
+        ConfigError
+            If there are weights.
+        """
+        if weights is not None:
+            raise ConfigError(f"kernel {self.name!r} has no weighted V-form; use statistic='u'")
         n = samples[0].size
         with np.errstate(invalid="ignore", over="ignore"):
             d = centred(samples[0], Mass(n))

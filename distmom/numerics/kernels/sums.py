@@ -44,6 +44,34 @@ def count_tuples(degrees: tuple[int, ...], sizes: tuple[int, ...]) -> int:
     return prod(comb(n, d) for n, d in zip(sizes, degrees, strict=True))
 
 
+def tuple_mass(
+    degrees: tuple[int, ...], sizes: tuple[int, ...], weights: tuple[Floats, ...] | None = None
+) -> float:
+    """Weight of all tuples, the product of their rows' weights; their number without weights."""
+    if weights is None:
+        return float(count_tuples(degrees, sizes))
+    return prod(float(symmetric_sums(w, d)[d]) for w, d in zip(weights, degrees, strict=True))
+
+
+def symmetric_sums(weights: Floats, degree: int) -> list[Any]:
+    """Sums of the products of 0, 1, … `degree` different weights, by Newton's identities."""
+    powers = [add_up(weights**k) for k in range(1, degree + 1)]
+    found: list[Any] = [1.0]
+    for k in range(1, degree + 1):
+        terms = [(-1.0) ** (j - 1) * found[k - j] * powers[j - 1] for j in range(1, k + 1)]
+        found.append(sum(terms) / k)
+    return found
+
+
+def mass_at_rows(weights: Floats, degree: int) -> Floats:
+    """For each row the weight of all tuples of its sample that hold it."""
+    sums = symmetric_sums(weights, degree)
+    others: Any = np.ones(weights.shape)  # products of the other rows' weights: e_k less w times e_(k - 1)
+    for k in range(1, degree):
+        others = sums[k] - weights * others
+    return np.asarray(weights * others)
+
+
 class Mass:
     """What pairs of rows weigh: each the product of its rows' weights, 1 without weights.
 

@@ -24,12 +24,9 @@ SAME_LAW = "The test does not tell the samples apart; that is no proof that they
 
 def tell_compare(r: CompareResult) -> Telling:
     """One column compared by one statistic."""
-    told = tell_ustat(r)
     names = {"column": cell(r.column), "first": cell(r.first), "second": cell(r.second)}
     subject = WORDS[r.compared_by.split("-")[0]].format(**names)
-    before = f"The {cell(r.kernel)} statistic of {cell(r.column)}"
-    first, *others = told.answer
-    first = first.replace(before, subject[0].upper() + subject[1:], 1)
+    told = tell_ustat(r, subject)
     rows = " and ".join(f"{n:,}" for n in r.n_test_rows)
     units = " and ".join(f"{n:,}" for n in r.n_test_units)
     facts = [("p-value", _p(r.p_value)), ("p-value, adjusted for all results", _p(r.p_adjusted))]
@@ -44,7 +41,7 @@ def tell_compare(r: CompareResult) -> Telling:
     )
     return replace(
         told,
-        answer=(first, *others, verdict),
+        answer=(*told.answer, verdict),
         facts=(*facts, *told.facts),
         assumptions=(exchangeable, *told.assumptions),
         mood="look" if r.drifted and told.mood == "good" else told.mood,

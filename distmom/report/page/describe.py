@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from distmom.report.describe_text import advice as closing
+from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.page.numbers import LAWS, UNSEEN
 from distmom.report.page.parts import Advice, Block, Ends, Facts, Grid, Mood, Picture, Span, Spans, Story
@@ -11,13 +13,12 @@ from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import (
     Telling,
     advice,
-    again_block,
-    data_block,
+    closing_blocks,
     heading,
     mood,
     notes,
+    shown_facts,
     verdict,
-    words_block,
 )
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed
@@ -38,8 +39,7 @@ def tell_profile(r: ColumnProfile) -> Telling:
     else:
         reach = f" ({interval})" if interval != "-" else ""
         answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
-    facts = tuple(zip(r.headers(), (n.strip() for n in r.lines()[0][1]), strict=True))
-    return Telling(name, (answer,), facts, tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r, ()))
+    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r, ()))
 
 
 def story(found: DescribeResult) -> Story:
@@ -48,11 +48,8 @@ def story(found: DescribeResult) -> Story:
     outside = [p for p in profiles if p.leaves_interval]
     gravest, words = verdict(found)
     word: Mood = "bad" if gravest == "bad" else "look" if outside or found.named else "good"
-    named = len(found.named)
-    kinds = {unit.kind for unit in found.named}
-    what = (kinds.pop() if len(kinds) == 1 else "file or unit") + ("s" if named != 1 else "")
-    if named:
-        first = f"{named:,} {what} hold{'s' if named == 1 else ''} other values than the rest"
+    if found.named:
+        first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"
         first += f", and {_columns([p.column for p in outside])}." if outside else "."
     elif outside:
         first = f"Nobody stands out, but {_columns([p.column for p in outside])}."
@@ -65,8 +62,7 @@ def story(found: DescribeResult) -> Story:
         told = p.lines()[0][1]
         answer.append(
             f"For example, the plain mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
-            f"with a "
-            f"{100 * p.confidence_level:.6g} % interval of {told[1].replace(' … ', ' to ')}."
+            f"with a {100 * p.confidence_level:.6g} % interval of {told[1].replace(' … ', ' to ')}."
         )
     sources = [s for p in outside for s in p.sources if s.kind == "file"]
     if sources and outside[0].sources[0].share is not None:
@@ -80,22 +76,19 @@ def story(found: DescribeResult) -> Story:
         as_table(found),
         [r.doubtful or r.leaves_interval for r in profiles],
         "mean and std are robust (medians over blocks); a marked column has wild values. A plain mean "
-        "outside of the "
-        "interval is carried by few rows or files.",
+        "outside of the interval is carried by few rows or files.",
     )
     blocks: list[Block] = [_advice(found, word), *_named(found), *pictures(found), columns]
-    after = [*data_block(found), *words_block((*_ASSUMED, LAWS, UNSEEN)), again_block(found.run)]
-    return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), tuple(after))
+    after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
+    return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), after)
 
 
 _ASSUMED = (
     "Rows are independent and most of them come from one law of finite variance; files of one kind are "
-    "alike: a file "
-    "is named if it differs from the typical one by more than 8 times the spread between files (6 for "
-    "another unit).",
+    "alike: a file is named if it differs from the typical one by more than 8 times the spread between "
+    "files (6 for another unit).",
     "The shares of a gap add up over all files: n_f/n (mean of the file - robust mean). Shares above 100 % "
-    "and below 0 "
-    "mean that files pull in opposite directions.",
+    "and below 0 mean that files pull in opposite directions.",
 )
 
 
@@ -112,8 +105,6 @@ def _columns(names: list[str]) -> str:
 
 
 def _advice(found: DescribeResult, mood: Mood) -> Advice:
-    from distmom.report.describe_text import advice as closing
-
     lines = [line[0].upper() + line[1:] + "." for line in closing(found)]
     outside = [p for p in found.columns.values() if p.leaves_interval]
     if outside and found.named:
@@ -145,8 +136,6 @@ def _bar(share: float | None) -> Ends:
 
 def _shares(p: ColumnProfile) -> list[Picture]:
     """For each kind of source, the shares of the gap."""
-    from distmom.report.describe_text import source_cells, sources_of
-
     found: list[Picture] = []
     for kind in ("file", "folder", "unit"):
         mine = [s for s in sources_of(p, kind) if s.share is not None]
@@ -156,8 +145,8 @@ def _shares(p: ColumnProfile) -> list[Picture]:
         for s in mine[:MOST_SOURCES]:
             share, rows, mean = source_cells(p, s)
             lines.append(Span(cell(s.name), f"{share}: {rows} rows, mean {mean}", None, _bar(s.share)))
-        rest = 1.0 - sum(s.share or 0.0 for s in mine[:MOST_SOURCES])
-        if abs(rest) >= 0.0005 and len(mine) > MOST_SOURCES:
+        rest = share_of_others(mine[:MOST_SOURCES])
+        if rest is not None:
             lines.append(Span(f"the other {kind}s", f"{100 * rest:.1f} %", None, _bar(rest)))
         numbers = p.numbers
         decimals = in_digits(*(numbers.interval or (None, None)))

@@ -15,6 +15,17 @@ from distmom.report.page.svg import GOLDEN
 BLOCKS, ESTIMATE, PLAIN, FAINT = "#0072B2", "#111111", "#D55E00", "#9ecae9"
 """Told apart also by those who see few colours (Okabe and Ito)."""
 
+SERIES_COLOURS = (
+    "#0072b2",
+    "#b34700",
+    "#007a5a",
+    "#a83c80",
+    "#85650a",
+    "#5a55b8",
+    "#191c20",
+    "#707780",
+)
+
 CELLS = {
     "won": "#0072B2",
     "lost": "#D55E00",
@@ -145,13 +156,15 @@ def _curve(curve: Curve, ax: Any) -> None:
     x_view, y_view = curve.limits()
     for line in curve.lines:
         color = BLOCKS if line.points or not line.strong else ESTIMATE
+        color = SERIES_COLOURS[line.series - 1] if line.series else color
         if line.points:
             halves = np.zeros(line.x.size) if line.half is None else np.nan_to_num(line.half, posinf=0.0)
             bars = {"fmt": "o", "color": color, "ecolor": FAINT, "markersize": 4, "elinewidth": 2}
             ax.errorbar(line.x, line.y, halves, **bars, label=line.name)
         else:
             width = 1.6 if line.strong else 0.8
-            ax.plot(line.x, line.y, color=color, linewidth=width, label=line.name)
+            style = "--" if line.dashed else "-"
+            ax.plot(line.x, line.y, style, color=color, linewidth=width, label=line.name or None)
     if curve.level is not None and np.isfinite(curve.level[0]):
         ax.axhline(curve.level[0], color=ESTIMATE, linewidth=1.0, label=curve.level[1])
     if curve.log_x:

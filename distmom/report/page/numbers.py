@@ -10,7 +10,7 @@ import numpy as np
 from distmom.report.digits import three
 from distmom.report.page.parts import Curve, Line, Picture, Scale, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
-from distmom.report.page.telling import Telling, advice, heading, mood
+from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
 from distmom.report.words import cell
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def tell_mean(r: MeanResult) -> Telling:
     return _tell(r, r.numbers, r.shown_values(), subject, scale, blocks, "plain mean", _mean_facts(r))
 
 
-def tell_ustat(r: UStatisticResult) -> Telling:
-    """A U-statistic."""
-    subject = f"the {cell(r.kernel)} statistic of {cell(r.column)}"
+def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
+    """A U-statistic; `subject` says what it is where its kernel and column do not."""
+    subject = subject or f"the {cell(r.kernel)} statistic of {cell(r.column)}"
     facts = [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")]
     shown = three(r.estimate, r.interval, r.plain_estimate)
     told = _tell(r, r, shown, subject, Numbers(), "statistics", "plain statistic", facts)
@@ -45,8 +45,7 @@ def tell_ustat(r: UStatisticResult) -> Telling:
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
-        "number. "
-        "Run again with block_by='file' (--block-by file), where a bad file spoils one block only.",
+        "number. Run again with block_by='file' (--block-by file), where a bad file spoils one block only.",
     )
     return replace(told, answer=told.answer[:2], mood="bad", do=(*spoiled, *told.do[1:]))
 
@@ -121,12 +120,7 @@ def _answer(
     subject = subject[0].upper() + subject[1:]
     if estimate == "-":
         return (f"There is no estimate of {subject[0].lower() + subject[1:]}.",)
-    first = f"{subject} is {estimate}"
-    if interval == "-":
-        first += f"; there is no interval{f': {r.interval_reason}' if r.interval_reason else ''}."
-    else:
-        first += f"; a {level} interval reaches from {interval.replace(' … ', ' to ')}."
-    sentences = [first]
+    sentences = [f"{subject} is {estimate}; {interval_words(level, interval, r.interval_reason)}."]
     if r.n_blocks > 1:
         low, high = getattr(r, "block_size", (0, 0))
         size = f"{low:,} to {high:,}" if low != high else f"{low:,}"
@@ -160,13 +154,17 @@ def _facts(
     if reached is not None:
         facts.append(("level reached", f"{100 * reached:.4g} %"))
     facts.append((plain_word, plain))
-    facts.append(("blocks", _blocks(r)))
-    facts.append(("contamination tolerated", tolerated(r, given=r.interval is not None)))
+    return facts + block_facts(r, given=r.interval is not None) + more
+
+
+def block_facts(r: Any, *, given: bool) -> list[tuple[str, str]]:
+    """The blocks, and what they bear; `given` is whether there is an interval or radius."""
+    facts = [("blocks", _blocks(r)), ("contamination tolerated", tolerated(r, given=given))]
     if r.n_ruined_blocks:
         facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
     if r.n_set_aside:
         facts.append(("set aside", f"{r.n_set_aside:,} small blocks that lay far from the others"))
-    return facts + more
+    return facts
 
 
 def _blocks(r: Any) -> str:
@@ -234,8 +232,7 @@ def assumptions(r: Any) -> tuple[str, ...]:
     elif r.interval_kind == "exact":
         found.append(
             "The interval would hold at its level if the variance of a row were known. It is estimated from "
-            "the "
-            "same rows, so the statement is asymptotic."
+            "the same rows, so the statement is asymptotic."
         )
     elif r.interval_kind == "paper":
         found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
@@ -276,9 +273,8 @@ def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
     if by_files:
         caption = (
             "The dots are random blocks of rows, which a few bad files spoil whatever their number. The "
-            "line is "
-            "the estimate, in which a bad file spoils one block only: that they disagree reveals the bad "
-            "files."
+            "line is the estimate, in which a bad file spoils one block only: that they disagree reveals "
+            "the bad files."
         )
     return Curve(
         "The same, with other numbers of blocks",

@@ -186,6 +186,10 @@ class Spans:
         return padded(min(held), max(held)) if held else (0.0, 1.0)
 
 
+SERIES = 8
+"""Colours for lines of equal rank."""
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
     """A line of a `Curve`.
@@ -200,6 +204,10 @@ class Line:
         Whether the points are marked rather than joined.
     strong : bool
         Whether it comes first to the eye.
+    series : int
+        1 to `SERIES`: the colour of one of several lines of equal rank; 0: there are no others.
+    dashed : bool
+        With `series`.
     """
 
     name: str
@@ -208,6 +216,8 @@ class Line:
     half: Floats | None = None
     points: bool = False
     strong: bool = True
+    series: int = 0
+    dashed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

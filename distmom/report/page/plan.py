@@ -49,8 +49,7 @@ def story(found: PlanResult) -> Story:
             (
                 f"Half-widths are in standard deviations of {of}, for independent rows of finite variance.",
                 "exact: the sharpest bound known here; paper: the closed form; order: about what order "
-                "statistics "
-                "of the block means give for normal block means.",
+                "statistics of the block means give for normal block means.",
             ),
         ),
     ]

@@ -55,7 +55,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Powers:
-    """Positive numbers on a logarithmic axis: at given places, or at powers of ten."""
+    """Positive numbers on a logarithmic axis: at given places, or at 1, 2, 5 times or just powers of ten."""
 
     places: tuple[float, ...] = ()
 
@@ -65,7 +65,10 @@ class Powers:
         if not places:
             first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
             places = [10.0**k for k in range(first, last + 1, -(-max(last - first + 1, 1) // most))]
-            places = places if len(places) > 1 else [low, high]
+            if len(places) < 3:
+                places = [n * 10.0**k for k in range(first - 1, last + 1) for n in (1, 2, 5)]
+            if sum(low <= place <= high for place in places) < 2:
+                places = [low, high]
         gap = (math.log10(high) - math.log10(low)) / (most + 1)
         kept: list[float] = []
         for place in places:

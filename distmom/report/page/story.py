@@ -11,13 +11,11 @@ from distmom.report.page.scales import Numbers, Times
 from distmom.report.page.telling import (
     Telling,
     advice_block,
-    again_block,
-    data_block,
+    closing_blocks,
     files_block,
     heading,
     notes,
     verdict,
-    words_block,
 )
 from distmom.report.text import as_table
 from distmom.report.words import cell
@@ -88,8 +86,7 @@ def _table(results: Results) -> Grid:
 
 
 def _after(results: Results, told: list[Telling]) -> tuple[Block, ...]:
-    assumed = [line for one in told for line in one.assumptions]
-    return (*data_block(results), *words_block(assumed), again_block(results.run))
+    return closing_blocks(results, [line for one in told for line in one.assumptions])
 
 
 def groups(results: Results) -> list[Picture]:

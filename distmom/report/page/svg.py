@@ -140,7 +140,8 @@ def draw_curve(curve: Curve) -> Drawing:
     legend: list[tuple[str, str]] = []
     for line in curve.lines:
         marks += _points(line, across, down) if line.points else [_joined(line, left, share_x, down)]
-        legend.append((f"{'dot' if line.points else 'rule'} {_class(line)}", line.name))
+        if line.name:
+            legend.append((f"{'dot' if line.points else 'rule'} {_class(line)}", line.name))
     if curve.level is not None and np.isfinite(curve.level[0]):
         y = round(down(curve.level[0]), 1)
         marks.append(Mark("line", {"x1": f"{left}%", "x2": "100%", "y1": y, "y2": y, "class": "estimate"}))
@@ -151,7 +152,9 @@ def draw_curve(curve: Curve) -> Drawing:
 
 
 def _class(line: Line) -> str:
-    return "block" if line.strong else "faint"
+    if not line.series:
+        return "block" if line.strong else "faint"
+    return f"s{line.series}" + " dashed" * line.dashed + " thin" * (not line.strong)
 
 
 def _points(line: Line, across: Any, down: Any) -> list[Mark]:

@@ -27,30 +27,24 @@ DO = {
     "ok": "Nothing stands out. Use the estimate with its interval.",
     "contaminated": (
         "Some values are wild: the blocks that hold them contradict the others, or the tails are heavier "
-        "than a "
-        "finite variance allows. Use the robust estimate, not the plain one."
+        "than a finite variance allows. Use the robust estimate, not the plain one."
     ),
     "files disagree": (
         "Whole files hold other values than the rest. The estimate is the one by files, where a bad file "
-        "spoils "
-        "one block only. Look into those files, correct them or leave them out, and run again."
+        "spoils one block only. Look into those files, correct them or leave them out, and run again."
     ),
     "beyond capacity": (
         "So many blocks are wild that the estimate itself may be wrong: do not rely on it. Find and remove "
-        "the "
-        "bad rows or files, or run again with block_by='file' (whole files are bad) or fine='many' (bad "
-        "rows are "
-        "scattered)."
+        "the bad rows or files, or run again with block_by='file' (whole files are bad) or fine='many' (bad "
+        "rows are scattered)."
     ),
     "carried by few rows": (
         "Fewer than 10 % of the rows carry this mean. Check that their values are real: bad rows that are "
-        "too "
-        "many to stand out look the same."
+        "too many to stand out look the same."
     ),
     "plain mean, no guarantee": (
         "There are too few rows, or too few different values, for blocks. This is the plain mean, which a "
-        "single "
-        "wild value can move anywhere: look at the values, or take more of them."
+        "single wild value can move anywhere: look at the values, or take more of them."
     ),
     "rows in order": (
         "The order of the rows goes with their values, which biases statistics of pairs in random blocks. "
@@ -58,8 +52,7 @@ DO = {
     ),
     "no finite answer": (
         "Half or more of the blocks hold infinite values or NaN, so there is no answer. Filter those rows "
-        "out "
-        "(where=...), or find out where they come from."
+        "out (where=...), or find out where they come from."
     ),
     "no rows": "No row is left to take a mean of: check the filter, the column and the data.",
 }
@@ -96,12 +89,16 @@ class Telling:
 
 def told(result: Result) -> Telling:
     """A result of whatever kind, from what all have."""
-    name = heading(result)
-    (_, numbers), *_ = result.lines()
-    facts = tuple(zip(result.headers(), (n.strip() for n in numbers), strict=True))
+    name, facts = heading(result), shown_facts(result)
     shown = [f"{what} {value}" for what, value in facts if value not in ("", "-")]
     answer = f"{name}: {', '.join(shown)}."
     return Telling(name, (answer,), facts, (), (), mood(result), advice(result, ()))
+
+
+def shown_facts(result: Result) -> tuple[tuple[str, str], ...]:
+    """The figures of its first line in a table, with their headers."""
+    (_, numbers), *_ = result.lines()
+    return tuple(zip(result.headers(), (n.strip() for n in numbers), strict=True))
 
 
 def heading(result: Result) -> str:
@@ -119,6 +116,12 @@ def mood(result: Result) -> Mood:
     return "good" if result.status[0] in FINE and not result.doubtful else "look"
 
 
+def gravest(moods: Iterable[Mood]) -> Mood:
+    """The mood of several results together."""
+    found = set(moods)
+    return "bad" if "bad" in found else "look" if "look" in found else "good"
+
+
 def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
     """What to do about each status of a result."""
     found = [DO[word] for word in result.status if word in DO]
@@ -128,24 +131,21 @@ def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
 
 def verdict(results: Results) -> tuple[Mood, str]:
     """The gravest mood of several results, and their statuses."""
-    tellings = [r.telling() for r in results]
-    moods = {t.mood for t in tellings}
-    gravest: Mood = "bad" if "bad" in moods else "look" if "look" in moods else "good"
+    worst = gravest(r.telling().mood for r in results)
     if len(results) == 1:
-        return gravest, "; ".join(results[0].status)
+        return worst, "; ".join(results[0].status)
     counts = Counter(r.status[0] for r in results)
-    return gravest, ", ".join(f"{n:,} × {word}" for word, n in counts.most_common())
+    return worst, ", ".join(f"{n:,} × {word}" for word, n in counts.most_common())
 
 
 def advice_block(tellings: Iterable[Telling], remarks: Sequence[str]) -> Advice:
     """What to do about all results, each advice once, and what else a reader should know."""
     every = list(tellings)
-    moods = {t.mood for t in every}
-    gravest: Mood = "bad" if "bad" in moods else "look" if "look" in moods else "good"
+    worst = gravest(t.mood for t in every)
     lines = list(dict.fromkeys(line for t in every for line in t.do))
-    if gravest != "good":
+    if worst != "good":
         lines = [line for line in lines if line != DO["ok"]]
-    return Advice(gravest, "What to do", (*lines, *remarks))
+    return Advice(worst, "What to do", (*lines, *remarks))
 
 
 def notes(results: Results) -> list[str]:
@@ -223,6 +223,18 @@ def again_block(run: dict[str, Any]) -> Code:
         lines.append(("The same call with", f"rng={run.get('seed')!r}"))
     name, first = lines[0]
     return Code("Run it again", ((f"{text} {name}", first), *lines[1:]))
+
+
+def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:
+    """What stands last in a report: data, assumptions, how to run it again."""
+    return (*data_block(results), *words_block(assumptions), again_block(results.run))
+
+
+def interval_words(level: str, interval: str, reason: str | None = None) -> str:
+    """An interval as it stands in tables, in a sentence."""
+    if interval == "-":
+        return "there is no interval" + (f": {reason}" if reason else "")
+    return f"a {level} interval reaches from {interval.replace(' … ', ' to ')}"
 
 
 def words_block(assumptions: Sequence[str]) -> list[Block]:

@@ -22,7 +22,7 @@ from distmom.report.page.parts import (
     Story,
 )
 from distmom.report.page.scales import Numbers
-from distmom.report.page.telling import again_block, data_block, notes, words_block
+from distmom.report.page.telling import closing_blocks, interval_words, notes
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
 
@@ -46,9 +46,8 @@ def story(found: TournamentResult) -> Story:
     first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
     answer = [
         f"{first}: least {cell(loss)} loss on most blocks of rows.",
-        f"The robust risk of {printable(found.champion)} is {shown[0]}; {_interval(level, shown[1])} Its "
-        f"plain mean "
-        f"loss is {shown[2]}.",
+        f"The robust risk of {printable(found.champion)} is {shown[0]}; {interval_words(level, shown[1])}. "
+        f"Its plain mean loss is {shown[2]}.",
     ]
     plain_best = min(league, key=lambda r: r.plain_estimate)
     if plain_best.name not in found.champions:
@@ -66,20 +65,14 @@ def story(found: TournamentResult) -> Story:
         "was better.",
     )
     blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table]
-    after = [*data_block(found), *words_block(_assumptions(found)), again_block(found.run)]
+    after = closing_blocks(found, _assumptions(found))
     word = "cycle" if found.cycle else "champion found"
-    return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), tuple(after))
+    return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), after)
 
 
 def pictures(found: TournamentResult) -> list[Picture]:
     """Risks, and the matrix of duels."""
     return [_risks(found), duel_matrix(found)]
-
-
-def _interval(level: str, interval: str) -> str:
-    if interval == "-":
-        return "there is no interval."
-    return f"a {level} interval reaches from {interval.replace(' … ', ' to ')}."
 
 
 def _advice(found: TournamentResult, mood: Mood) -> Advice:
@@ -121,8 +114,7 @@ def _risks(found: TournamentResult) -> Spans:
     return Spans(
         "Risk of each candidate",
         "Smaller is better. The bar is the interval of the robust risk; the dashed line, or an arrow where "
-        "it lies "
-        "outside, is the plain mean loss.",
+        "it lies outside, is the plain mean loss.",
         lines,
         Numbers(),
         ("robust risk", f"{100 * found[0].confidence_level:.6g} % interval", "plain mean loss"),
@@ -179,10 +171,8 @@ def duel_matrix(found: TournamentResult) -> Matrix:
     )
     caption = (
         "Read along a row: W, the candidate has the smaller loss on most blocks than that of the column; L, "
-        "the "
-        "larger; =, the two are too close for a match. Small letters say the same of pairs whose distance "
-        "cannot "
-        "change the outcome and was not evaluated."
+        "the larger; =, the two are too close for a match. Small letters say the same of pairs whose "
+        "distance cannot change the outcome and was not evaluated."
     )
     return Matrix("Who beat whom", caption, names, names, cells, KINDS)
 

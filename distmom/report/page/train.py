@@ -30,8 +30,7 @@ def tell_train(r: TrainResult) -> Telling:
     answer = (
         f"{cell(r.learner)}{target} was learned in {r.n_steps:,} steps; {loss}.",
         f"Each step was taken from {r.n_blocks:,} random blocks of {r.block_size:,} rows by a median over "
-        f"them, "
-        "so that wild rows in a minority of the blocks do not steer it."
+        "them, so that wild rows in a minority of the blocks do not steer it."
         if r.n_blocks > 1
         else f"Each step was taken from one batch of {r.block_size:,} rows: wild rows in it do steer it.",
         f"It ended with: {'; '.join(r.status)}.",
@@ -48,7 +47,8 @@ def tell_train(r: TrainResult) -> Telling:
             f"wild rows in up to {max(0, -(-r.n_blocks // 2) - 1):,} blocks of a step",
         ),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
-        ("rows", f"{r.n_rows:,}, {r.mode}"),
+        ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
+        ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     good = mood(r) == "good"
     do = (
@@ -59,8 +59,7 @@ def tell_train(r: TrainResult) -> Telling:
     assumed = (
         "Rows are independent, and in each step fewer than half of the blocks hold wild ones.",
         "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
-        "which is "
-        "biased low.",
+        "which is biased low.",
     )
     return Telling(heading(r), answer, tuple(facts), (learning_curve(r),), assumed, mood(r), (do,))
 

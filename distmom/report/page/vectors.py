@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.report.digits import quantity, three
-from distmom.report.page.numbers import assumptions, tolerated
+from distmom.report.page.numbers import assumptions, block_facts
 from distmom.report.page.parts import Cell, Ends, Matrix, Span, Spans, Strip
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
@@ -52,10 +52,7 @@ def tell_vector(r: VectorResult) -> Telling:
         facts.append((f"{level} radius", quantity(r.radius)))
     facts += [
         ("spread of a row", f"{quantity(float(np.sqrt(r.trace)))} (root of the sum of all variances)"),
-        ("blocks", f"{r.n_blocks:,} of {r.block_size[0]:,} to {r.block_size[1]:,} rows"),
-        ("contamination tolerated", tolerated(r, given=r.radius is not None or r.intervals is not None)),
-        *([("ruined blocks", f"{r.n_ruined_blocks:,}")] if r.n_ruined_blocks else []),
-        *([("set aside", f"{r.n_set_aside:,} small blocks")] if r.n_set_aside else []),
+        *block_facts(r, given=r.radius is not None or r.intervals is not None),
     ]
     band = "interval" if r.intervals is not None else "shadow of the ball" if r.radius is not None else ""
     spans = Spans(
@@ -117,9 +114,7 @@ def tell_matrix(r: UStatisticResult) -> Telling:
     answer = (first, f"It is the {method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
     facts = (
         ("method", f"{method} median"),
-        ("blocks", f"{r.n_blocks:,} of {r.block_size[0]:,} to {r.block_size[1]:,} rows"),
-        ("contamination tolerated", tolerated(r, given=r.radius is not None or r.intervals is not None)),
-        *((("set aside", f"{r.n_set_aside:,} small blocks"),) if r.n_set_aside else ()),
+        *block_facts(r, given=r.radius is not None or r.intervals is not None),
     )
     lines = []
     for name, estimate, plain, interval in r.entries()[:MOST_LINES]:

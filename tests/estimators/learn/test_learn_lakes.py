@@ -19,6 +19,7 @@ from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import _Behind
 from distmom.estimators.learn.steps import StepStream
 from distmom.numerics.virtual_order import VirtualOrder
+from distmom.reductions.gather import NULL, USED
 
 pytest.importorskip("sklearn")
 
@@ -164,7 +165,8 @@ def test_rows_with_missing_values_and_filters_leave_blocks_full():
     whole = table()
     g = np.array(whole["a"]), np.array(whole["b"].to_numpy(zero_copy_only=False)), np.array(whole["c"])
     used = ~np.isnan(g[1])
-    stream = StepStream(VirtualOrder(1, 3000), ArrayRows(np.stack(g, axis=1), None, used), 11, 16)
+    fates = np.where(used, USED, NULL).astype(np.uint8)
+    stream = StepStream(VirtualOrder(1, 3000), ArrayRows(np.stack(g, axis=1), None, fates), 11, 16)
     seen = []
     for _ in range(int(used.sum()) // 176):
         features, _ = stream.take()
@@ -173,11 +175,11 @@ def test_rows_with_missing_values_and_filters_leave_blocks_full():
         seen.append(features.reshape(-1, 3))
     assert len(np.unique(np.concatenate(seen), axis=0)) == 176 * len(seen)  # no row twice in a pass
     stream.take()
-    assert stream.place[0] == 1 and stream.n_unused >= 30
+    assert stream.place.number == 1 and stream.place.met == (used.sum(), 3000 - used.sum(), 0, 0, 0)
 
 
 def test_a_stream_goes_on_from_any_place():
-    source = ArrayRows(np.arange(500.0)[:, None], None, np.arange(500) % 7 > 0)
+    source = ArrayRows(np.arange(500.0)[:, None], None, (np.arange(500) % 7 == 0).astype(np.uint8))
     stream = StepStream(VirtualOrder(1, 500), source, 3, 20)
     for _ in range(20):
         place = stream.place
@@ -199,9 +201,49 @@ def test_every_row_is_drawn_equally_often():
 
 
 def test_too_few_rows_that_count_are_an_error():
-    source = ArrayRows(np.zeros((500, 1)), None, np.arange(500) < 40)
+    source = ArrayRows(np.zeros((500, 1)), None, (np.arange(500) >= 40).astype(np.uint8))
     with pytest.raises(NoAnswerError, match="40 rows that count are too few for a step of 3 blocks of 20"):
         StepStream(VirtualOrder(1, 500), source, 3, 20).take()
+
+
+COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped")
+
+
+@pytest.mark.parametrize("name", ["metric", "ranking", "regression", "classification", "clustering"])
+def test_rows_are_told_as_they_were(name, tmp_path, monkeypatch):
+    """Whether they were held, gathered, or met before an interruption."""
+    i = np.arange(4000)
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    X[i % 100 == 1, 0], X[i % 100 == 2, 1] = np.nan, np.inf
+    b = [None if k % 100 in (3, 4) else v for k, v in enumerate(X[:, 1].tolist())]
+    whole = pa.table({"a": X[:, 0], "b": b, "keep": i % 100 >= 7, "label": (i % 2).astype("i4")})
+    (tmp_path / "lake").mkdir()
+    for k in range(4):
+        pq.write_table(whole.slice(1000 * k, 1000), tmp_path / "lake" / f"{k}.parquet")
+    (tmp_path / "lake" / "4.parquet").write_text("no Parquet")
+
+    def run(steps, data=tmp_path / "lake", **more):
+        target = None if name == "clustering" else "label"
+        options = {"max_iter": steps, **({"n_clusters": 2} if target is None else {})}
+        given = {"columns": ["a", "b"], "where": "keep", "on_bad_file": "skip", "rng": 0} | more
+        return dm.train(data, name, target=target, options=options, **given)
+
+    long = run(60)  # more than a pass
+    # of the rows 7 in 100 are dropped (the null, NaN and infinite ones 1 to 6 with them)
+    assert [getattr(long, n) for n in COUNTS] == [3720, 3720, 0, 0, 0, 280]
+    assert long.data["n_rows"] == 4000 and long.data["n_files"] == 5 and len(long.data["skipped"]) == 1
+    every = run(60, where=None)
+    assert [getattr(every, n) for n in COUNTS] == [4000, 3880, 80, 40, 40, 0]
+    record = every.to_arrow().to_pylist()[0]
+    assert [record[n] for n in COUNTS] == [4000, 3880, 80, 40, 40, 0]
+    assert [getattr(run(60, data=whole, where=None), n) for n in COUNTS] == [4000, 3880, 80, 40, 40, 0]
+    monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
+    short = run(12, where=None)
+    assert 12 * 11 * 16 < short.n_rows < 3200 and f"{short.n_rows:,} of 4,000" in " ".join(short.notes)
+    state = tmp_path / "s.state"
+    run(5, where=None, mode="streaming", state=state)
+    again = run(12, where=None, mode="streaming", state=state)
+    assert [getattr(again, n) for n in COUNTS] == [getattr(short, n) for n in COUNTS]
 
 
 def test_a_filter_and_chosen_columns(lake):
@@ -221,7 +263,7 @@ def test_the_target_may_go_without_saying(lake):
     ("y", "options", "error", "words"),
     [
         ("nothing", {}, ConfigError, "nothing"),
-        ("name", {}, DataError, "name"),
+        ("name", {}, DataError, "one class only"),
         ("label", {"columns": ["label"]}, ConfigError, "columns: 'label' is also the target"),
         ("label", {"column": ["a"]}, ConfigError, "did you mean columns"),
         ("label", {"mode": "fast"}, ConfigError, "mode"),
@@ -281,6 +323,19 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
         dm.MahalanobisMetric().fit(lake, state=state, columns=["a"])
     with pytest.raises(ConfigError, match="state: data in memory"):
         dm.MahalanobisMetric().fit(table(), state=tmp_path / "t.state")
+    half = tmp_path / "half.state"
+    options = {"state": half, "where": "a>0", "missing": "null"}
+    filtered = dm.MahalanobisMetric(max_iter=30).fit(lake, **options)
+    options["where"] = "( a > 0 )"  # the same
+    assert model(dm.MahalanobisMetric(max_iter=30).fit(lake, **options)) == model(filtered)
+    for other, words in (
+        ({"where": "a > 1"}, r"made with where = '\( a > 0 \)', not 'a > 1'; use the same, or another state"),
+        ({"where": None}, r"made with where = '\( a > 0 \)', not None"),
+        ({"missing": "error"}, "made with missing = 'null', not 'error'"),
+        ({"nan": "raise"}, "made with nan = 'omit', not 'raise'"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            dm.MahalanobisMetric(max_iter=30).fit(lake, **options | other)
     os.utime(lake / "0.parquet", (1, 1))
     with pytest.raises(DataError, match="files of the lake have changed"):
         dm.MahalanobisMetric().fit(lake, state=state)

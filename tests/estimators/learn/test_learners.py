@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import distmom as dm
@@ -124,6 +125,39 @@ def test_pairs_with_given_labels_and_pairs_of_equal_rows():
         found.fit_pairs(pairs, np.arange(900), X)
     with pytest.raises(ConfigError, match="row numbers must lie"):
         found.pair_distance([[0, 400]], X)
+
+
+def test_a_metric_of_pairs_is_fitted_again_and_anew():
+    g = np.random.default_rng(1)
+    frame = pd.DataFrame(g.normal([0.0, 0.0, 9.0], 1.0, (300, 3)), columns=list("abc"))
+    X, labels = frame.to_numpy(), np.arange(300) % 2
+    frame["a"] += 3.0 * labels
+    pairs = np.sort(g.integers(0, 300, (600, 2)), axis=1)
+    y = np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], 1, -1)
+    found = dm.MahalanobisMetric(max_iter=40).fit(frame, labels)
+    found.fit_pairs(pairs, y, frame[["a", "b"]])  # of other columns than before
+    assert found.feature_names_in_.tolist() == ["a", "b"] and found.transform(frame[["a", "b"]]).shape == (
+        300,
+        2,
+    )
+    again = dm.MahalanobisMetric(max_iter=40, random_state=found.seed_).fit_pairs(pairs, y, frame[["a", "b"]])
+    assert (
+        again.components_.tobytes() == found.components_.tobytes()
+        and again.mode_ == found.mode_ == "resident"
+    )
+    found.set_params(random_state=0).fit_pairs(X[pairs], y)
+    assert not hasattr(found, "feature_names_in_") and found.transform(X).shape == (300, 3)
+    with pytest.raises(ConfigError, match="pairs: of rows with 2 features, but the metric is of 3"):
+        found.pair_distance(X[pairs][:, :, :2])
+    turned = np.where((np.arange(600) % 3 == 0)[:, None], pairs[:, ::-1], pairs)
+    other = dm.MahalanobisMetric(max_iter=40, random_state=0).fit_pairs(turned, y, X)
+    assert other.components_.tobytes() == found.components_.tobytes()  # a pair has no first row
+    found.fit(frame, labels)
+    fresh = dm.MahalanobisMetric(max_iter=40, random_state=0).fit(frame, labels)
+    assert (
+        found.components_.tobytes() == fresh.components_.tobytes()
+        and vars(found).keys() == vars(fresh).keys()
+    )
 
 
 def test_labels_of_which_no_pair_can_be_formed():

@@ -70,7 +70,7 @@ def test_order_of_samples_may_matter():
     ("arguments", "match"),
     [
         ({"function": 3}, "function must be callable, got int"),
-        ({"function": skewed, "degree": 4}, r"degree and n_samples must be .* got \(4, 1\)"),
+        ({"function": skewed, "degree": 9}, r"degree and n_samples must make .* got \(9, 1\)"),
         ({"function": skewed, "degree": 3, "n_samples": 2}, r"got \(3, 2\)"),
         ({"function": skewed, "columns": 0}, "columns must be a positive integer"),
         ({"function": lambda a, b: np.sum(a - b)}, "'<lambda>' must give one value for each tuple of rows"),

@@ -1,0 +1,89 @@
+"""Kernels named on the command line: those of the catalogue, and functions of one's own."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distmom.errors import ConfigError
+
+if TYPE_CHECKING:
+    from distmom.numerics.kernels.kernel import Kernel
+
+WORDS: dict[str, Any] = {"true": True, "false": False, "none": None}
+
+
+def kernel_of(name: str, degree: str | None, parameters: tuple[str, ...], n_columns: int) -> Kernel:
+    """A kernel of the catalogue, or ``MODULE:NAME``.
+
+    Parameters
+    ----------
+    name : str
+    degree : str or None
+        Rows that it takes, such as ``3`` or ``2,1``; of a function two rows unless it is given.
+    parameters : tuple of str
+        ``NAME=VALUE`` each.
+    n_columns : int
+        Columns that are named: those of a row of a function.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such kernel, or it has another degree or other parameters.
+    """
+    from distmom.numerics.kernels.catalogue import named
+
+    degrees, given = None if degree is None else _degrees(degree), parameters_of(parameters)
+    made = _own_kernel(name, degrees, given, n_columns) if ":" in name else named(name, **given)
+    if degrees not in (None, made.degrees):
+        takes = ",".join(map(str, made.degrees))
+        raise ConfigError(f"--degree: kernel {made.name!r} has {takes}, not {degree}; drop it")
+    return made
+
+
+def _own_kernel(
+    name: str, degrees: tuple[int, ...] | None, parameters: dict[str, Any], n_columns: int
+) -> Kernel:
+    """A kernel as it is, or made of a function; modules are looked for in the working directory, too."""
+    from distmom.numerics.kernels.function import kernel
+    from distmom.numerics.kernels.kernel import Kernel
+
+    module, _, attribute = name.partition(":")
+    sys.path.append(str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"--kernel: {name!r} cannot be imported ({error}); give MODULE:NAME") from error
+    finally:
+        sys.path.pop()
+    if isinstance(found, Kernel):
+        return found
+    taken: Any = 2 if degrees is None else degrees[0] if len(degrees) == 1 else degrees
+    try:
+        return kernel(found, taken, **{"columns": max(n_columns, 1), **parameters})
+    except TypeError as error:
+        raise ConfigError(f"--parameter: of a function, columns, symmetrize or compiled: {error}") from error
+
+
+def _degrees(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise ConfigError(f"--degree: must be a number, or numbers such as 2,1, not {text!r}") from error
+
+
+def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
+    """Parameters of the kernel: numbers, true and false where they look like them."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ConfigError(f"--parameter: must be NAME=VALUE such as bandwidth=1.5, not {text!r}")
+        key = name.replace("-", "_")
+        try:
+            found[key] = int(value) if value.strip("+-").isdecimal() else float(value)
+        except ValueError:
+            found[key] = WORDS.get(value.lower(), value)
+    return found

@@ -1,0 +1,165 @@
+"""Labels of any type: which there are, and rows whose last value is the number of their label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from distmom.cluster import plan_units, run_units
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import ConfigError, DataError
+from distmom.estimators.mean.plan import column_share
+from distmom.lake.holding import batches_holding
+from distmom.lake.keys import KeyEncoder
+from distmom.lake.keyvalues import NAN, NULL, Key
+from distmom.lake.schema import kind_of
+from distmom.reductions.distinct_keys import DistinctKeys
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor
+    from distmom.lake import Batch, BatchReader, FileRef, ReadOptions, Source
+
+KINDS = ("number", "bool", "text", "null")
+"""Of columns that labels may come from."""
+
+MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
+
+
+class LabelCoder:
+    """Gives the rows of batches the numbers of their labels, as a last value.
+
+    Parameters
+    ----------
+    known : sequence of key
+        Labels that have the first numbers; others follow by first appearance.
+    """
+
+    def __init__(self, known: Sequence[Key] = ()) -> None:
+        self._encoder = KeyEncoder(1, (*MISSING, *known))
+
+    @property
+    def labels(self) -> list[Key]:
+        """Those that have a number, in order."""
+        return self._encoder.keys[len(MISSING) :]
+
+    def coded(self, batch: Batch) -> Batch:
+        """The batch with a last value; a label that is null or NaN stays so."""
+        codes = self._encoder.encode(batch.keys, batch.keep)
+        numbers = codes.astype(np.float64) - len(MISSING)
+        numbers[codes == 1] = np.nan
+        null = codes == 0
+        valid = ~null if null.any() else None
+        return replace(batch, values=(*batch.values, numbers), valid=(*batch.valid, valid), keys=())
+
+
+@dataclass(frozen=True)
+class LabelReader:
+    """Reads what another reader does, and makes its key the last value of a row.
+
+    Attributes
+    ----------
+    reader : BatchReader
+        Its only key is the column of labels.
+    labels : tuple of key
+        All there are, in the order of their numbers.
+    """
+
+    reader: BatchReader
+    labels: tuple[Key, ...] = ()
+
+    @property
+    def options(self) -> ReadOptions:
+        """What is read, labels among the values."""
+        read = self.reader.options
+        return replace(read, columns=(*read.columns, *read.by), by=())
+
+    def excludes(self, file: FileRef) -> bool:
+        """Whether the filter drops every row of the file."""
+        return self.reader.excludes(file)
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """Batches of the rows ``[start, stop)`` of a file."""
+        return self._coded(self.reader.batches(file, start, stop))
+
+    def batches_holding(self, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
+        """Batches that hold these rows of a file."""
+        return self._coded(batches_holding(self.reader, file, rows))
+
+    def _coded(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        coder = LabelCoder(self.labels)
+        for batch in batches:
+            yield coder.coded(batch)
+
+
+def check_label_type(name: str, type_: pa.DataType) -> None:
+    """Refuse a column of which no labels can be made.
+
+    Raises
+    ------
+    DataError
+        If it holds anything but numbers, true or false, or text.
+    """
+    if kind_of(type_) not in KINDS:
+        raise DataError(f"y: column {name!r} holds {type_}; labels are numbers, true or false, or text")
+
+
+def too_many(most: int, name: str | None) -> str:
+    """What is said of more labels than may be."""
+    return f"y: more than {most:,} classes; is {name!r} a column of labels?"
+
+
+def check_number(n_labels: int, most: int, name: str | None) -> None:
+    """Refuse too many labels.
+
+    Raises
+    ------
+    ConfigError
+        If there are more than `most`.
+    """
+    if n_labels > most:
+        raise ConfigError(too_many(most, name))
+
+
+def labels_of_lake(
+    source: Source, read: ReadOptions, files: tuple[FileRef, ...], executor: Executor, bad: Any, most: int
+) -> tuple[tuple[Key, ...], tuple[SkippedFile, ...]]:
+    """All labels of the rows that pass the filter, sorted, and files left out: one pass over their column.
+
+    Raises
+    ------
+    ConfigError
+        If there are more than `most`.
+    """
+    alone = replace(read, columns=(), vectors=None)
+    [name] = read.by
+    spec = DistinctKeys(most + len(MISSING), too_many(most, name))
+    work = ReadAndReduce(source.reader(alone), spec, n_keys=1, on_bad_file=bad)
+    units = plan_units(files, column_share=column_share(source, alone), threads=executor.threads)
+    found = run_units(work, units, spec.merge, executor)
+    labels = sorted(key for key in found.state or () if key not in MISSING)
+    check_number(len(labels), most, name)
+    return tuple(labels), found.skipped
+
+
+def sorted_codes(labels: Sequence[Key], codes: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:
+    """Labels in order, and for numbers by first appearance those in that order; NaN stays."""
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    place = np.full(len(labels) + 1, np.nan)
+    place[order] = np.arange(len(labels))
+    there = np.where((codes >= 0) & (codes < len(labels)), codes, len(labels)).astype(np.intp)
+    return [labels[i] for i in order], place[there]
+
+
+def values_of(labels: Sequence[Key]) -> NDArray[Any]:
+    """The labels as an array of their type, as scikit-learn has the classes of an array."""
+    values = [component[1] for (component,) in labels]
+    try:
+        whole = all(type(value) in (int, bool, str) for value in values)
+        return np.array(values) if whole and values else np.array(values, np.float64)
+    except OverflowError:
+        return np.array(values, np.float64)

@@ -1,0 +1,92 @@
+"""The blocks of every partition of the rows that a first pass has counted; there is one unless `repeats`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from distmom.estimators.mean.partition import row_and_cell_blocks
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.rule.ladder import Counts
+from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.numerics.block_state import BlockState
+from distmom.reductions.block_kernel import BlockStatistics
+from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.state import MeanState
+
+Cells = tuple[CellMap, ...]
+"""The blocks of each partition; all have equally many of each group."""
+
+
+def fine_blocks_of(plan: MeanPlan, state: MeanState) -> list[BlockState]:
+    """The fine blocks of each partition, of shape (columns, groups, fine blocks)."""
+    layout = plan.blocks.layout
+    if not isinstance(layout, RepeatedBlocks):
+        return [row_and_cell_blocks(plan, state.moments)[0]]
+    width = layout.n_blocks // layout.repeats
+    return [state.moments.at((..., slice(r * width, (r + 1) * width))) for r in range(layout.repeats)]
+
+
+def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions) -> list[Cells]:
+    """The blocks of every group, made of the fine blocks that were counted, for each sample.
+
+    Samples have equally many blocks, as many as the scarcest one can fill; and so have partitions.
+    """
+    fine = [[blocks.at(0) for blocks in fine_blocks_of(plan, state)] for state in states]
+    numbers, lowered = _numbers(plan, fine, states, options.kernel.degrees)
+    return [tuple(map_blocks(one.count, numbers, lowered) for one in of_sample) for of_sample in fine]
+
+
+def _numbers(
+    plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
+) -> tuple[Counts, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    """Blocks of each group, and whether they are fewer than were asked for."""
+    if plan.blocks.n_blocks is not None:
+        wanted = plan.blocks.n_blocks
+        given = [
+            given_numbers(of_sample[0].count.sum(axis=1), wanted, degree)
+            for of_sample, degree in zip(fine, degrees, strict=True)
+        ]
+        return np.min([number for number, _ in given], axis=0), np.any([low for _, low in given], axis=0)
+    found = [
+        automatic_numbers(one.count, one.total().effective, state, degree)
+        for of_sample, state, degree in zip(fine, states, degrees, strict=True)
+        for one in of_sample
+    ]
+    numbers = np.min(found, axis=0)
+    return numbers, np.zeros(numbers.size, np.bool_)
+
+
+def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:
+    """The plan with the layout of one partition, for rows that are put into its blocks."""
+    layout = plan.blocks.layout
+    if not isinstance(layout, RepeatedBlocks):
+        return plan
+    return replace(plan, reduction=replace(plan.reduction, layout=layout.partitions[number]))
+
+
+def portions(states: Sequence[Any], cells: Sequence[Cells]) -> Iterator[list[Any]]:
+    """The states of the partitions of each column, which follow each other."""
+    rest = iter(states)
+    for one in cells:
+        yield [next(rest) for _ in one]
+
+
+def joined(partitions: Sequence[BlockStatistics], cells: Cells) -> BlockStatistics:
+    """The blocks of all partitions: of one group after the other, and there one partition after the other."""
+    if len(partitions) == 1:
+        return partitions[0]
+    whole = partitions[0]
+    for other in partitions[1:]:
+        whole = whole.followed_by(other)
+    n_blocks, starts = cells[0].n_blocks, cells[0].starts
+    before = np.arange(len(partitions)) * int(starts[-1])
+    order = [
+        np.concatenate([before + block for before in before]).astype(np.int64)
+        for block in (np.arange(first, first + n) for first, n in zip(starts, n_blocks, strict=False))
+    ]
+    return whole.take(np.concatenate(order))

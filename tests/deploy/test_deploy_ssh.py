@@ -1,0 +1,102 @@
+"""deploy/ssh on several hosts: network namespaces with an SSH server each. Needs root, and Debian's openssh."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hosts import Host, hosts, skip_without
+from programs import ROOT, distmom, program, run, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+CLUSTER = ROOT / "deploy/ssh/cluster"
+NODES = ("node1", "node2", "node3")
+
+SERVER = """
+HostKey {folder}/key
+AuthorizedKeysFile {folder}/key.pub
+PidFile none
+StrictModes no
+UsePAM no
+SetEnv DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP=12s PYTHONPATH={python_path}
+"""
+CLIENT = """
+IdentityFile {folder}/key
+User root
+StrictHostKeyChecking no
+UserKnownHostsFile /dev/null
+"""
+
+
+class Network:
+    """Three hosts with SSH servers, and one from which they are used."""
+
+    def __init__(self, folder: Path, machines: dict[str, Host]) -> None:
+        self.machines, self.file = machines, folder / "hosts"
+        self.file.write_text("# host, workers\n" + "".join(f"{machines[name].address} 1\n" for name in NODES))
+        self.settings = {
+            "DISTMOM_BIN": str(Path(sys.executable).parent),
+            "DISTMOM_SSH": f"-F {folder / 'client'}",
+        }
+
+    def words(self, *words: object) -> tuple[object, ...]:
+        return self.machines["client"].inside(CLUSTER, self.file, *words)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    skip_without("sshd", "ssh", "ssh-keygen")
+    folder = tmp_path_factory.mktemp("ssh")
+    for name, text in (("server", SERVER), ("client", CLIENT)):
+        (folder / name).write_text(text.format(folder=folder, python_path=os.environ.get("PYTHONPATH", "")))
+    assert run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key")[0] == 0
+    Path("/run/sshd").mkdir(exist_ok=True)  # where it locks itself up; Debian makes it when the service starts
+    with hosts(*NODES, "client") as machines, ExitStack() as stack:
+        for name in NODES:
+            words = machines[name].inside("/usr/sbin/sshd", "-D", "-e", "-f", folder / "server")
+            stack.enter_context(program(*words, log=folder / f"{name}.log"))
+        yield Network(folder, machines)
+
+
+def test_a_command_gives_the_result_of_this_machine(network: Network, lake: Path) -> None:
+    task = ("mean", lake, "-c", "x", "--json")
+    code, out, err = run(*network.words(*task), **network.settings)
+    assert code == 0, err
+    assert json.loads(out)["results"] == json.loads(distmom(*task)[1])["results"]
+    for name in NODES:
+        wait_until(lambda name=name: len(network.machines[name].processes()) == 1, f"end of what ran on {name}")  # type: ignore[misc]
+
+
+BUSY = """
+import sys, time
+from distributed import Client
+with Client(sys.argv[1], set_as_default=False) as client:
+    while not (len(busy := client.processing()) == 3 and all(busy.values())):
+        time.sleep(0.1)
+"""
+
+
+@pytest.mark.timeout(240)
+def test_a_host_is_cut_off_in_the_middle(network: Network, long_lake: Path, tmp_path: Path) -> None:
+    """Nobody tells the scheduler: it learns of it as no packet is acknowledged."""
+    task = ("mean", long_lake, "-c", "x")
+    there, here = tmp_path / "there.json", tmp_path / "here.json"
+    words = network.words(*task, "--batch-rows", "1", "--output", there)
+    client, scheduler = network.machines["client"], network.machines["node1"]
+    with program(*words, log=tmp_path / "log", **network.settings) as process:
+        wait_until(lambda: b"waiting" in (tmp_path / "log").read_bytes(), "scheduler")
+        assert run(*client.inside(sys.executable, "-c", BUSY, f"tcp://{scheduler.address}:8786"))[0] == 0
+        network.machines["node3"].cut_off()
+        assert process.poll() is None, "the run was over before"
+        assert process.wait(200) == 0, (tmp_path / "log").read_text()
+    assert distmom(*task, "--output", here)[0] == 0
+    assert json.loads(there.read_text())["results"] == json.loads(here.read_text())["results"]

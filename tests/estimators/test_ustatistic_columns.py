@@ -1,0 +1,71 @@
+"""Several columns of one call have the bits of calls for each, and share their passes over the lake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mean_lakes import dirty_lake, same
+
+import distmom as dm
+from distmom.estimators.ustat import ranges
+from distmom.lake.reader import Reader
+
+COLUMNS = ["x", "y", "u"]
+VARIANTS: dict[str, dict[str, Any]] = {
+    "random": {},
+    "grouped and filtered": {"by": "name", "where": "u > 0.1"},
+    "moments alone": {"kernel": "variance", "by": "key"},
+    "units": {"block_by": ["name", "part"], "n_blocks": 3},
+    "stored": {"order": "stored", "n_blocks": 9},
+    "NaN kept": {"nan": "keep", "n_blocks": 101},
+    "disjoint": {"pairs": "disjoint", "n_blocks": 5},
+    "disjoint, stored": {"pairs": "disjoint", "n_blocks": 5, "order": "stored"},
+    "samples": {"scheme": "swor", "n_blocks": 3, "block_size": 40},
+    "sampled pairs": {"scheme": "monte_carlo", "pairs": "incomplete", "n_blocks": 3, "n_pairs": 50},
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+def test_columns_together_are_columns_alone(
+    lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"kernel": "gini", "rng": 7, "threads": 2, **options}
+    alone = [result for name in COLUMNS for result in _each(dm.ustatistic(lake, name, **options))]
+    together = list(dm.ustatistic(lake, COLUMNS, **options))
+    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # ranges of one column, of two, and of a part of one
+    cut = list(dm.ustatistic(lake, COLUMNS, **options))
+    assert len(together) == len(alone) == len(cut)
+    for one, other, third in zip(alone, together, cut, strict=True):
+        assert same(one, other) and same(one, third), one.column
+
+
+def _each(found: Any) -> list[Any]:
+    return list(found) if isinstance(found, dm.Results) else [found]
+
+
+def test_two_samples(lake: Path, tmp_path: Path) -> None:
+    both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
+    options: dict[str, Any] = {"kernel": "auc", "rng": 7, "threads": 2}
+    together = dm.ustatistic(both, COLUMNS, **options)
+    for name, found in zip(COLUMNS, together, strict=True):
+        assert same(dm.ustatistic(both, name, **options), found), name
+
+
+def test_files_are_read_twice_however_many_columns(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    plain = Reader.batches
+
+    def counting(self: Reader, file: Any, *part: Any) -> Any:
+        read.append(file.path)
+        return plain(self, file, *part)
+
+    monkeypatch.setattr(Reader, "batches", counting)
+    dm.ustatistic(lake, COLUMNS, kernel="gini", threads=1, rng=0)
+    assert len(read) == 2 * len(set(read))
