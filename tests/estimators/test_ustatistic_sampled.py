@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "stored": ({**PAIRS, "order": "stored"}, "drop order"),
     "complete": ({"n_pairs": 5}, "use pairs='incomplete'"),
-    "repeats": ({"repeats": 3}, "not there yet"),
+    "repeats": ({**PAIRS, "repeats": 3}, "samples overlap already"),
     "dear": (
         {"kernel": "distance", "column": ["y", "u"], "pair_budget": 99},
         "pairs='incomplete' with scheme=",
