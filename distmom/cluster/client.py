@@ -96,9 +96,7 @@ class ClientTasks(FutureTasks):
 
         try:
             self._held = asyncio.run_coroutine_threadsafe(scatter(), self._loop).result()
-        except (
-            Exception
-        ):  # whoever was to hold it does not answer; until that is known, it goes with each task
+        except Exception:  # whoever was to hold it does not answer: until Dask knows, it goes with each task
             self._scatter_from = monotonic() + UNNOTICED
             return self._work
         return self._held
