@@ -3,8 +3,8 @@
     python -m tests.benchmarks.pairs [LAKE] [--only TEXT …] [--timeout 200]
 
 LAKE is one of `tests.benchmarks.lakes` (default: a new temporary one with 64 million rows). Every run is a
-process of its own; its memory is the largest resident size that the system saw. A peer that cannot do it is told
-with its error, or does as much of it as it can. Nothing here is asserted.
+process of its own; its memory is the largest resident size that the system saw. A peer that cannot do it is
+told with its error, or does as much of it as it can. Nothing here is asserted.
 """
 
 from __future__ import annotations
