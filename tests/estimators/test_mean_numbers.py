@@ -46,6 +46,16 @@ def test_int64_does_not_wrap_around(values: list[int], tmp_path: Path) -> None:
     assert plain(tmp_path) == 4.611686018427387904e18
 
 
+def test_squares_of_int64_do_not_wrap_around(tmp_path: Path) -> None:
+    x = np.tile(np.array([4_000_000_000, 4_000_000_002]), 500)
+    write(tmp_path / "a.parquet", {"x": x[:400]})
+    write(tmp_path / "b.parquet", {"x": x[400:]})
+    found = dm.ustatistic(tmp_path, "x", kernel="variance", n_blocks=1, rng=0)
+    assert found.estimate == pytest.approx(1000 / 999, rel=1e-12)
+    [profile] = dm.describe(tmp_path, rng=0)
+    assert profile.plain_std == pytest.approx(np.sqrt(1000 / 999), rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint32", "int32", "uint64", "bool"])
 def test_whole_numbers_of_every_width(kind: str, tmp_path: Path) -> None:
     x = np.array([0, 1, 1, 1] * 25).astype(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from clusters import Cluster, clusters
 from jobs import JOBS, Meanwhile, one_file_a_unit, write_lake
+from programs import ROOT
 
 from distmom.cluster import runner
 
@@ -20,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.cluster)
-            item.add_marker(pytest.mark.xdist_group("reliability"))
+            item.add_marker(pytest.mark.xdist_group(f"reliability-{item.path.stem}"))
             # closing comms leave sockets to the collector now and then
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
@@ -47,8 +49,9 @@ def right(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tup
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A task fails once its workers died twice."""
     with clusters(tmp_path_factory.mktemp("cluster")) as cluster:
-        cluster.scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
-        cluster.workers(2, memory="600MB")
+        path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+        cluster.scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1", PYTHONPATH=path)
+        cluster.workers(2, memory="600MB", PYTHONPATH=path)
         with cluster.client(2):
             pass
         yield cluster

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from jobs import JOBS, Meanwhile, one_file_a_unit
+from numbered_work import joined, number
 
 import distmom as dm
-from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
+from distmom.cluster import plan_units, run_units
 from distmom.cluster.client import ClientExecutor
 from distmom.lake.source import FileRef
 
@@ -52,16 +53,8 @@ def test_a_file_changes_while_others_are_read(
     assert not list(out.iterdir())
 
 
+@pytest.mark.timeout(400)  # 25 s of two processors
 def test_ten_thousand_units_of_work(client: Any) -> None:
     units = plan_units([FileRef(f"{i:05}", 1, 0) for i in range(10_000)], max_files=1)
-
-    # both travel by value: workers cannot import this module
-    def work(unit: Unit) -> UnitOutcome:
-        return UnitOutcome((unit.number, unit.number))
-
-    def joined(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-        assert left[1] + 1 == right[0], "neighbours, in order"
-        return left[0], right[1]
-
-    found = run_units(work, units, joined, ClientExecutor(client))
+    found = run_units(number, units, joined, ClientExecutor(client))
     assert found.state == (0, 9_999) and found.n_retries == 0

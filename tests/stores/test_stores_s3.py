@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
+from clusters import clusters
 from slow_proxy import Proxy
 
 import distmom as dm
@@ -230,6 +231,28 @@ def test_an_expired_token_is_told_in_one_line(
     assert "access denied" in text and "token has expired" in text and root in text
     assert "\n" not in text and "EXAMPLE" not in text
     assert ("on worker inproc://" in text) == (where == "worker")
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_secret_is_in_the_logs_of_a_cluster(
+    lake: Path, store: Store, options: dict[str, str], s3_port: int, tmp_path: Path
+) -> None:
+    """Also where a worker reports with all it knows that a task has failed."""
+    root, talkative = f"s3://{store[1]}/t", {"DASK_LOGGING__DISTRIBUTED": "debug"}
+    with clusters(tmp_path / "cluster") as own:
+        own.scheduler(**talkative)
+        own.workers(1, **talkative)
+        with own.client(1) as client, Proxy(s3_port) as proxy:
+            through = {**options, "endpoint": proxy.endpoint, "token": "token-EXAMPLE"}
+            dm.mean(root, "x", storage_options=through, client=client)
+            with Proxy(s3_port, good_for=len(proxy.requests) - 4) as proxy:
+                through["endpoint"] = proxy.endpoint
+                with pytest.raises(ResourceError, match="on worker tcp"):
+                    dm.mean(root, "x", storage_options=through, client=client)
+    logs = "".join(log.read_text() for log in (tmp_path / "cluster").glob("*.log"))
+    assert "Compute Failed" in logs and "EXAMPLE" not in logs
 
 
 def test_denied(lake: Path, store: Store, options: dict[str, str], s3_port: int) -> None:

@@ -1,0 +1,30 @@
+"""Tables in README and tests/README.md name tests: all of them exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+PLACES = {"README.md": TESTS.parent / "README.md", "tests/README.md": TESTS / "README.md"}
+
+
+def named(text: str) -> set[str]:
+    """Tests and files of tests in the rows of tables."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return set(re.findall(r"`(?:[\w/]*/)?(test_\w+(?:\.py)?)`", "\n".join(rows)))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_test_that_a_table_names_exists(place: str) -> None:
+    files = list(TESTS.rglob("test_*.py"))
+    there = {file.name for file in files}
+    for file in files:
+        there |= set(re.findall(r"^ *def (test_\w+)\(", file.read_text("utf-8"), re.M))
+    names = named(PLACES[place].read_text("utf-8"))
+    assert len(names) > 10
+    assert not names - there
+
+
+def test_names_are_found_in_tables_alone() -> None:
+    assert named("| x | `test_a`, in `lake/`: `test_b.py` |\nsee `test_c`") == {"test_a", "test_b.py"}
