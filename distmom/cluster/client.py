@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCATTER_BYTES = 64_000  # work above this size is sent to the workers once, not with every task
 PROBE = 5.0  # seconds the scheduler has to answer a question about itself
 PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
-SILENCE = 15.0  # seconds without a heartbeat, of which there are one or two a second, that are not busyness
+SILENCE = 300.0  # seconds without a heartbeat of any worker; Dask gives a worker up after as many
 SOME_WORKERS = 100  # whose heartbeats are looked at
 UNNOTICED = 30.0  # seconds for which Dask may take a worker that was cut off to be there
 FRESH = 5.0  # seconds for which the number of threads is taken as known
