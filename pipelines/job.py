@@ -149,10 +149,7 @@ def run_config(
         try:
             with ending.listening():
                 config, job = _load(Path(file), only)
-                if scheduler is not None:
-                    config = config.running_on(scheduler)
-                if state is not None:
-                    config = config.keeping(state)
+                config = _told_more(config, job, scheduler, state)
                 if config.table("run").get("log") == "json":
                     lines.as_json()
                 facts = _plan(job, config) if dry_run else _answer(job, config, ending)
@@ -222,6 +219,20 @@ def _load(file: Path, only: Job | None) -> tuple[Config, Job]:
         )
     job: Job = only or importlib.import_module(f"pipelines.{name}").JOB
     return read_config(file, {job.name: {**job.common, **job.tables}}), job
+
+
+def _told_more(config: Config, job: Job, scheduler: str | None, state: str | None) -> Config:
+    """With what the command line says beside the file."""
+    keys = job.common.get("run", {})
+    if state is not None:
+        if "state" not in keys:
+            raise ConfigError(f"state: the job {job.name!r} keeps none; drop --state")
+        config = config.keeping(state)
+    if scheduler is not None and "scheduler" not in keys:
+        log("place", f"{job.name} draws its own data and runs in this process, not on {scheduler}")
+    elif scheduler is not None:
+        config = config.running_on(scheduler)
+    return config
 
 
 def _outputs(config: Config) -> list[Path]:

@@ -4,8 +4,8 @@
     python -m pipelines.reproduce_paper pipelines/reproduce_paper.toml
 
 Writes ``index.html``, ``index.md`` and a Parquet file for each part into a folder; the page is made of all
-parts that are in the folder, so they may be run one after another. ``reproduce_paper.toml`` beside this file
-shows every key.
+parts that are in the folder, so they may be run one after another, or by several machines that share it.
+``reproduce_paper.toml`` beside this file shows every key.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ PROBE = 5.0  # seconds the scheduler has to answer a question about itself
 PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
 SILENCE = 300.0  # seconds without a heartbeat of any worker; Dask gives a worker up after as many
 SOME_WORKERS = 100  # whose heartbeats are looked at
+UNNOTICED = 30.0  # seconds for which Dask may take a worker that was cut off to be there
 FRESH = 5.0  # seconds for which the number of threads is taken as known
 
 
@@ -57,6 +58,7 @@ class ClientTasks(FutureTasks):
         self._held: Any = None
         self._seen: dict[str, float] = {}
         self._seen_at = monotonic()
+        self._scatter_from = 0.0
 
     def ready(self) -> bool:
         """Whether the client has its scheduler."""
@@ -77,15 +79,26 @@ class ClientTasks(FutureTasks):
         self._under_way[collected] = unit
 
     def _sent_work(self) -> Any:
-        if not self._scattered:
+        """The work, or a future of it where it is large: workers copy it from each other then.
+
+        Scattered to all of them it would wait for ever, as would the scheduler, if one was cut off just now.
+        """
+        held = self._held
+        if not self._scattered or (held is not None and held.status in ("finished", "pending")):
+            return held if self._scattered else self._work
+        self._held = None  # gone with its workers
+        if monotonic() < self._scatter_from or not (self._executor.ask() or {}).get("n_workers"):
+            return self._work  # nobody to scatter to yet, and an adaptive cluster only grows for tasks
+
+        async def scatter() -> Any:
+            sending = self._client.scatter(self._work, hash=False, timeout=PROBE, asynchronous=True)
+            return await asyncio.wait_for(sending, PROBE)
+
+        try:
+            self._held = asyncio.run_coroutine_threadsafe(scatter(), self._loop).result()
+        except Exception:  # whoever was to hold it does not answer: until Dask knows, it goes with each task
+            self._scatter_from = monotonic() + UNNOTICED
             return self._work
-        if self._held is None or self._held.status not in ("finished", "pending"):  # gone with its workers
-            if not (self._executor.ask() or {}).get("n_workers"):
-                return self._work  # nobody to scatter to yet, and an adaptive cluster only grows for tasks
-            try:
-                self._held = self._client.scatter(self._work, broadcast=True, hash=False, timeout=PROBE)
-            except Exception as error:  # workers that die meanwhile show in many ways
-                raise ConnectionError(f"no worker took the work: {one_line(error)}") from error
         return self._held
 
     async def _collect(self, remote: Any, unit: Unit | Batch, attempt: int) -> Finished:

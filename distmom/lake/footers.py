@@ -88,7 +88,8 @@ def open_parquet(
             return
         with filesystem.open_input_file(path) as stream:
             version = _version(filesystem, path, stream, file)
-            # a small object is had by one request instead of two or more
+            # a small object is had by one request instead of two or more; with its head before, which PyArrow
+            # asks for whatever size is known, and that afterwards, which tells of a change, that makes three
             source = pa.BufferReader(stream.read()) if file.size <= WHOLE_BYTES else stream
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)

@@ -223,6 +223,11 @@ class TournamentResult(Results):
         return self[0].name
 
     @property
+    def files_disagree(self) -> bool:
+        """Whether blocks of whole files tell another story about any candidate than blocks of rows."""
+        return any("files disagree" in r.status for r in self)
+
+    @property
     def cycle(self) -> bool:
         """Whether every finalist lost to another one in the last round."""
         return bool(self.settings["cycle"])

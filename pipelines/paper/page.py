@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -72,8 +73,10 @@ ERRATA = (
     "What one gets by the paper’s words, what by the corrected ones, and the evidence: a simulation, or the "
     "number that the paper itself has published."
 )
-BY_ERRORS = ("estimator", "law", "K", "samples", "published", "ours", "agree", "remarks")
-BY_QUANTILES = (*BY_ERRORS[:-1], "range", "median", "90 %", "99 %", "remarks")
+HEADS = ("estimator", "law", "K", "samples", "published", "ours", "agree")
+OF_QUANTILES = ("range", "median", "90 %", "99 %")
+OWN_MEAN = "against 1/2"
+TEXTS = ("estimator", "law", "agree")
 
 MOST_TOLD = 4
 """Numbers that differ and are told one by one."""
@@ -146,34 +149,41 @@ def _shown(row: str) -> str:
 
 def _table_section(lines: list[dict[str, Any]], setting: str) -> Section:
     """Both tables of risks in one setting, and apart what is compared by quantiles."""
+    mine = [line for line in lines if line["setting"] == setting]
     grids: list[Block] = []
     for table in ("mean", "variance"):
-        for way, heads in (("standard errors", BY_ERRORS), ("quantiles", BY_QUANTILES)):
-            chosen = [
-                line
-                for line in lines
-                if (line["setting"], line["table"], line["compared_by"]) == (setting, table, way)
-            ]
-            if not chosen:
-                continue
-            n_yes, _, n_open = _verdicts(chosen)
-            caption = f"{n_yes} of {len(chosen)} numbers agree" + (f", {n_open} undecided" if n_open else "")
-            caption += ". ± is one standard error. Marked numbers differ."
-            if way == "quantiles":
-                caption += (
-                    " The range is that of means drawn from ours; then quantiles of our squared errors."
-                )
-            cells = tuple(_cells(line) for line in chosen)
-            right = tuple(head not in ("estimator", "law", "agree", "remarks") for head in heads)
-            marked = tuple(line["agree"] is False for line in chosen)
-            grids.append(Grid(f"Risks of the {table}, by {way}", heads, right, cells, marked, caption))
-    return Section(f"Quadratic risks, {setting} ({SETTINGS[setting]})", (), tuple(grids))
+        for way in ("standard errors", "quantiles"):
+            chosen = [line for line in mine if (line["table"], line["compared_by"]) == (table, way)]
+            if chosen:
+                grids.append(_grid(f"Risks of the {table}, by {way}", chosen))
+    reasons = Counter(line["reason"] for line in mine if line["reason"])
+    why = tuple(f"Without agreement: {n} of {len(mine)}; {reason}." for reason, n in reasons.most_common())
+    return Section(f"Quadratic risks, {setting} ({SETTINGS[setting]})", why, tuple(grids))
+
+
+def _grid(heading: str, lines: list[dict[str, Any]]) -> Grid:
+    """Numbers that are compared in one way."""
+    by_quantiles = lines[0]["compared_by"] == "quantiles"
+    own_mean = any(line["ours_against_own_mean"] is not None for line in lines)
+    heads = (*HEADS, *(OF_QUANTILES if by_quantiles else ()), *((OWN_MEAN,) if own_mean else ()))
+    n_yes, _, n_open = _verdicts(lines)
+    caption = f"{n_yes} of {len(lines)} numbers agree" + (f", {n_open} undecided" if n_open else "")
+    caption += ". ± is one standard error. Marked numbers differ."
+    if by_quantiles:
+        caption += " The range is that of means drawn from ours; then quantiles of our squared errors."
+    cells = []
+    for line in lines:
+        own = line["ours_against_own_mean"]
+        cells.append(_cells(line) + ((("" if own is None else f"{own:.5f}"),) if own_mean else ()))
+    right = tuple(head not in TEXTS for head in heads)
+    marked = tuple(line["agree"] is False for line in lines)
+    return Grid(heading, heads, right, tuple(cells), marked, caption)
 
 
 def _cells(line: dict[str, Any]) -> tuple[str, ...]:
     by_quantiles = line["compared_by"] == "quantiles"
     digits, error_digits = (".4g", ".2g") if by_quantiles else (".5f", ".5f")
-    cells = [
+    cells = (
         _shown(line["row"]),
         line["law"],
         str(line["n_blocks"]),
@@ -181,14 +191,11 @@ def _cells(line: dict[str, Any]) -> tuple[str, ...]:
         f"{line['published']:{digits}} ± {line['published_se']:{error_digits}}",
         f"{line['ours']:{digits}} ± {line['ours_se']:{error_digits}}",
         {True: "yes", False: "no", None: "undecided"}[line["agree"]],
-    ]
-    if by_quantiles:
-        cells.append(f"{line['low']:.3g} to {line['high']:.3g}")
-        cells += [f"{line[name]:.3g}" for name in ("median_error", "error_q90", "error_q99")]
-    remarks = [line["reason"]] if line["reason"] else []
-    if line["ours_against_own_mean"] is not None:
-        remarks.append(f"against 1/2: {line['ours_against_own_mean']:.5f}")
-    return *cells, "; ".join(remarks)
+    )
+    if not by_quantiles:
+        return cells
+    quantiles = (f"{line[name]:.3g}" for name in ("median_error", "error_q90", "error_q99"))
+    return *cells, f"{line['low']:.3g} to {line['high']:.3g}", *quantiles
 
 
 def _errata(data: pa.Table) -> Grid:

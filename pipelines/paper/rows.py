@@ -36,14 +36,11 @@ class Row:
     blocks : callable
         ``blocks(samples, delta, captioned, seed)`` gives the block values of each sample; `captioned` follows
         the propositions where the published numbers come from another setting.
-    tau : float, optional
-        Of the sampling schemes.
     """
 
     table: str
     name: str
     blocks: Callable[[Floats, float, bool, int], Blocks]
-    tau: float | None = None
 
     @property
     def costly(self) -> bool:
@@ -165,7 +162,7 @@ _SCHEMES = {"SWoR": "swor", "MC": "monte_carlo"}
 ROWS = (
     Row("mean", "MoM", _mom),
     *(
-        Row("mean", f"MoRM_{word}_{short}", _morm(tau, scheme), tau)
+        Row("mean", f"MoRM_{word}_{short}", _morm(tau, scheme))
         for word, tau in _TAUS.items()
         for short, scheme in _SCHEMES.items()
     ),
@@ -173,7 +170,7 @@ ROWS = (
     Row("variance", "MoU_Partition", _mou),
     Row("variance", "MoRU_SWoR", _moru),
     *(
-        Row("variance", f"MoIU_{word}_{short}", _moiu(_TAUS[word], scheme), _TAUS[word])
+        Row("variance", f"MoIU_{word}_{short}", _moiu(_TAUS[word], scheme))
         for word in ("1/6", "3/10")
         for short, scheme in _SCHEMES.items()
     ),

@@ -89,6 +89,23 @@ def test_work_that_cannot_be_pickled_is_a_clear_error(inproc_client: Any) -> Non
         run_units(lambda unit: UnitOutcome(lock), UNITS, record, ClientExecutor(inproc_client))
 
 
+def test_large_work_that_no_worker_takes_goes_with_each_unit(
+    inproc_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who was cut off a moment ago still counts as a worker: what is scattered to it never arrives."""
+    asked = []
+
+    async def stuck(*args: Any, **how: Any) -> Any:
+        asked.append(args)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(inproc_client, "_scatter", stuck)
+    monkeypatch.setattr("distmom.cluster.client.PROBE", 0.2)
+    work = Spell(tuple(ROWS), padding=b"x" * 200_000)
+    result = run_units(work, UNITS, record, ClientExecutor(inproc_client))
+    assert (result.state, result.n_retries, len(asked)) == (expected(ROWS), 0, 1)
+
+
 def test_a_result_that_never_arrives_is_computed_again(
     inproc_client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

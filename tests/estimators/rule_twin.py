@@ -329,45 +329,24 @@ def sized(found, blocks, sd, centre, delta, o):
 
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     """One group. rows, cells: lists of blocks; sample: list of used rows."""
-    delta = 1 - confidence
     n = sum(b[0] for b in rows)
     out = {"n": n, "status": set(), "files_first": False, "suspects": set(), "order": None, "exact": None}
     if n == 0:
         out["status"].add("no rows")
         return out
-    filled = sum(b[0] > 0 for b in rows)
     out["plain"] = merge(rows, 1)[0][1]
-    between = source != "rows"
-    out["between"] = between
+    out["between"] = source != "rows"
     constant = len({b[1] for b in rows if b[0]}) == 1 and not any(b[2] for b in rows if b[0])
-    constant = out["constant"] = constant and math.isfinite(out["plain"])
-    whole_sample, sample = sample, [] if constant else sample
+    out["constant"] = constant and math.isfinite(out["plain"])
+    told = [] if out["constant"] else sample
     if k_given is None:
-        ladder = divisors(len(rows), 5)
-        levels = [k for k in ladder if enough_rows(rows_at(rows, k), k, sample)]
-        levels = [k for k in levels if not between or k <= filled]
-        if not levels:
-            out["status"].add("plain mean, no guarantee")
-            out["estimate"] = out["plain"] if math.isfinite(out["plain"]) else NAN
-            if not math.isfinite(out["plain"]):
-                out["status"].add("no finite answer")
-            out["k"] = 1
-            out["why"] = ("plain",) * 2 if math.isfinite(out["plain"]) else ("no answer",) * 2
-            _few(out, whole_sample)
+        found, levels = automatic(out, rows, told)
+        if found is None:
+            _few(out, sample)
             return out
-        found = row_set(rows, levels, ladder, n, levels[-1])
-        finite = found["finite"] and found["answerable"]
-        wrong = found["contradicted"]
     else:
-        ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
-        k_now = min(k_given, n)
-        good = [k for k in ladder if k >= 5 and enough_rows(rows_at(rows, k), k, sample)]
-        good = [k for k in good if not between or k <= filled]
-        levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
-        f = max([*levels, k_now])
-        found = given_set(rows, levels, ladder, n, f, k_now, bool(good))
-        finite = found["finite"]
-        wrong = found["contradicted"]
+        found, levels = given(out, rows, told, k_given)
+    finite, wrong = found["sure"], found["contradicted"]
     out["row"] = found
     out["k"] = len(found["blocks"])
     out["estimate"] = out["row_estimate"] = found["estimate"] if finite else NAN
@@ -380,26 +359,63 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
         if found["beyond"]:
             out["status"].add("beyond capacity")
     shown = found
-    se = found["se"]
     if cells is not None and source != "units" and levels and (k_given is None or n >= k_given):
-        shown = _files(out, found, finite, cells, n, sample, k_given)
-    if not finite and shown is found:
+        shown = _files(out, found, finite, cells, n, told, k_given)
+    _intervals(out, found, shown, 1 - confidence, k_given)
+    out["shown"] = shown
+    _few(out, sample)
+    return out
+
+
+def automatic(out, rows, sample):
+    """The steps where the number of blocks is free; no blocks where they are too few."""
+    filled = sum(b[0] > 0 for b in rows)
+    ladder = divisors(len(rows), 5)
+    levels = [k for k in ladder if enough_rows(rows_at(rows, k), k, sample)]
+    levels = [k for k in levels if not out["between"] or k <= filled]
+    if levels:
+        found = row_set(rows, levels, ladder, out["n"], levels[-1])
+        found["sure"] = found["finite"] and found["answerable"]
+        return found, levels
+    finite = math.isfinite(out["plain"])
+    out["status"].add("plain mean, no guarantee")
+    out["estimate"] = out["plain"] if finite else NAN
+    if not finite:
+        out["status"].add("no finite answer")
+    out["k"] = 1
+    out["why"] = ("plain",) * 2 if finite else ("no answer",) * 2
+    return None, levels
+
+
+def given(out, rows, sample, k_given):
+    """The steps where the number of blocks is given."""
+    n, filled = out["n"], sum(b[0] > 0 for b in rows)
+    ladder = [k_given * d for d in divisors(len(rows) // k_given, 1)]
+    k_now = min(k_given, n)
+    good = [k for k in ladder if k >= 5 and enough_rows(rows_at(rows, k), k, sample)]
+    good = [k for k in good if not out["between"] or k <= filled]
+    levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
+    found = given_set(rows, levels, ladder, n, max([*levels, k_now]), k_now, bool(good))
+    found["sure"] = found["finite"]
+    return found, levels
+
+
+def _intervals(out, found, shown, delta, k_given):
+    """Both intervals of the answer that is shown, or why there are none."""
+    if not found["sure"] and shown is found:
         out["why"] = ("no answer",) * 2
-    elif k_given is not None and n < k_given:
+    elif k_given is not None and out["n"] < k_given:
         out["why"] = ("fewer rows",) * 2
-    elif shown is found and se == 0 and not constant:
+    elif shown is found and found["se"] == 0 and not out["constant"]:
         out["why"] = ("constant",) * 2
     else:
         o = ruined(shown["blocks"]) if k_given is not None else 0
         out["order"], why_order = order_interval(shown["blocks"], delta, o)
         if k_given is None:
-            out["exact"], why_exact = exact_auto(shown, delta, between and shown is found)
+            out["exact"], why_exact = exact_auto(shown, delta, out["between"] and shown is found)
         else:
-            out["exact"], why_exact = exact_given(shown, delta, between)
+            out["exact"], why_exact = exact_given(shown, delta, out["between"])
         out["why"] = (why_order, why_exact)
-    out["shown"] = shown
-    _few(out, whole_sample)
-    return out
 
 
 def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from mean_lakes import write
+from mean_lakes import results, write
 
 import distmom as dm
 from distmom.lake import Reader
@@ -103,3 +104,46 @@ def touch(path: Path) -> None:
     """Another time of modification, whatever the clock's steps."""
     stat = path.stat()
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1_000_000))
+
+
+N = 11
+"""Files of the lake of these tests."""
+
+
+def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
+    """The mean on one thread, with a seed."""
+    return dm.mean(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
+
+
+def facts(found: Any) -> Any:
+    """What a result says of its state."""
+    return dm.Results.of(found).data["state"]
+
+
+def grown(lake: Path, tmp_path: Path, **options: Any) -> tuple[Path, Path]:
+    """A lake of six files, and the state of a run on it."""
+    some, state = some_files(lake, tmp_path / "lake", range(6)), tmp_path / "s"
+    run(some, options, state=state)
+    return some, state
+
+
+def refused(error: type[Exception], words: list[str], act: Callable[[], Any]) -> None:
+    """It is refused by one line that has these words."""
+    with pytest.raises(error) as caught:
+        act()
+    text = str(caught.value)
+    assert "\n" not in text
+    for word in words:
+        assert word in text, text
+
+
+def close(found: Any, right: Any) -> None:
+    """The same counts and blocks, and numbers up to rounding."""
+    exact = ("group", "status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "block_size")
+    for a, b in zip(results(found), results(right), strict=True):
+        for name in exact:
+            assert getattr(a, name) == getattr(b, name), name
+        error = "radius" if isinstance(a, dm.VectorResult) else "interval"
+        for name in ("estimate", "plain_estimate", "block_estimates", error):
+            values = [np.array(getattr(r, name) or () if name == error else getattr(r, name)) for r in (a, b)]
+            assert values[0] == pytest.approx(values[1], rel=1e-12, nan_ok=True), name

@@ -1,10 +1,9 @@
-"""Mean vectors: against single columns, against slow formulas, from lists, under damage, in every output."""
+"""Mean vectors: against single columns, against slow formulas, their symmetries, in every output."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mean_lakes import cut_work, dirty_lake, same, write
+from joint_vectors import JOINT, LAYOUTS, cloud
+from mean_lakes import dirty_lake, write
 from pyarrow import csv
 
 import distmom as dm
-from distmom.estimators.mean.explain import explain_mean
 from distmom.numerics.geometric_median import geometric_median
 from distmom.report import write_results
 from distmom.theory import (
@@ -28,20 +27,6 @@ from distmom.theory import (
     vector_factor,
     width_factor,
 )
-
-JOINT = pytest.mark.parametrize("joint", ["geometric", "coordinatewise"])
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "random": {"n_blocks": 9},
-    "stored": {"n_blocks": 9, "order": "stored"},
-    "block size": {"block_size": 60},
-    "files": {"n_blocks": 3, "block_by": "file"},
-    "samples": {"scheme": "swor", "n_blocks": 8, "block_size": 70},
-}
-
-
-def cloud(n: int = 6_000, d: int = 3, seed: int = 0) -> np.ndarray:
-    g = np.random.default_rng(seed)
-    return g.standard_t(4, (n, d)) * np.arange(1.0, d + 1.0) + np.arange(d)
 
 
 @pytest.fixture(scope="module")
@@ -288,273 +273,6 @@ def test_shifts_rotations_and_powers_of_two(seed: int, layout: str, power: int) 
     by_columns = dm.mean(x, **{**options, "joint": "coordinatewise"})
     permuted = dm.mean(x[:, [2, 0, 1]], **{**options, "joint": "coordinatewise"})
     assert permuted.estimate.tolist() == by_columns.estimate[[2, 0, 1]].tolist()
-
-
-# --- lists
-
-
-def test_the_mean_of_a_symmetric_layout_is_one_of_its_points(tmp_path: Path) -> None:
-    points = np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]], float)
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 2)
-    write(tmp_path / "a.parquet", {"p": lists})
-    found = dm.mean(tmp_path, "p", joint=True, n_blocks=5, rng=0)
-    assert found.estimate.tolist() == [0.0, 0.0] and found.gap == 0.0
-    assert found.columns == ("p[0]", "p[1]") and found.column == "p"
-
-
-@pytest.mark.parametrize("batch_rows", [2, 131_072])
-def test_sliced_lists_null_rows_and_a_batch_of_nulls(tmp_path: Path, batch_rows: int) -> None:
-    rows = [[0, 0], [1, 2], [3, 4], None, [7, 8]]
-    v = pa.array(rows, pa.list_(pa.float64(), 2))
-    write(tmp_path / "t/0.parquet", {"id": range(5), "v": v}, row_group_size=2)
-    options = {"joint": True, "rng": 0, "batch_rows": batch_rows}
-    found = dm.mean(tmp_path / "t", "v", **options)
-    assert found.plain_estimate.tolist() == [2.75, 3.5] and found.estimate.tolist() == [2.75, 3.5]
-    assert (found.n_rows, found.n_used, found.n_null) == (5, 4, 1)
-    sliced = dm.mean(pa.table({"v": v}).slice(1, 3), "v", **options)
-    assert sliced.plain_estimate.tolist() == [2.0, 3.0] and sliced.n_null == 1
-    write(tmp_path / "t/1.parquet", {"id": [9, 9], "v": pa.array([None, None], v.type)})
-    more = dm.mean(tmp_path / "t", "v", **options)
-    assert more.plain_estimate.tolist() == [2.75, 3.5] and (more.n_rows, more.n_null) == (7, 3)
-
-
-TYPES = {
-    "fixed": pa.list_(pa.float64(), 3),
-    "list": pa.list_(pa.float64()),
-    "large list": pa.large_list(pa.float64()),
-    "float32": pa.list_(pa.float32(), 3),
-    "float16": pa.list_(pa.float16()),
-    "int32": pa.list_(pa.int32(), 3),
-}
-
-
-@pytest.mark.parametrize("type_", TYPES.values(), ids=TYPES)
-def test_a_list_column_is_its_columns(tmp_path: Path, type_: pa.DataType, monkeypatch: Any) -> None:
-    """The same bits as so many columns, from files and from memory, whatever the batches and units."""
-    g = np.random.default_rng(1)
-    for i in range(12):
-        x = g.integers(-9, 9, (40 + i, 3)).astype(float)
-        columns = {name: x[:, j] for j, name in enumerate("abc")}
-        write(tmp_path / f"{i:02}.parquet", {**columns, "v": pa.array(x.tolist(), type_)}, row_group_size=17)
-    options = {"joint": True, "rng": 2, "threads": 1}
-    apart = dm.mean(tmp_path, ["a", "b", "c"], **options)
-    found = dm.mean(tmp_path, "v", **options)
-    assert found.estimate.tolist() == apart.estimate.tolist() and found.radius == apart.radius
-    assert np.array_equal(found.block_estimates, apart.block_estimates)
-    cut_work(monkeypatch, max_files=1)
-    for batch_rows in (1, 7):
-        assert same(found, dm.mean(tmp_path, "v", **{**options, "batch_rows": batch_rows, "threads": 2}))
-    both = dm.mean(tmp_path, ["v", "a"], joint=True, rng=2)
-    assert both.columns == ("v[0]", "v[1]", "v[2]", "a") and both.estimate[3] == both.estimate[0]
-    table = pa.concat_tables([pq.read_table(tmp_path / f"{i:02}.parquet") for i in range(12)])
-    memory = dm.mean(table, "v", **options)
-    assert memory.estimate.tolist() == dm.mean(table, ["a", "b", "c"], **options).estimate.tolist()
-    grouped = dm.mean(tmp_path, "v", joint=True, by="a", rng=2)
-    assert isinstance(grouped, dm.Results) and grouped[0].columns == found.columns
-
-
-def test_sums_of_vectors_are_kept_and_merged(tmp_path: Path) -> None:
-    def lake(name: str, numbers: range) -> Path:
-        for i in numbers:
-            x = cloud(300, 2, seed=i)
-            write(tmp_path / name / f"{i}.parquet", {"v": pa.array(x.tolist()), "w": x[:, 0]})
-        return tmp_path / name
-
-    options: dict[str, Any] = {"joint": True, "rng": 0}
-    first, second = lake("a", range(3)), lake("b", range(3, 5))
-    right = dm.mean(first, "v", **options)
-    assert right.same_bits(dm.mean(first, "v", state=tmp_path / "a.state", **options))
-    lake("a", range(7, 9))
-    grown = dm.mean(first, "v", state=tmp_path / "a.state", **options)
-    assert grown.same_bits(dm.mean(first, "v", **options)) and grown.n_rows == 1_500
-    assert grown.same_bits(dm.merge_states(tmp_path / "a.state"))
-    dm.mean(second, "v", state=tmp_path / "b.state", **options)
-    both = dm.merge_states(tmp_path / "a.state", tmp_path / "b.state")
-    assert isinstance(both, dm.VectorResult) and both.columns == ("v[0]", "v[1]") and both.n_rows == 2_100
-    with pytest.raises(dm.ConfigError, match="joint"):
-        dm.mean(first, ["v", "w"], state=tmp_path / "a.state", joint="coordinatewise", rng=0)
-
-
-def test_times_are_no_coordinates() -> None:
-    times = pa.array(np.arange(200), pa.timestamp("s"))
-    with pytest.raises(dm.DataError, match=r"'t' is timestamp\[s\].*only numbers are coordinates"):
-        dm.mean(pa.table({"t": times, "x": np.zeros(200)}), ["x", "t"], joint=True)
-
-
-def test_lists_from_streams_and_frames() -> None:
-    import pandas as pd
-    import pyarrow.dataset as ds
-
-    x = cloud(2_000, 2)
-    table = pa.table({"v": pa.array(x.tolist()), "f": pa.array(x.tolist(), pa.list_(pa.float64(), 2))})
-    options: dict[str, Any] = {"joint": True, "rng": 0}
-    right = dm.mean(table, "v", **options).estimate.tolist()
-    batches = table.to_batches(300)
-
-    def stream() -> Any:
-        return pa.RecordBatchReader.from_batches(table.schema, batches)
-
-    assert dm.mean(stream(), "f", **options).estimate.tolist() == right
-    assert dm.mean(ds.dataset(table), "v", **options).estimate.tolist() == right
-    frame = pd.DataFrame({"v": table["v"].to_pylist()})
-    assert dm.mean(frame, "v", **options).estimate.tolist() == right
-    with pytest.raises(dm.ConfigError, match=r"stream.*read only once.*'v'.*fixed size"):
-        dm.mean(stream(), "v", **options)
-    dask_frame = pytest.importorskip("dask.dataframe")
-    typed = frame.astype({"v": pd.ArrowDtype(table["v"].type)})
-    found = dm.mean(dask_frame.from_pandas(typed, npartitions=3), "v", **options)
-    assert found.n_used == 2_000 and np.linalg.norm(found.estimate - right) < found.radius
-    uneven = pd.DataFrame({"v": pd.array([[1.0, 2.0]] * 5 + [[1.0]], dtype=typed["v"].dtype)})
-    with pytest.raises(dm.DataError, match=r"'v' has a list of length 1 in row \d, .* length 2"):
-        dm.mean(dask_frame.from_pandas(uneven, npartitions=2), "v", **options)
-
-
-def test_lists_of_other_lengths_are_refused_by_name(tmp_path: Path) -> None:
-    write(tmp_path / "0.parquet", {"v": pa.array([[1, 2]] * 50), "n": [2] * 50})
-    write(tmp_path / "1.parquet", {"v": pa.array([[1, 2]] * 7 + [[1, 2, 3]]), "n": [2] * 7 + [3]})
-    with pytest.raises(
-        dm.DataError, match=r"1\.parquet: column 'v' .* length 3 in row 7, .* length 2"
-    ) as caught:
-        dm.mean(tmp_path, "v", joint=True, rng=0)
-    assert "\n" not in str(caught.value)
-    skipped = dm.mean(tmp_path, "v", joint=True, rng=0, on_bad_file="skip")
-    assert skipped.n_rows == 50 and "length 3" in skipped.data["skipped"][0]["reason"]
-    filtered = dm.mean(tmp_path, "v", joint=True, rng=0, where="n = 2")
-    assert filtered.estimate.tolist() == [1.0, 2.0] and filtered.n_rows == 57
-    with pytest.raises(dm.DataError, match=r"'v' is list.*joint=True"):
-        dm.mean(tmp_path, "v", rng=0)
-    with pytest.raises(dm.NoAnswerError, match="'v'"):
-        dm.mean(pa.table({"v": pa.array([None, None], pa.list_(pa.float64()))}), "v", joint=True)
-
-
-def test_the_plan_of_a_list_column(tmp_path: Path) -> None:
-    g = np.random.default_rng(0)
-    write(tmp_path / "0.parquet", {"v": pa.array(g.normal(size=(50, 40)).tolist())})
-    plan = explain_mean(tmp_path, "v", joint=True)
-    assert plan["n_blocks"] == "auto" and plan["n_units"] == 1
-    with pytest.raises(dm.ResourceError, match=r"0\.parquet.*projected memory"):
-        dm.mean(tmp_path, "v", joint=True, memory_limit="400MB")
-
-
-# --- damage
-
-
-@JOINT
-def test_wild_vectors_are_set_aside_and_the_plain_mean_is_lost(joint: str) -> None:
-    x = cloud(12_000)
-    clean = dm.mean(x, joint=joint, rng=0)
-    assert clean.status == ("ok",)
-    x[np.arange(0, 12_000, 200), np.arange(60) % 3] = 1e8  # each in one coordinate
-    found = dm.mean(x, joint=joint, rng=0)
-    assert found.status == ("contaminated",) and 50 <= found.n_set_aside <= 60
-    error = np.linalg.norm(found.estimate - np.arange(3))
-    # standard error of a row: sqrt(28/12000) = 0.05 in all coordinates together
-    assert error < 0.25 and np.linalg.norm(clean.estimate - np.arange(3)) < 0.25
-    assert np.abs(found.plain_estimate).min() > 1e5  # negative control
-
-
-@pytest.mark.parametrize("law", ["normal", "student", "lognormal", "pareto"])
-@JOINT
-def test_the_risk_under_scattered_damage_stays_that_of_clean_rows(law: str, joint: str) -> None:
-    """40 vectors of 4,000 rows, 20 of which are wild in one coordinate each."""
-    vectors, names = table_of_vectors(law, 40, 4_000)
-    rows = np.column_stack([vectors[name].to_numpy() for name in names])
-    trace = np.cov(rows.T).trace()
-    wild = np.arange(0, len(rows), 200)
-    rows[wild, np.arange(wild.size) % 3] = 1e6
-    damaged = pa.table({**dict(zip(names, rows.T, strict=True)), "rep": vectors["rep"]})
-
-    def risk(**options: Any) -> float:
-        found = dm.mean(damaged, names, joint=joint, by="rep", rng=0, **options)
-        return float(np.mean([4_000 * (r.estimate**2).sum() for r in found]) / trace)
-
-    # 1.2 to 2.5 in a run of this test; the mean of 40 such numbers has a standard error of about 0.3
-    assert risk() < 4.0
-    assert risk(n_blocks=9) > 1e3, "negative control: without the screen nine blocks break"
-
-
-@JOINT
-def test_bad_files_are_found_by_vectors(tmp_path: Path, joint: str) -> None:
-    for i in range(60):
-        x = cloud(100, 2, seed=i)
-        if i in (7, 30):
-            x[:, 1] += 1e6
-        write(tmp_path / f"{i:02}.parquet", {"v": pa.array(x.tolist(), pa.list_(pa.float64(), 2))})
-    found = dm.mean(tmp_path, "v", joint=joint, n_blocks="auto", rng=0, order="random")
-    assert np.linalg.norm(found.estimate - [0.0, 1.0]) < 0.3
-    assert found.status != ("ok",) and found.plain_estimate[1] > 1e4
-    given_number = dm.mean(tmp_path, "v", joint=joint, n_blocks=9, rng=0)
-    assert given_number.status[0] == "files disagree"
-    assert {"07.parquet", "30.parquet"} <= set(given_number.accused_files)
-    assert given_number.other_estimate is not None and abs(given_number.other_estimate[1] - 1.0) < 0.5
-    units = dm.mean(tmp_path, "v", joint=joint, block_by="file", rng=0)
-    assert np.linalg.norm(units.estimate - [0.0, 1.0]) < 0.3 and "contaminated" in units.status
-
-
-LAWS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
-    "normal": lambda g, size: g.normal(size=size),
-    "student": lambda g, size: g.standard_t(3, size),
-    "lognormal": lambda g, size: g.lognormal(size=size) - math.exp(0.5),
-    "pareto": lambda g, size: g.pareto(3.0, size) - 0.5,
-}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("options", [{"n_blocks": 7}, {}], ids=str)
-def test_radius_and_intervals_cover(law: str, options: dict[str, Any]) -> None:
-    """400 vectors of 500 rows, dependent coordinates: misses are at most Binomial(400, 0.01).
-
-    More than 14 have probability 1e-5 (and far fewer are seen: the bound is for the worst law).
-    """
-    vectors, names = table_of_vectors(law, 400)
-    balls = list(dm.mean(vectors, names, joint=True, by="rep", rng=0, **options))
-    away = np.array([np.linalg.norm(r.estimate) for r in balls])
-    radius = np.array([r.radius for r in balls], float)
-    assert (away > radius).sum() <= 14
-    assert (away > radius / 12.0).sum() > 14, "negative control: a twelfth of the radius does not cover"
-    boxes = dm.mean(vectors, names, joint="coordinatewise", by="rep", rng=0, **options)
-    outside = sum(bool(((r.intervals[:, 0] > 0) | (r.intervals[:, 1] < 0)).any()) for r in boxes)
-    # order statistics of skewed laws cover the median of a block mean, which is not the mean
-    assert outside <= (14 if options or law in ("normal", "student") else 45)
-
-
-def table_of_vectors(law: str, repetitions: int, n: int = 500) -> tuple[pa.Table, list[str]]:
-    """Vectors of mean zero, the third coordinate dependent on the first; a group for each repetition."""
-    z = LAWS[law](np.random.default_rng(len(law)), (n * repetitions, 3))
-    z[:, 2] += 0.8 * z[:, 0]
-    names = ["c0", "c1", "c2"]
-    columns = {name: z[:, j] for j, name in enumerate(names)}
-    return pa.table({**columns, "rep": np.repeat(np.arange(repetitions), n)}), names
-
-
-def test_stored_blocks_take_the_spread_between_them() -> None:
-    """Rows that resemble their neighbours: the variance inside blocks knows nothing of it."""
-    vectors, names = table_of_vectors("normal", 20, n=2_000)
-    missed = 0
-    for i in range(20):
-        part = vectors.slice(i * 2_000, 2_000)
-        steps = np.column_stack([part[name].to_numpy() for name in names])
-        for j in range(1, 2_000):  # AR(1)
-            steps[j] += 0.97 * steps[j - 1]
-        found = dm.mean(steps, joint=True, rng=0, threads=1, n_blocks=11, order="stored")
-        missed += np.linalg.norm(found.estimate) > (found.radius or 0.0)
-        inside = np.cov(steps.T).trace()
-        assert found.trace > 3.0 * inside, "the rows of a block count for a few independent ones"
-    assert missed <= 3  # Binomial(20, 0.01): more with probability 4e-5
-
-
-def test_the_risk_is_close_to_that_of_the_plain_mean() -> None:
-    """Clean vectors: the median of many blocks in three dimensions loses less than in one (pi/2)."""
-    n, repetitions = 500, 200
-    z = np.random.default_rng(5).normal(size=(n * repetitions, 3))
-    table = pa.table({**{f"c{j}": z[:, j] for j in range(3)}, "rep": np.repeat(np.arange(repetitions), n)})
-    found = list(dm.mean(table, ["c0", "c1", "c2"], joint=True, by="rep", rng=0, n_blocks=21))
-    risk = np.mean([n * (r.estimate**2).sum() / 3 for r in found])
-    plain = np.mean([n * (r.plain_estimate**2).sum() / 3 for r in found])
-    # both have a relative standard error of sqrt(2/600) = 0.06; the ratio is 1.18 for many normal blocks
-    assert plain == pytest.approx(1.0, abs=0.3) and 1.0 < risk / plain < 1.4
-    by_columns = dm.mean(table, ["c0", "c1", "c2"], joint="coordinatewise", by="rep", rng=0, n_blocks=21)
-    assert np.mean([n * (r.estimate**2).sum() / 3 for r in by_columns]) > risk
 
 
 # --- results

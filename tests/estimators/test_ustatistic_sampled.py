@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "paper": ({**PAIRS, "interval": "paper"}, "no bound"),
     "tau": ({**PAIRS, "tau": 0.3}, "drop one"),
     "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use scheme='partition'"),
-    "two samples": ({**PAIRS, "kernel": "auc"}, "use scheme='partition'"),
+    "two samples": ({**PAIRS, "kernel": "auc"}, "its pairs are of one lake"),
     "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
     "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
     "no number": ({**PAIRS, "n_pairs": 0}, "n_pairs: must be a whole number"),
@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "stored": ({**PAIRS, "order": "stored"}, "drop order"),
     "complete": ({"n_pairs": 5}, "use pairs='incomplete'"),
-    "repeats": ({"repeats": 3}, "not there yet"),
+    "repeats": ({**PAIRS, "repeats": 3}, "samples overlap already"),
     "dear": (
         {"kernel": "distance", "column": ["y", "u"], "pair_budget": 99},
         "pairs='incomplete' with scheme=",

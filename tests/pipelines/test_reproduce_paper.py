@@ -94,6 +94,14 @@ def test_what_is_wrong_is_one_line(
     assert not (tmp_path / "paper").exists()
 
 
+def test_what_the_command_line_adds_is_refused_or_told(run: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(SMALL)
+    told = run(tmp_path / "job.toml", dry_run=True, scheduler="tcp://nobody:1")
+    assert told.code == 0 and "in this process, not on tcp://nobody:1" in told.err
+    ended = run(tmp_path / "job.toml", dry_run=True, quiet=True, state="kept")
+    assert ended.code == 2 and "keeps none; drop --state" in ended.err
+
+
 def test_dry_run_and_parts_one_after_another(run: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "job.toml"
     file.write_text(SMALL)

@@ -72,12 +72,10 @@ def _number(value: float) -> float | None:
 def _words(finding: Finding, scale: TimeScale | None) -> str:
     _, what, value, typical, spreads = finding
     away = f", {spreads:,.0f} spreads away" if math.isfinite(spreads) else ""
-    if what in ("missing", "no values"):
-        return (
-            "no values at all"
-            if what == "no values"
-            else f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
-        )
+    if what == "no values":
+        return "no values at all"
+    if what == "missing":
+        return f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
     if what == "mirror":
         return "lopsided to the other side: sign reversed?"
     one, other = _shown(value, scale, what), _shown(typical, scale, what)

@@ -161,7 +161,7 @@ class BlockArena:
             if self._by_pairs:
                 numbers = _whole_pairs(numbers, wanted, gathered.used)
             blocks = block_rows(gathered.values, gathered.used, wanted, numbers)
-            more = evaluated(work, work.merge, blocks, self.executor)
+            more = evaluated(work, work.merge, [blocks], self.executor)
             state = more if state is None else work.merge(state, more)
         assert state is not None
         return state

@@ -83,7 +83,7 @@ class Answerer:
         shared = self._shared(self.states[0], column, by)
         if len(self.states) > 1:
             each = [self._shared(state, column, by) for state in self.states]
-            shared = [_together(samples) for samples in zip(*each, strict=True)]
+            shared = [together(samples) for samples in zip(*each, strict=True)]
         answer = self._rule()
         found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
@@ -336,8 +336,8 @@ def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[float]) -> Any:
     return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
 
 
-def _together(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Counts of several samples added up, and the used rows of each."""
+def together(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Fields of the results of several samples: counts added up, and the used rows of each."""
     first, *others = samples
     both = dict(first)
     for fields in others:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.estimators.ustat.ranges import Piece, planned_ranges
 from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
+from distmom.estimators.ustat.sampled_several import planned_draws
 from distmom.estimators.ustat.several import numbers_of_all, sample_data
 from distmom.estimators.ustat.ustatistic import ustatistic
 from distmom.numerics.random import resolve_seed
@@ -87,14 +89,14 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:
-        if several:
+        if several and not chosen.sampled:
             chosen = numbers_of_all(opened, chosen, executor, None)
         samples = [
             (source, first_plan(source, read, chosen, seed, executor, None)) for source, read in opened
         ]
         told = _first([plan for _, plan in samples], executor)
         if chosen.sampled:
-            told |= _sampled(opened[0], samples[0][1], chosen, seed, executor)
+            told |= _sampled(opened, samples[0][1], chosen, seed, executor)
         else:
             told |= _second(samples, chosen, executor)
     return {**told, "seed": shown, "skipped": [s._asdict() for _, plan in samples for s in plan.skipped]}
@@ -157,10 +159,19 @@ def _second(
 
 
 def _sampled(
-    opened: tuple[Source, ReadOptions], plan: MeanPlan, options: UStatOptions, seed: int, executor: Executor
+    opened: Sequence[tuple[Source, ReadOptions]],
+    plan: MeanPlan,
+    options: UStatOptions,
+    seed: int,
+    executor: Executor,
 ) -> dict[str, Any]:
     """The samples, their tuples and the passes that gather their rows."""
-    told = planned_samples(*opened, plan, options, seed, executor)
+    if len(opened) > 1:
+        width = len(plan.reduction.columns) if options.joint_rows else 1
+        told = planned_draws(opened, options, width, executor)
+        told["memory"] = max(told["memory"], plan.unit_memory * executor.threads_per_process)
+    else:
+        told = planned_samples(*opened[0], plan, options, seed, executor)
     needed, n_tuples = told.pop("memory"), told["tuples_one_by_one"]
     return {
         **told,

@@ -14,7 +14,7 @@ from distmom.estimators.mean.answer import shared_fields
 from distmom.estimators.mean.paper_samples import paper_sample_halfwidth
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rule.status import Status, status_list
-from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, why_none
+from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, together, why_none
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
@@ -37,13 +37,13 @@ class SampleAnswerer(ABC):
     options : UStatOptions
     plan : MeanPlan
         Of the first pass.
-    state : MeanState
-        What it found.
+    states : tuple of MeanState
+        What it found, for each lake.
     """
 
     options: UStatOptions
     plan: MeanPlan
-    state: MeanState
+    states: tuple[MeanState, ...]
 
     @property
     @abstractmethod
@@ -90,7 +90,8 @@ class SampleAnswerer(ABC):
         NoAnswerError
             If there is no finite answer.
         """
-        shared = shared_fields(self.plan, self.state, 0, column, 0, None)
+        each = [shared_fields(self.plan, state, 0, column, 0, None) for state in self.states]
+        shared = each[0] if len(each) == 1 else together(each)
         filled = self.filled
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             parts = np.moveaxis(self.means, 1, 0)
@@ -103,7 +104,8 @@ class SampleAnswerer(ABC):
         kind = "exact" if self.plan.options.interval == "auto" else self.plan.options.interval
         interval, reason = self._interval(kind, estimate, ruined, shared["n_used"], constant)
         status, notes = 0 if finite else int(Status.NO_FINITE_ANSWER), [SAME] if constant else []
-        disagreeing = disagreeing_columns(self.plan, self.state)[0]
+        named = (name for state in self.states for name in disagreeing_columns(self.plan, state)[0])
+        disagreeing = tuple(dict.fromkeys(named))
         if disagreeing:
             status |= int(Status.FILES_DISAGREE)
             notes.append(disagreement_note(disagreeing))
@@ -211,7 +213,7 @@ class BlockAnswerer(SampleAnswerer):
 
     @property
     def sizes(self) -> NDArray[np.int64]:  # noqa: D102
-        return self.blocks.sizes[:, 0]
+        return np.asarray(self.blocks.sizes.sum(axis=1))
 
     @property
     def n_tuples(self) -> tuple[int, ...]:  # noqa: D102
@@ -230,11 +232,12 @@ class BlockAnswerer(SampleAnswerer):
 
         A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
         that the largest one uses a given row. With replacement a block is a sample of the data's own
-        distribution, whose statistic has about the variance of the complete one, which is added.
+        distribution, whose statistic has about the variance of the complete one, which is added. Of several
+        lakes the chance is that of the one that is drawn from most densely.
         """
         sizes, per_row = self.sizes[self.filled], self.spread * self.sizes
         typical = float(lower_median(per_row[self.filled]))
-        smallest, largest = int(sizes.min()), int(sizes.max())
+        smallest = int(sizes.min())
         if kind == "paper":
             drawn = self.drawn * n_used // self.n_rows
             return paper_sample_halfwidth(
@@ -242,8 +245,17 @@ class BlockAnswerer(SampleAnswerer):
             )
         replacement = self.plan.options.scheme == "monte_carlo"
         variance = typical / smallest + (typical / n_used if replacement else 0.0)
-        a = row_inverse_inclusion(n_used, largest, replacement=replacement)
+        a = min(
+            row_inverse_inclusion(n, int(size), replacement=replacement)
+            for n, size in zip(self.n_used, self.blocks.sizes[self.filled].max(axis=0), strict=True)
+        )
         return resampled_halfwidth(variance, sizes.size, a, self.plan.options.delta), None
+
+    @property
+    def n_used(self) -> list[int]:
+        """Rows of each lake that count."""
+        fields = (shared_fields(self.plan, state, 0, "", 0, None) for state in self.states)
+        return [int(one["n_used"]) for one in fields]
 
     def sigmas(self) -> dict[str, Any]:  # noqa: D102
         return sigmas_of(self.options.kernel, self.blocks)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,19 +63,19 @@ class BlockRows:
         return BlockRows(self.values[edges[0] : edges[-1]], edges - edges[0], self.first_cell + start)
 
 
-Finish = Callable[[BlockRows], Any]
+Finish = Callable[..., Any]
 Merge = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
 class FinishBlocks:
-    """Work of one unit whose window holds the rows of blocks: what is made of them."""
+    """Work of one unit whose window holds the rows of blocks, of each lake: what is made of them."""
 
     finish: Finish
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """The state of the unit's blocks."""
-        return UnitOutcome(self.finish(unit.window))
+        return UnitOutcome(self.finish(*unit.window))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,29 +143,70 @@ def sampled_blocks(
     The rows of several blocks, up to ten million, are gathered in one pass over the files that hold them; K B
     larger than that takes further passes. Blocks are evaluated on the executor.
     """
+    draw = Draw(source, seed, block_size)
+    return blocks_of_draws(
+        finish, merge, (draw,), n_blocks, replace=replace, compiled=compiled, progress=progress
+    )
+
+
+class Draw(NamedTuple):
+    """What is drawn from one lake for each block.
+
+    Attributes
+    ----------
+    source : RowSource
+    seed : int
+        128 bits.
+    block_size : int
+    """
+
+    source: RowSource
+    seed: int
+    block_size: int
+
+
+def blocks_of_draws(
+    finish: Finish,
+    merge: Merge,
+    draws: Sequence[Draw],
+    n_blocks: int,
+    *,
+    replace: bool = False,
+    compiled: bool = True,
+    progress: Progress | None = None,
+) -> SampledBlockStates:
+    """As `sampled_blocks`; a block has rows of several lakes, drawn independently: `finish` gets all."""
     check_count("n_blocks", n_blocks)
-    check_count("block_size", block_size)
-    if source.n_rows == 0:
-        raise NoAnswerError("the data has no rows; give data with rows")
-    if not replace and block_size > source.n_rows:
-        raise ConfigError(
-            f"block_size: {block_size:,} rows without replacement from {source.n_rows:,} cannot be drawn; "
-            f"use at most {source.n_rows:,}"
-        )
-    samples = RowSamples(seed, source.rows, block_size, replace, compiled)
+    for draw in draws:
+        _check_draw(draw, replace=replace)
+    samples = [RowSamples(d.seed, d.source.rows, d.block_size, replace, compiled) for d in draws]
     gathered, skipped = Gathered(), dict[SkippedFile, None]()
     state: Any = None
-    step = max(1, MOST_ROWS // block_size)
+    step = max(1, MOST_ROWS // sum(draw.block_size for draw in draws))
     for first in range(0, n_blocks, step):
-        numbers = samples.numbers(first, min(step, n_blocks - first))
-        wanted = distinct(numbers)
-        rows, bad = gather_rows(source, wanted, progress)
-        skipped |= dict.fromkeys(bad)
-        gathered = gathered.plus(rows)
-        blocks = block_rows(rows.values, rows.used, wanted, numbers)
-        found = evaluated(finish, merge, blocks, source.executor)
+        blocks = []
+        for draw, sample in zip(draws, samples, strict=True):
+            numbers = sample.numbers(first, min(step, n_blocks - first))
+            wanted = distinct(numbers)
+            rows, bad = gather_rows(draw.source, wanted, progress)
+            skipped |= dict.fromkeys(bad)
+            gathered = gathered.plus(rows)
+            blocks.append(block_rows(rows.values, rows.used, wanted, numbers))
+        found = evaluated(finish, merge, blocks, draws[0].source.executor)
         state = found if state is None else merge(state, found)
     return SampledBlockStates(state, gathered, tuple(skipped))
+
+
+def _check_draw(draw: Draw, *, replace: bool) -> None:
+    check_count("block_size", draw.block_size)
+    n_rows = draw.source.n_rows
+    if n_rows == 0:
+        raise NoAnswerError("the data has no rows; give data with rows")
+    if not replace and draw.block_size > n_rows:
+        raise ConfigError(
+            f"block_size: {draw.block_size:,} rows without replacement from {n_rows:,} cannot be drawn; "
+            f"use at most {n_rows:,}"
+        )
 
 
 def block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: Any) -> BlockRows:
@@ -176,28 +217,33 @@ def block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: An
     return BlockRows(values[places[keep]], edges)
 
 
-def evaluated(finish: Finish, merge: Merge, blocks: BlockRows, executor: Executor) -> Any:
-    """What is made of all blocks, a few at a time on the executor, or tile by tile where they are large."""
-    largest = int(np.diff(blocks.edges).max(initial=0))
-    if cuts_blocks(finish, blocks.values.shape[1], largest, blocks.n_cells, executor):
+def evaluated(finish: Finish, merge: Merge, samples: Sequence[BlockRows], executor: Executor) -> Any:
+    """What is made of all blocks, a few at a time on the executor, or tile by tile where they are large.
+
+    `samples` are the rows that a block has of each lake.
+    """
+    first = samples[0]
+    largest = max(int(np.diff(one.edges).max(initial=0)) for one in samples)
+    if cuts_blocks(finish, first.values.shape[1], largest, first.n_cells, executor):
         assert isinstance(finish, BlockKernel)
-        return by_tiles(finish, executor)(blocks)
+        return by_tiles(finish, executor)(*samples)
     units = []
-    for number, cut in enumerate(_chunks(blocks, executor.threads)):
-        part = blocks.part(*cut)
-        units.append(Unit(number, 0, number, (), n_bytes=part.values.nbytes, window=part))
+    for number, cut in enumerate(_chunks(samples, executor.threads)):
+        parts = tuple(one.part(*cut) for one in samples)
+        n_bytes = sum(part.values.nbytes for part in parts)
+        units.append(Unit(number, 0, number, (), n_bytes=n_bytes, window=parts))
     merger: UnitMerger[Any] = UnitMerger(len(units), merge)
     return run_units(FinishBlocks(finish), units, merge, executor, merger=merger).state
 
 
-def _chunks(blocks: BlockRows, threads: int) -> Iterator[tuple[int, int]]:
+def _chunks(samples: Sequence[BlockRows], threads: int) -> Iterator[tuple[int, int]]:
     """Ranges of consecutive blocks that go together."""
-    total = max(1, blocks.values.nbytes)
+    total = max(1, sum(one.values.nbytes for one in samples))
     share = max(1, min(CHUNK_BYTES, total // (CHUNKS_PER_THREAD * threads)))
-    row_bytes = 8 * blocks.values.shape[1]
-    start = 0
-    for stop in range(1, blocks.n_cells + 1):
-        held = int(blocks.edges[stop] - blocks.edges[start]) * row_bytes
-        if held >= share or stop == blocks.n_cells:
+    row_bytes, edges = 8 * samples[0].values.shape[1], np.sum([one.edges for one in samples], axis=0)
+    start, n_cells = 0, samples[0].n_cells
+    for stop in range(1, n_cells + 1):
+        held = int(edges[stop] - edges[start]) * row_bytes
+        if held >= share or stop == n_cells:
             yield start, stop
             start = stop

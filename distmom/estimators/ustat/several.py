@@ -107,7 +107,7 @@ def numbers_of_all(
     """
     rows = options.rows
     if rows.block_size is not None:
-        n = sum(_rows_of(source, options, executor) for source, _ in samples)
+        n = sum(rows_of(source, options, executor) for source, _ in samples)
         if rows.block_size > n:
             raise NoAnswerError(
                 f"block_size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
@@ -121,7 +121,7 @@ def numbers_of_all(
     return replace(options, rows=rows)
 
 
-def _rows_of(source: Source, options: UStatOptions, executor: Executor) -> int:
+def rows_of(source: Source, options: UStatOptions, executor: Executor) -> int:
     """Rows of a sample, whether they pass the filter or not."""
     return int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
 
@@ -137,7 +137,7 @@ def _passing(
     if options.rows.block_by == "file":
         return len(source.files)
     if read.where is None:
-        return _rows_of(source, options, executor)
+        return rows_of(source, options, executor)
     bare = source.reader(replace(read, columns=(), by=(), units=()))
     return count_valid(bare, source.files, executor, options.rows.on_bad_file, progress)
 

@@ -17,6 +17,7 @@ from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
+from distmom.estimators.ustat.sampled_several import run_sampled_several
 from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random import resolve_seed
@@ -106,7 +107,8 @@ def ustatistic(
         As for `distmom.mean`. With `weights` a tuple of rows weighs the product of theirs. For two samples
         `block_size` is that of both together, which share it in proportion to their sizes, and
         `contamination` the number (or share) of arbitrary rows or units in both. Sampling schemes take
-        neither `by` nor two samples nor kernels with a matrix as value.
+        neither `by` nor kernels with a matrix as value; of several samples they draw rows of each, in
+        proportion to its size.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -244,7 +246,8 @@ def ustatistic(
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load) as executor:
         if several:
-            found = run_samples(opened, options, seed, executor, progress)
+            run_all = run_sampled_several if options.sampled else run_samples
+            found = run_all(opened, options, seed, executor, progress)
         else:
             run = run_sampled if options.sampled else run_ustatistic
             found = run(source, read, options, seed, executor, progress)

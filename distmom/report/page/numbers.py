@@ -55,9 +55,9 @@ def tell_difference(r: DifferenceResult) -> Telling:
     control, variant = cell(r.control), cell(r.variant)
     what = cell(r.metric) if r.denominator is None else f"{cell(r.metric)} / {cell(r.denominator)}"
     facts = [
-        ("lift", _joined(three(r.lift, r.lift_interval, r.plain_lift))),
-        (f"{variant} (variant)", _joined(three(r.variant_mean, r.variant_interval, r.plain_variant))),
-        (f"{control} (control)", _joined(three(r.control_mean, r.control_interval, r.plain_control))),
+        ("lift", joined(three(r.lift, r.lift_interval, r.plain_lift))),
+        (f"{variant} (variant)", joined(three(r.variant_mean, r.variant_interval, r.plain_variant))),
+        (f"{control} (control)", joined(three(r.control_mean, r.control_interval, r.plain_control))),
         ("rows used", f"{r.n_used_variant:,} of {variant}, {r.n_used_control:,} of {control}"),
     ]
     shown = three(r.estimate, r.interval, r.plain_estimate)
@@ -67,7 +67,7 @@ def tell_difference(r: DifferenceResult) -> Telling:
         f"{what} of the two",
         f"Robust means with their {100 * r.confidence_level:.6g} % intervals.",
         tuple(
-            Span(name, _joined(three(mean, ends, plain)), mean, ends, plain)
+            Span(name, joined(three(mean, ends, plain)), mean, ends, plain)
             for name, mean, ends, plain in (
                 (control, r.control_mean, r.control_interval, r.plain_control),
                 (variant, r.variant_mean, r.variant_interval, r.plain_variant),
@@ -289,6 +289,7 @@ def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
     )
 
 
-def _joined(shown: tuple[str, str, str]) -> str:
+def joined(shown: tuple[str, str, str]) -> str:
+    """Estimate, interval and plain estimate on one line."""
     estimate, interval, plain = (text.strip() for text in shown)
     return f"{estimate} ({interval}), plain {plain}"

@@ -56,6 +56,8 @@ def story(found: TournamentResult) -> Story:
             f"that."
         )
     mood: Mood = "look" if found.cycle or any(r.doubtful for r in found) else "good"
+    if found.files_disagree:
+        mood = "bad"
     facts = Facts("How it was decided", _facts(found))
     table = Grid.of(
         "League table",
@@ -66,7 +68,7 @@ def story(found: TournamentResult) -> Story:
     )
     blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table]
     after = closing_blocks(found, _assumptions(found))
-    word = "cycle" if found.cycle else "champion found"
+    word = "files disagree" if found.files_disagree else "cycle" if found.cycle else "champion found"
     return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), after)
 
 
@@ -78,6 +80,11 @@ def pictures(found: TournamentResult) -> list[Picture]:
 def _advice(found: TournamentResult, mood: Mood) -> Advice:
     names = ", ".join(map(printable, found.champions))
     lines = [f"Use {names}." if len(found.champions) == 1 else f"Any of these may be used: {names}."]
+    if found.files_disagree:
+        lines = [
+            "Do not rely on this outcome: a file that is bad as a whole has rows in every block. Leave it "
+            "out, or run again with block_by='file'."
+        ]
     close = [r.name for r in found if r.status[0] == "finalist"]
     if close:
         lines.append(

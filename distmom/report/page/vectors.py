@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.report.digits import quantity, three
-from distmom.report.page.numbers import assumptions, block_facts
+from distmom.report.page.numbers import assumptions, block_facts, joined
 from distmom.report.page.parts import Cell, Ends, Matrix, Span, Spans, Strip
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
@@ -39,12 +39,7 @@ def tell_vector(r: VectorResult) -> Telling:
         for e, ends, p in zip(r.estimate, reach, r.plain_estimate, strict=True)
     ]
     first += f" is ({', '.join(t[0] for t in texts[:5])}{', …' if len(names) > 5 else ''})"
-    if r.radius is not None:
-        first += f"; with {level} confidence it lies within {quantity(r.radius)} of the true one (Euclidean)."
-    elif r.intervals is not None:
-        first += f"; the {level} intervals below hold for all coordinates together."
-    else:
-        first += f"; there is no {'radius' if r.method == 'geometric' else 'interval'}: {r.interval_reason}."
+    first += f"; {_reach_words(r, level, 'Euclidean', 'coordinates')}"
     method = "geometric median" if r.method == "geometric" else "coordinatewise median"
     answer = (first, f"It is the {method} of the mean vectors of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
     facts = [("method", method), ("coordinates", f"{len(names):,}")]
@@ -60,7 +55,7 @@ def tell_vector(r: VectorResult) -> Telling:
         "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
         "lies outside).",
         tuple(
-            Span(name, f"{t[0]} ({t[1]}), plain {t[2]}", float(e), ends, float(p))
+            Span(name, joined(t), float(e), ends, float(p))
             for name, t, e, ends, p in zip(
                 names[:MOST_LINES], texts, r.estimate, reach, r.plain_estimate, strict=False
             )
@@ -71,6 +66,15 @@ def tell_vector(r: VectorResult) -> Telling:
     strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
     pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
     return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r, ()))
+
+
+def _reach_words(r: VectorResult | UStatisticResult, level: str, norm: str, each: str) -> str:
+    """How far all coordinates together may be from the true ones."""
+    if r.radius is not None:
+        return f"with {level} confidence it lies within {quantity(r.radius)} of the true one ({norm})."
+    if r.intervals is not None:
+        return f"the {level} intervals below hold for all {each} together."
+    return f"there is no {'radius' if r.method == 'geometric' else 'interval'}: {r.interval_reason}."
 
 
 def reach_of(r: VectorResult, i: int) -> Ends | None:
@@ -105,12 +109,7 @@ def tell_matrix(r: UStatisticResult) -> Telling:
     names = tuple(cell(name) for name in r.columns)
     method = "geometric" if r.method == "geometric" else "coordinatewise"
     first = f"The {cell(r.kernel)} matrix of {len(names)} columns: "
-    if r.radius is not None:
-        first += f"with {level} confidence it lies within {quantity(r.radius)} of the true one (Frobenius)."
-    elif r.intervals is not None:
-        first += f"the {level} intervals below hold for all entries together."
-    else:
-        first += f"there is no interval: {r.interval_reason}."
+    first += _reach_words(r, level, "Frobenius", "entries")
     answer = (first, f"It is the {method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
     facts = (
         ("method", f"{method} median"),
@@ -118,8 +117,8 @@ def tell_matrix(r: UStatisticResult) -> Telling:
     )
     lines = []
     for name, estimate, plain, interval in r.entries()[:MOST_LINES]:
-        t = three(estimate, interval, plain)
-        lines.append(Span(cell(name), f"{t[0]} ({t[1]}), plain {t[2]}", estimate, interval, plain))
+        text = joined(three(estimate, interval, plain))
+        lines.append(Span(cell(name), text, estimate, interval, plain))
     pictures: list[Matrix | Spans] = [number_matrix(f"The {cell(r.kernel)} matrix", names, r.estimate)]
     if lines and len(lines) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
