@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from clusters import Cluster, clusters
 from jobs import JOBS, Meanwhile, one_file_a_unit, write_lake
-from programs import ROOT
 
 from distmom.cluster import runner
 
@@ -49,9 +47,8 @@ def right(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tup
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A task fails once its workers died twice."""
     with clusters(tmp_path_factory.mktemp("cluster")) as cluster:
-        path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-        cluster.scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1", PYTHONPATH=path)
-        cluster.workers(2, memory="600MB", PYTHONPATH=path)
+        cluster.scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
+        cluster.workers(2, memory="600MB")
         with cluster.client(2):
             pass
         yield cluster

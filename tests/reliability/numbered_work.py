@@ -1,4 +1,4 @@
-"""Work that reads nothing and knows its place; worker processes import what stands here."""
+"""Work that reads nothing and knows its place."""
 
 from __future__ import annotations
 
