@@ -185,8 +185,8 @@ def main() -> None:
         model = compared(Path(folder), wanted.rows, limit)
     print(
         f"\nassumed: {limit:,.0f} units/s at most, which is {limit * UNIT_BYTES / 1e9:,.0f} GB/s; "
-        f"a processor for each worker; {model.start:.2f} s to begin and to end; {1e6 * model.file:.0f} µs to list a "
-        f"file of {FILE_BYTES / 1e6:.0f} MB; {BYTES_A_ROW} bytes a row; units by the rule of plan_units"
+        f"a processor for each worker; {model.start:.2f} s to begin and to end; {1e6 * model.file:.0f} µs to list "
+        f"a file of {FILE_BYTES / 1e6:.0f} MB; {BYTES_A_ROW} bytes a row; units by the rule of plan_units"
     )
     table(model, f"{1e-6 / model.byte:,.0f} MB/s, as measured here from memory")
     if wanted.store * 1e6 * model.byte < 1.0:

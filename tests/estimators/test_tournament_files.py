@@ -11,7 +11,7 @@ from mean_lakes import write
 
 import distmom as dm
 
-NOTE = "blocks of files tell another story than blocks of rows, which are heard"
+NOTE = "the means of whole files contradict those of random blocks of rows: the answer is the one by rows"
 
 
 def lake(folder: Path, *, bad: int | None = None, column: str = "y", n_files: int = 20) -> Path:

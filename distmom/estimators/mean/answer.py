@@ -36,15 +36,10 @@ from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 FEW_UNITS = 10
 """Whole files or units as blocks want at least this many of them a block."""
 
-FILES_HEARD = (
-    "the means of whole files contradict those of random blocks of rows: the answer is the one by files"
-)
-ROWS_HEARD = (
-    "the means of whole files contradict those of random blocks of rows: the answer is the one by rows, "
-    "because n_blocks was given; use n_blocks='auto' or block_by='file'"
-)
-
-ROWS_ALONE = "blocks of files tell another story than blocks of rows, which are heard; use block_by='file'"
+_CONTRADICTED = "the means of whole files contradict those of random blocks of rows: the answer is the one by"
+FILES_HEARD = f"{_CONTRADICTED} files"
+ROWS_HEARD = f"{_CONTRADICTED} rows, because n_blocks was given; use n_blocks='auto' or block_by='file'"
+ROWS_ALONE = f"{_CONTRADICTED} rows; use block_by='file'"
 """Where the answer is that of rows whatever files say."""
 
 ALIKE = (
