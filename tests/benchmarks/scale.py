@@ -183,11 +183,15 @@ def main() -> None:
     limit = throughput(wanted.units)
     with tempfile.TemporaryDirectory() as folder:
         model = compared(Path(folder), wanted.rows, limit)
-    print(
-        f"\nassumed: {limit:,.0f} units/s at most, which is {limit * UNIT_BYTES / 1e9:,.0f} GB/s; "
-        f"a processor for each worker; {model.start:.2f} s to begin and to end; {1e6 * model.file:.0f} µs to list "
-        f"a file of {FILE_BYTES / 1e6:.0f} MB; {BYTES_A_ROW} bytes a row; units by the rule of plan_units"
+    said = (
+        f"{limit:,.0f} units/s at most, which is {limit * UNIT_BYTES / 1e9:,.0f} GB/s",
+        "a processor for each worker",
+        f"{model.start:.2f} s to begin and to end",
+        f"{1e6 * model.file:.0f} µs to list a file of {FILE_BYTES / 1e6:.0f} MB",
+        f"{BYTES_A_ROW} bytes a row",
+        "units by the rule of plan_units",
     )
+    print(f"\nassumed: {'; '.join(said)}")
     table(model, f"{1e-6 / model.byte:,.0f} MB/s, as measured here from memory")
     if wanted.store * 1e6 * model.byte < 1.0:
         table(replace(model, byte=1e-6 / wanted.store), f"{wanted.store:,.0f} MB/s, what its store gives it")
