@@ -6,8 +6,10 @@ All seeds are fixed; a threshold's failure probability is that of a fresh seed.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from mean_lakes import write
 
@@ -118,3 +120,24 @@ def test_the_settings_of_the_paper(law: str) -> None:
     error = np.std(errors) / np.sqrt(len(errors))
     assert abs(np.mean(errors) - expected) < 6.0 * error
     assert error < 0.2 * expected
+
+
+@pytest.mark.parametrize("options", [{}, {"n_blocks": 9}, {"pairs": "disjoint", "n_blocks": 9}], ids=str)
+def test_intervals_cover(options: dict[str, Any]) -> None:
+    """Gini of log-normal rows, 300 replications as groups: ``order`` at 95 % covers 0.94 or more of them.
+
+    Measured over 400: 0.95, 0.95 and 0.94, ``exact`` 0.995 to 1. Fewer than 0.88 have a probability below
+    1e-5 at 0.94. The control: intervals of half the length cover less than 0.85 (they cover about 0.7).
+    """
+    n, replications = 1_050, 300
+    x = np.random.default_rng(8).lognormal(size=(replications, n))
+    table = pa.table({"x": x.ravel(), "k": np.repeat(np.arange(replications), n)})
+    how: dict[str, Any] = {"by": "k", "kernel": "gini", "confidence_level": 0.95, "rng": 0}
+    right = 2.0 * np.exp(0.5) * 0.5204998778130465  # 2 e^(1/2) (2 Phi(1/sqrt 2) - 1)
+    order = dm.ustatistic(table, "x", interval="order", **how, **options)
+    ends = np.array([one.interval for one in order])
+    assert np.mean((ends[:, 0] < right) & (right < ends[:, 1])) > 0.88
+    middle, half = ends.mean(axis=1), 0.25 * (ends[:, 1] - ends[:, 0])
+    assert np.mean(np.abs(right - middle) < half) < 0.85
+    exact = np.array([one.interval for one in dm.ustatistic(table, "x", interval="exact", **how, **options)])
+    assert np.mean((exact[:, 0] < right) & (right < exact[:, 1])) > 0.96

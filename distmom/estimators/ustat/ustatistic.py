@@ -162,6 +162,10 @@ def ustatistic(
     With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
     rows, and the interval that of repeated partitions.
 
+    Measured on Gini's difference (400 replications of 1,050 rows; normal, Student 3 and log-normal laws; the
+    rule, 9, 15 and the paper's blocks, and disjoint pairs): ``order`` covered 0.94 to 0.99 at 95 % and 0.98
+    to 1.00 at 99 %, ``exact`` 0.995 to 1.00.
+
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
     takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random

@@ -37,10 +37,12 @@ def tell_mean(r: MeanResult) -> Telling:
 
 def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     """A U-statistic; `subject` says what it is where its kernel and column do not."""
-    subject = subject or f"the {cell(r.kernel)} statistic of {cell(r.column)}"
+    weighted = "weighted " if r.weights else ""
+    subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
+    blocks = "statistics" if r.repeats == 1 else f"statistics, {r.repeats} partitions"
     facts = [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")]
     shown = three(r.estimate, r.interval, r.plain_estimate)
-    told = _tell(r, r, shown, subject, Numbers(), "statistics", "plain statistic", facts)
+    told = _tell(r, r, shown, subject, Numbers(), blocks, "plain statistic", facts)
     if "files disagree" not in r.status:
         return told
     spoiled = (
