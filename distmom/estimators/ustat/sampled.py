@@ -111,7 +111,7 @@ def _blocks(
         compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
         progress=progress,
     )
-    return BlockAnswerer(options, plan, (state,), found.state, drawn, rows.n_rows)
+    return BlockAnswerer(options, plan, (state,), found.state, (drawn,), (rows.n_rows,))
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
