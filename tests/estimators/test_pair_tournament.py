@@ -18,7 +18,7 @@ from distmom.numerics.labels import file_key, label_table, labels
 from distmom.numerics.part_rows import rows_of_part
 from distmom.numerics.random import resolve_seed, stream_key
 from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.triple_draws import sample_tuples
+from distmom.numerics.tuple_draws import sample_tuples
 
 K, N, SEED = 3, 96, 7
 SEED_BITS = resolve_seed(SEED)[0]

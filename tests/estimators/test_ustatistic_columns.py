@@ -18,11 +18,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "grouped and filtered": {"by": "name", "where": "u > 0.1"},
     "moments alone": {"kernel": "variance", "by": "key"},
     "units": {"block_by": ["name", "part"], "n_blocks": 3},
-    "stored": {"order": "stored", "n_blocks": 9},
     "NaN kept": {"nan": "keep", "n_blocks": 101},
-    "disjoint": {"pairs": "disjoint", "n_blocks": 5},
     "disjoint, stored": {"pairs": "disjoint", "n_blocks": 5, "order": "stored"},
-    "samples": {"scheme": "swor", "n_blocks": 3, "block_size": 40},
     "sampled pairs": {"scheme": "monte_carlo", "pairs": "incomplete", "n_blocks": 3, "n_pairs": 50},
 }
 

@@ -20,13 +20,11 @@ from distmom.theory import fine_blocks
 
 KERNELS: dict[str, dict[str, Any]] = {
     "sorted": {"kernel": "gini", "column": "x"},
-    "tiles": {"kernel": "distance", "column": ["x", "y"], "n_blocks": 3},
     "moments": {"kernel": "variance", "column": ["x", "y"], "by": "name"},
     "co-moments": {"kernel": "covariance", "column": ["y", "u"], "by": "key", "n_blocks": 3},
     "geometric": {"kernel": "covariance", "column": ["y", "u"], "joint": "geometric"},
     "ratio, grouped": {"kernel": "kendall-b", "column": ["x", "y"], "by": "name"},
     "disjoint": {"kernel": "gini", "column": "y", "pairs": "disjoint", "n_blocks": 5},
-    "wild rows": {"kernel": "gini", "column": "y", "contamination": 2},
 }
 
 

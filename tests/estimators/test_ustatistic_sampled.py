@@ -291,3 +291,23 @@ def test_what_cannot_be_is_refused_in_one_line(lake: Path, name: str) -> None:
 def test_streams_are_refused() -> None:
     with pytest.raises(dm.ConfigError, match="read only once"):
         run(pa.table({"y": np.arange(9.0)}).to_reader(), **PAIRS)
+
+
+def test_tuples_of_four_rows() -> None:
+    """The range of four uniform rows is 3/5 on average, with the variance 1/25: drawn tuples find it.
+
+    The values of 51 samples of 400 tuples have the standard error 0.01 each: their median is within 0.012 but
+    for a probability below 1e-6. The control is the mean range of three, 1/2.
+    """
+    four = dm.kernels.kernel(
+        lambda a, b, c, d: (
+            np.maximum(np.maximum(a, b), np.maximum(c, d)) - np.minimum(np.minimum(a, b), np.minimum(c, d))
+        ),
+        degree=4,
+    )
+    x = np.random.default_rng(4).random(40_000)
+    found = dm.ustatistic(x, kernel=four, pairs="incomplete", scheme="swor", n_blocks=51, n_pairs=400, rng=0)
+    assert abs(found.estimate - 0.6) < 0.012 < abs(0.5 - 0.6)
+    assert found.n_pairs == 51 * 400 and found.interval[0] < 0.6 < found.interval[1]
+    disjoint = dm.ustatistic(x, kernel=four, pairs="disjoint", n_blocks=9, rng=0)
+    assert abs(disjoint.estimate - 0.6) < 0.02 and disjoint.n_pairs > 9_900

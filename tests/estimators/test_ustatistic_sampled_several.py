@@ -66,6 +66,11 @@ def test_numbers_of_the_proposition_and_the_interval(both: list[Path]) -> None:
     )
     half = resampled_halfwidth(1.0 / sizes[0] + 1.0 / sizes[1], k, a, 0.1)
     assert found.interval[1] - found.estimate == pytest.approx(half, rel=0.1)
+    paper = dm.ustatistic(both, "x", **options, interval="paper")  # sqrt(3 V/tau), V that of a block
+    wide = np.sqrt(3.0 / 0.45 * (1.0 / sizes[0] + 1.0 / sizes[1]))
+    assert paper.interval[1] - paper.estimate == pytest.approx(wide, rel=0.1)
+    few = dm.ustatistic(both, "x", **options, interval="paper", n_blocks=9)
+    assert few.interval is None and "rows at tau=0.45" in few.interval_reason
     plan = explain_ustatistic(both, "x", **options)
     assert (plan["n_blocks"], plan["block_size"], plan["n_rows"]) == (k, sum(sizes), 1_500)
 
@@ -90,7 +95,6 @@ def test_any_cut_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ("options", "words"),
     [
         ({"block_size": 1}, "in proportion to 900, 600"),
-        ({"interval": "paper"}, "printed bound is for one sample"),
         ({"pairs": "incomplete"}, "its pairs are of one lake"),
         ({"by": "y"}, "samples are of all rows together"),
     ],

@@ -122,6 +122,7 @@ def test_the_settings_of_the_paper(law: str) -> None:
     assert error < 0.2 * expected
 
 
+@pytest.mark.slow  # five seconds
 @pytest.mark.parametrize("options", [{}, {"n_blocks": 9}, {"pairs": "disjoint", "n_blocks": 9}], ids=str)
 def test_intervals_cover(options: dict[str, Any]) -> None:
     """Gini of log-normal rows, 300 replications as groups: ``order`` at 95 % covers 0.94 or more of them.

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from distmom.errors import ConfigError
 from distmom.estimators.options import MeanOptions
-from distmom.theory import morm_blocks, paper_halfwidth_morm
+from distmom.theory import morgu_blocks, paper_halfwidth_morm
 
 TAU = 0.45
 """Unless it is given."""
 
 
 def paper_sample_halfwidth(
-    options: MeanOptions, variance: float, n_blocks: int, block_size: int, n_used: int, degree: int = 1
+    options: MeanOptions,
+    variance: float,
+    n_blocks: int,
+    block_sizes: Sequence[int],
+    n_used: Sequence[int],
+    degrees: Sequence[int] = (1,),
 ) -> tuple[float, str | None]:
     """Half-width of the interval of the proposition, or why it does not hold.
 
@@ -22,22 +29,24 @@ def paper_sample_halfwidth(
         Of the statistic of one sample.
     n_blocks : int
         Samples.
-    block_size : int
-        Rows drawn for each, without the share of those that do not count. Larger samples than the
-        proposition's share more rows, and the median of them errs as their whole does.
-    n_used : int
-        Rows that count.
-    degree : int
+    block_sizes : sequence of int
+        Rows of each lake that are drawn for each, without the share of those that do not count. Larger
+        samples than the proposition's share more rows, and the median of them errs as their whole does.
+    n_used : sequence of int
+        Rows of each lake that count.
+    degrees : sequence of int
         Rows of a tuple: 1 for means.
     """
     tau = TAU if options.tau is None else options.tau
     try:  # one small group must not end the run
-        least, largest = morm_blocks(options.confidence_level, tau, n_used, degree)
+        least, largest = morgu_blocks(options.confidence_level, tau, n_used, degrees)
     except ConfigError:
-        return float("nan"), f"the proposition does not reach this confidence level with {n_used} rows"
-    if n_blocks < least or block_size > largest:
+        n = " and ".join(map(str, n_used))
+        return float("nan"), f"the proposition does not reach this confidence level with {n} rows"
+    if n_blocks < least or any(size > most for size, most in zip(block_sizes, largest, strict=True)):
+        allowed, drawn = (" and ".join(f"{n:,}" for n in sizes) for sizes in (largest, block_sizes))
         return float("nan"), (
-            f"the proposition holds for {least:,} or more blocks of at most {largest:,} rows at tau={tau:g}, "
-            f"not {n_blocks:,} of {block_size:,}"
+            f"the proposition holds for {least:,} or more blocks of at most {allowed} rows at tau={tau:g}, "
+            f"not {n_blocks:,} of {drawn}"
         )
     return paper_halfwidth_morm(variance, tau), None

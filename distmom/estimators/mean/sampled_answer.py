@@ -90,7 +90,9 @@ def _interval(
     k, size, delta = int(count.size), int(count.min()), plan.options.delta
     if kind == "paper":
         drawn = (plan.blocks.block_size or 0) * n_used // (plan.n_rows or n_used)
-        half, reason = paper_sample_halfwidth(plan.options, mean_variance(sigma2, size), k, drawn, n_used)
+        half, reason = paper_sample_halfwidth(
+            plan.options, mean_variance(sigma2, size), k, (drawn,), (n_used,)
+        )
         if reason is not None:
             return None, reason
     else:

@@ -33,7 +33,7 @@ from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.part_rows import rows_of_part
 from distmom.numerics.random import stream_key
 from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.triple_draws import sample_tuples
+from distmom.numerics.tuple_draws import sample_tuples
 from distmom.numerics.wanted_rows import distinct
 from distmom.reductions.block_by_block import BlockLossTable
 from distmom.reductions.block_losses import BlockLosses

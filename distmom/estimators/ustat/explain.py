@@ -141,7 +141,7 @@ def _second(
     n_passes, needed = 1, plan.unit_memory
     if not (complete and from_comoments(plan, options)):
         sizes = np.sum([one.sizes for one in cells], axis=0)
-        piece = Piece(sizes, n_columns, plan.reader.options.batch_rows)
+        piece = Piece(sizes, n_columns + options.weighted, plan.reader.options.batch_rows)
         ranges, needed = planned_ranges([piece] * lines, executor)
         n_passes = 1 + len(ranges)
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None

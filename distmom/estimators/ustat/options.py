@@ -51,11 +51,6 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "its pairs are of one lake; use pairs='complete', which samples the rows of each",
     ),
     (
-        "interval='paper'",
-        "a kernel of several samples drawn",
-        "the printed bound is for one sample; use interval='exact'",
-    ),
-    (
         "a sampling scheme",
         "a kernel with a matrix as value",
         "all its pairs take one pass; use scheme='partition'",
@@ -137,7 +132,6 @@ class UStatOptions:
             "a sampling scheme": self.sampled,
             "scheme='partition'": not self.sampled,
             "a kernel of several samples": len(self.kernel.degrees) > 1,
-            "a kernel of several samples drawn": len(self.kernel.degrees) > 1 and self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
             "statistic='v'": self.statistic == "v",
             "n_pairs": self.n_pairs is not None,

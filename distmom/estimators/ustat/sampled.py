@@ -128,7 +128,7 @@ def _blocks(
             compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
             progress=progress,
         )
-        yield BlockAnswerer(options, plan, (state,), found.state, drawn, rows.n_rows)
+        yield BlockAnswerer(options, plan, (state,), found.state, (drawn,), (rows.n_rows,))
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:

@@ -201,15 +201,15 @@ class BlockAnswerer(SampleAnswerer):
     Attributes
     ----------
     blocks : BlockStatistics
-    drawn : int
-        Rows drawn for each sample, those that do not count included.
-    n_rows : int
+    drawn : tuple of int
+        Rows of each lake drawn for each sample, those that do not count included.
+    n_rows : tuple of int
         Rows that they were drawn from.
     """
 
     blocks: BlockStatistics
-    drawn: int
-    n_rows: int
+    drawn: tuple[int, ...]
+    n_rows: tuple[int, ...]
 
     @property
     def sizes(self) -> NDArray[np.int64]:  # noqa: D102
@@ -239,9 +239,10 @@ class BlockAnswerer(SampleAnswerer):
         typical = float(lower_median(per_row[self.filled]))
         smallest = int(sizes.min())
         if kind == "paper":
-            drawn = self.drawn * n_used // self.n_rows
+            used = self.n_used
+            drawn = [d * n // of for d, n, of in zip(self.drawn, used, self.n_rows, strict=True)]
             return paper_sample_halfwidth(
-                self.plan.options, typical / smallest, sizes.size, drawn, n_used, self.options.degree
+                self.plan.options, typical / smallest, sizes.size, drawn, used, self.options.kernel.degrees
             )
         replacement = self.plan.options.scheme == "monte_carlo"
         variance = typical / smallest + (typical / n_used if replacement else 0.0)

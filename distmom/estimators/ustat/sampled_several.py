@@ -89,8 +89,8 @@ def _column(
         progress=progress,
     )
     states = tuple(one.state for one in passes)
-    n_rows = sum(s.n_rows for s in sources)
-    answerer = BlockAnswerer(options, passes[0].plan, states, found.state, sum(drawn), n_rows)
+    n_rows = tuple(s.n_rows for s in sources)
+    answerer = BlockAnswerer(options, passes[0].plan, states, found.state, tuple(drawn), n_rows)
     return answerer.result(", ".join(names))
 
 

@@ -1,4 +1,4 @@
-"""Incomplete U-statistics of a lake: samples of pairs (or triples) drawn from all pairs of all its rows."""
+"""Incomplete U-statistics of a lake: samples of pairs (or larger tuples) drawn from all pairs of its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spre
 from distmom.numerics.labels import COMPILE
 from distmom.numerics.random import permutation, stream_key
 from distmom.numerics.sampled_leaf import leaf_sample
-from distmom.numerics.triple_draws import sample_tuples
+from distmom.numerics.tuple_draws import sample_tuples
 from distmom.numerics.wanted_rows import distinct
 
 if TYPE_CHECKING:
@@ -34,10 +34,14 @@ Places: TypeAlias = tuple[NDArray[np.intp], ...]
 MOST_ROWS = 10_000_000
 """Rows drawn for samples that are gathered together; more take another pass over the files that hold them."""
 
-GROUPS, GROUP_ROWS = 31, {2: 256, 3: 40}
+GROUPS, GROUP_ROWS = 31, {2: 256, 3: 40, 4: 24, 5: 19, 6: 17}
 """Groups of rows, and rows of each by the kernel's degree: their row means tell what the rows vary by."""
 
+GROUP_ROWS_OF_MORE = 16
+"""Of kernels of more rows."""
+
 PURPOSES = {2: "pairs", 3: "triples"}
+"""What keys the draws; for other degrees that has their number."""
 
 
 def sampled_tuples(
@@ -57,7 +61,7 @@ def sampled_tuples(
     Parameters
     ----------
     kernel : Kernel
-        Of one sample and degree 2 or 3.
+        Of one sample.
     source : RowSource
         The lake, its rows counted; its columns are the kernel's, or each for itself (`RowSource.separate`).
     seed : int
@@ -96,7 +100,7 @@ def sampled_tuples(
     """
     degree = _check_kernel(kernel, source)
     _check_numbers(source.n_rows, degree, n_blocks, n_tuples, replace)
-    key = stream_key(seed, PURPOSES[degree])
+    key = stream_key(seed, PURPOSES.get(degree, f"tuples of {degree}"))
     found = [_Column(kernel, seed, spread) for _ in range(source.n_columns if source.separate else 1)]
     skipped = dict[SkippedFile, None]()
     for blocks in _passes(n_blocks, n_tuples * degree):
@@ -157,9 +161,9 @@ class _Column:
 
 def _check_kernel(kernel: Kernel, source: RowSource) -> int:
     """The kernel's degree; ConfigError if its tuples are not drawn."""
-    if len(kernel.degrees) != 1 or kernel.degrees[0] not in PURPOSES:
+    if len(kernel.degrees) != 1 or kernel.degrees[0] < 2:
         raise ConfigError(
-            f"pairs='incomplete' is for kernels of pairs or triples of one sample, and {kernel.name!r} takes "
+            f"pairs='incomplete' is for kernels of one sample, and {kernel.name!r} takes "
             f"{' and '.join(map(str, kernel.degrees))} rows; use pairs='complete'"
         )
     if not source.separate:
@@ -217,7 +221,7 @@ def _groups(kernel: Kernel, used: Floats, seed: int) -> list[Floats]:
     n = used.shape[0]
     if n < least:
         return []
-    size = min(GROUP_ROWS[kernel.degrees[0]], max(least, n // GROUPS))
+    size = min(GROUP_ROWS.get(kernel.degrees[0], GROUP_ROWS_OF_MORE), max(least, n // GROUPS))
     n_groups = min(GROUPS, n // size)
     key = stream_key(seed, "tuples/groups")
     chosen = leaf_sample(key, 0, 0, n, n_groups * size)

@@ -1,4 +1,4 @@
-"""Triples for incomplete U-statistics: frozen, distinct, uniform over all triples, for any number of rows."""
+"""Tuples for incomplete U-statistics: frozen, distinct, uniform over all tuples, for any number of rows."""
 
 from collections import Counter
 from itertools import combinations
@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from distmom.numerics.pairs import sample_pairs
-from distmom.numerics.triple_draws import sample_triples, sample_tuples
+from distmom.numerics.tuple_draws import sample_tuples
 
 KEY = 0x0123456789ABCDEF
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
+
+
+def sample_triples(key, block, n, size, **how):
+    return sample_tuples(key, block, n, 3, size, **how)
 
 
 def listed(triples):
@@ -58,15 +62,26 @@ def test_triples_are_frozen():
     assert listed(sample_triples(KEY, 1, 6 * 10**9, 2)) == FROZEN_LARGE
 
 
-def test_tuples_of_either_degree():
+def test_tuples_of_any_degree():
     pairs = sample_tuples(KEY, 3, 50, 2, 7)
     assert all(map(np.array_equal, pairs, sample_pairs(KEY, 3, 50, 7)))
-    assert listed(sample_tuples(KEY, 3, 50, 3, 7)) == listed(sample_triples(KEY, 3, 50, 7))
+    for degree in (4, 5, 8):
+        tuples = listed(sample_tuples(KEY, 2, 9, degree, 7))
+        assert len(set(tuples)) == 7 and tuples == sorted(tuples)
+        assert all(len(set(rows)) == degree and list(rows) == sorted(rows) for rows in tuples)
     for wrong in ((2, 1), (5, 11)):
-        with pytest.raises(ValueError, match="triples"):
+        with pytest.raises(ValueError, match="tuples"):
             sample_triples(KEY, 0, *wrong)
-    with pytest.raises(ValueError, match="2 or 3"):
-        sample_tuples(KEY, 0, 50, 4, 1)
+
+
+@pytest.mark.parametrize("size", [2, 12])
+def test_tuples_of_four_are_uniform(size):
+    seen = Counter()
+    for block in range(2000):
+        seen.update(listed(sample_tuples(KEY, block, 6, 4, size)))
+    counts = [seen[rows] for rows in combinations(range(6), 4)]
+    assert stats.chisquare(counts).pvalue > FAILURE
+    assert stats.chisquare([c * (1 + (i == 0)) for i, c in enumerate(counts)]).pvalue < FAILURE
 
 
 FROZEN = [(6225, 30523, 41859), (19274, 28715, 46300), (29940, 49241, 59549)]
