@@ -78,12 +78,12 @@ class Config:
             return name
         return f"{mark}{self.path.parent / rest}"
 
-    def running_on(self, scheduler: str) -> Config:
-        """The same, run on the cluster of that scheduler, whatever the file says of where to run."""
+    def running_on(self, **place: Any) -> Config:
+        """The same, run by ``scheduler=`` or ``workers=``, whatever the file says of where to run."""
         places = ("workers", "threads", "scheduler")
         run = {key: value for key, value in self.table("run").items() if key not in places}
         lines = {key: line for key, line in self.lines.items() if key not in {("run", p) for p in places}}
-        return replace(self, values={**self.values, "run": {**run, "scheduler": scheduler}}, lines=lines)
+        return replace(self, values={**self.values, "run": {**run, **place}}, lines=lines)
 
     def keeping(self, state: str) -> Config:
         """The same with another file for the state; a relative path starts from the working folder."""

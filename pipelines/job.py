@@ -120,6 +120,7 @@ def run_config(
     log_json: bool = False,
     quiet: bool = False,
     scheduler: str | None = None,
+    workers: int | None = None,
     only: Job | None = None,
     state: str | None = None,
 ) -> int:
@@ -136,6 +137,8 @@ def run_config(
         No log lines below warnings.
     scheduler : str, optional
         Address or file of a Dask scheduler, instead of where the file says to run.
+    workers : int, optional
+        Number of worker processes of this machine, instead of where the file says to run.
     only : Job, optional
         The job that it must name.
     state : str, optional
@@ -149,7 +152,7 @@ def run_config(
         try:
             with ending.listening():
                 config, job = _load(Path(file), only)
-                config = _told_more(config, job, scheduler, state)
+                config = _told_more(config, job, {"scheduler": scheduler, "workers": workers}, state)
                 if config.table("run").get("log") == "json":
                     lines.as_json()
                 facts = _plan(job, config) if dry_run else _answer(job, config, ending)
@@ -184,6 +187,7 @@ def _run_words(job: Job, words: list[str] | None) -> int:
     parser.add_argument("--dry-run", action="store_true", help="check the configuration and log the plan")
     parser.add_argument("--log-json", action="store_true", help="log one JSON object a line")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run there, whatever the file says")
+    parser.add_argument("--workers", metavar="N", type=int, help="run on N processes of this machine")
     parser.add_argument("--quiet", action="store_true", help="log warnings and errors only")
     given = parser.parse_args(words)
     if not os.environ.get("DISTMOM_DEBUG"):
@@ -196,6 +200,7 @@ def _run_words(job: Job, words: list[str] | None) -> int:
         log_json=given.log_json,
         quiet=given.quiet,
         scheduler=given.scheduler,
+        workers=given.workers,
         only=job,
     )
 
@@ -221,18 +226,15 @@ def _load(file: Path, only: Job | None) -> tuple[Config, Job]:
     return read_config(file, {job.name: {**job.common, **job.tables}}), job
 
 
-def _told_more(config: Config, job: Job, scheduler: str | None, state: str | None) -> Config:
+def _told_more(config: Config, job: Job, place: dict[str, Any], state: str | None) -> Config:
     """With what the command line says beside the file."""
     keys = job.common.get("run", {})
     if state is not None:
         if "state" not in keys:
             raise ConfigError(f"state: the job {job.name!r} keeps none; drop --state")
         config = config.keeping(state)
-    if scheduler is not None and "scheduler" not in keys:
-        log("place", f"{job.name} draws its own data and runs in this process, not on {scheduler}")
-    elif scheduler is not None:
-        config = config.running_on(scheduler)
-    return config
+    told = {name: value for name, value in place.items() if value is not None}
+    return config.running_on(**told) if told else config
 
 
 def _outputs(config: Config) -> list[Path]:

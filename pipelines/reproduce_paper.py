@@ -5,6 +5,9 @@
 
 Writes ``index.html``, ``index.md`` and a Parquet file for each part into a folder; the page is made of all
 parts that are in the folder, so they may be run one after another, or by several machines that share it.
+The samples are cut into chunks with seeds of their own, which run on processes of this machine, as many as it
+has processors, on its threads, or on a Dask cluster: the numbers are the same bit for bit. Processes are the
+default because short calls of functions hold the interpreter's lock for much of their time.
 ``reproduce_paper.toml`` beside this file shows every key.
 """
 
@@ -13,15 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from distmom.errors import ConfigError
 from pipelines.config import Config, Key
-from pipelines.job import Job, main
+from pipelines.job import RUN, Job, main
 from pipelines.log import MinuteLines, log
+
+if TYPE_CHECKING:
+    from pipelines.paper.chunks import Run
 
 PAPER = {
     "parts": Key("texts"),
@@ -48,43 +54,47 @@ DEFAULTS = {
     "contamination_replications": 200,
     "learning_seeds": 5,
 }
+PLACES = ("workers", "threads", "scheduler", "memory_limit")
 PARTS = ("tables", "errata", "quantiles", "learning", "coverage", "contamination")
 
 
 def run(config: Config, progress: MinuteLines) -> list[Path]:
     """Run the parts and write them; the files written."""
+    from distmom.cluster import connect, run_calls
+
     given, folder = _plan(config), Path(config.beside(config.table("output")["folder"]))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"folder: {folder} cannot be made: {error.strerror}") from error
     written = []
-    for part in given["parts"]:
-        log("part", f"running {part}", part=part)
-        file = folder / f"{part}.parquet"
-        _write(file, partial(pq.write_table, _compute(part, given)))
-        written.append(file)
+    with connect(**given["place"]) as executor:
+        compute = partial(run_calls, executor=executor, progress=progress)
+        for part in given["parts"]:
+            log("part", f"running {part}", part=part)
+            file = folder / f"{part}.parquet"
+            _write(file, partial(pq.write_table, _compute(part, given, compute)))
+            written.append(file)
     return written + _pages(folder)
 
 
-def _compute(part: str, given: dict[str, Any]) -> pa.Table:
+def _compute(part: str, given: dict[str, Any], compute: Run) -> pa.Table:
     from pipelines.paper import beyond, errata, learning, quantiles, tables
-    from pipelines.paper.laws import LAWS
 
     seed = given["seed"]
     if part == "tables":
         numbers = (given["replications"], given["costly"], given["captioned"], seed)
-        return pa.concat_tables([tables.tables(law, *numbers) for law in LAWS], promote_options="permissive")
+        return tables.tables(compute, *numbers)
     if part == "errata":
-        return errata.errata(given["errata_replications"], seed)
+        return errata.errata(compute, given["errata_replications"], seed)
     if part == "quantiles":
         most, costly = given["quantile_replications"], given["quantile_costly"]
-        return pa.concat_tables([quantiles.quantiles(law, most, costly, seed) for law in LAWS])
+        return quantiles.quantiles(compute, most, costly, seed)
     if part == "learning":
-        return learning.learning(given["learning_seeds"])
+        return learning.learning(compute, given["learning_seeds"])
     if part == "coverage":
-        return beyond.coverage(given["coverage_replications"], seed)
-    return beyond.contamination(given["contamination_replications"], seed)
+        return beyond.coverage(compute, given["coverage_replications"], seed)
+    return beyond.contamination(compute, given["contamination_replications"], seed)
 
 
 def _pages(folder: Path) -> list[Path]:
@@ -118,6 +128,8 @@ def explain(config: Config) -> dict[str, Any]:
 
 
 def _plan(config: Config) -> dict[str, Any]:
+    from distmom.cluster import usable_cpus
+
     given = config.table("paper")
     parts = given.pop("parts", list(PARTS))
     parts = [parts] if isinstance(parts, str) else parts
@@ -129,7 +141,11 @@ def _plan(config: Config) -> dict[str, Any]:
         least = 0 if name == "quantile_costly" else 2 if name != "learning_seeds" else 1
         if value < least:
             raise ConfigError(f"{name}: must be at least {least}, got {value}")
-    return {"parts": parts, "seed": config.table("run").get("seed", 0), **plan}
+    run = config.table("run")
+    place = {name: run[name] for name in PLACES if name in run}
+    if not place.keys() - {"memory_limit"}:
+        place["workers"] = usable_cpus()
+    return {"parts": parts, "seed": run.get("seed", 0), "place": place, **plan}
 
 
 JOB = Job(
@@ -138,7 +154,7 @@ JOB = Job(
     run,
     explain,
     common={
-        "run": {"seed": Key("whole number"), "log": Key("text", choices=("text", "json"))},
+        "run": {"seed": Key("whole number"), **{name: RUN[name] for name in ("log", *PLACES)}},
         "output": {"folder": Key("text", required=True)},
     },
 )

@@ -14,9 +14,19 @@ import click
     metavar="ADDRESS",
     help="Run on this Dask cluster, whatever the file says: an address, or a scheduler file (.json).",
 )
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="Run on this number of processes of this machine, whatever the file says.",
+)
 @click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
-def run_command(config: str, dry_run: bool, log_json: bool, scheduler: str | None, quiet: bool) -> int:
+def run_command(
+    config: str, dry_run: bool, log_json: bool, scheduler: str | None, workers: int | None, quiet: bool
+) -> int:
     """Run the batch job whose name stands under the key 'pipeline' in a TOML file."""
     from pipelines.job import run_config
 
-    return run_config(config, dry_run=dry_run, log_json=log_json, quiet=quiet, scheduler=scheduler)
+    return run_config(
+        config, dry_run=dry_run, log_json=log_json, quiet=quiet, scheduler=scheduler, workers=workers
+    )

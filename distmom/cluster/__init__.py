@@ -4,7 +4,9 @@ The only room that imports Dask, and only once a cluster is asked for: importing
 of it.
 """
 
+from distmom.cluster.calls import Call, run_calls
 from distmom.cluster.connect import connect
+from distmom.cluster.machine import usable_cpus
 from distmom.cluster.memory import check_memory, parse_bytes
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
@@ -16,6 +18,7 @@ from distmom.cluster.stop import check_stopped
 from distmom.cluster.threads import ThreadExecutor
 
 __all__ = [
+    "Call",
     "Done",
     "Executor",
     "Finished",
@@ -35,6 +38,8 @@ __all__ = [
     "merge_depth",
     "parse_bytes",
     "plan_units",
+    "run_calls",
     "run_units",
     "scheduler_bytes",
+    "usable_cpus",
 ]

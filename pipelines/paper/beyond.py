@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pyarrow as pa
 from scipy import stats
 
 import distmom as dm
+from distmom.cluster import Call
+from pipelines.paper.chunks import Run, chunked
 from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
-from pipelines.paper.rows import ROWS, Row, grouped
+from pipelines.paper.rows import HERE, ROWS, Row, grouped
 
 LEVEL, DELTA = 0.95, 0.1
 INTERVALS: dict[str, int | str] = {"order": 11, "exact": 11, "paper": "paper"}
@@ -23,65 +26,88 @@ WILD = 20.0
 """What bad rows are, in units of the law."""
 
 
-def coverage(replications: int, seed: int) -> pa.Table:
+def coverage(run: Run, replications: int, seed: int) -> pa.Table:
     """Share of samples whose interval holds the mean, and mean half-width in standard errors of the mean."""
     records = []
-    for law in LAWS:
-        data = grouped(samples(law, replications, seed, 3))
-        for kind, n_blocks in INTERVALS.items():
-            found = dm.mean(
-                data,
-                "x",
-                by="sample",
-                n_blocks=n_blocks,
-                interval=kind,
-                confidence_level=LEVEL,
-                rng=seed,
-            )
-            given = np.array([one.interval for one in _means(found) if one.interval is not None])
-            holds = (given[:, 0] <= law.mean) & (law.mean <= given[:, 1])
-            width = (given[:, 1] - given[:, 0]).mean() / 2.0 / math.sqrt(law.variance / N_ROWS)
-            records.append(
-                {
-                    "law": law.name,
-                    "interval": kind,
-                    "n_blocks": str(n_blocks),
-                    "level": LEVEL,
-                    "samples": len(given),
-                    "coverage": float(holds.mean()),
-                    "coverage_se": float(math.sqrt(holds.mean() * (1.0 - holds.mean()) / len(given))),
-                    "halfwidth": float(width),
-                }
-            )
+    for law, kind in product(LAWS, INTERVALS):
+        given = np.concatenate(chunked(run, _intervals, replications, law.name, kind, seed))
+        holds = (given[:, 0] <= law.mean) & (law.mean <= given[:, 1])
+        width = (given[:, 1] - given[:, 0]).mean() / 2.0 / math.sqrt(law.variance / N_ROWS)
+        records.append(
+            {
+                "law": law.name,
+                "interval": kind,
+                "n_blocks": str(INTERVALS[kind]),
+                "level": LEVEL,
+                "samples": len(given),
+                "coverage": float(holds.mean()),
+                "coverage_se": float(math.sqrt(holds.mean() * (1.0 - holds.mean()) / len(given))),
+                "halfwidth": float(width),
+            }
+        )
     return pa.Table.from_pylist(records)
 
 
-def contamination(replications: int, seed: int) -> pa.Table:
+def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
+    drawn = samples(next(one for one in LAWS if one.name == law), n, seed, 3, first=first)
+    found = dm.mean(
+        grouped(drawn),
+        "x",
+        by="sample",
+        n_blocks=INTERVALS[kind],
+        interval=kind,
+        confidence_level=LEVEL,
+        rng=seed + first,
+        threads=1,
+    )
+    return np.array([one.interval for one in _means(found) if one.interval is not None]).reshape(-1, 2)
+
+
+def contamination(run: Run, replications: int, seed: int) -> pa.Table:
     """Mean squared error of all estimators when a share of the rows is wild.
 
     Of the mean of a Student law, and of the variance of a normal one: that of the former has no finite risk.
     """
-    records = []
-    for table, law, estimators in (("mean", LAWS[1], of_mean()), ("variance", LAWS[0], of_variance())):
-        truth = law.mean if table == "mean" else law.variance
-        for share in SHARES:
-            data = samples(law, replications, seed, 4)
-            n_bad = round(share * N_ROWS)
-            g = np.random.default_rng([seed, 5])
-            data[:, :n_bad] = WILD + g.standard_normal((replications, n_bad))
-            data = g.permuted(data, axis=1)
-            for name, estimate in estimators.items():
-                errors = (estimate(data, seed) - truth) ** 2
-                records.append(
-                    {
-                        "table": table,
-                        "share": share,
-                        "estimator": name,
-                        "risk": float(errors.mean()),
-                        "risk_se": float(errors.std(ddof=1) / math.sqrt(replications)),
-                    }
-                )
-    return pa.Table.from_pylist(records)
+    cells = [
+        (table, share, name)
+        for table, (_, estimators) in CONTAMINATED.items()
+        for share in SHARES
+        for name in estimators()
+    ]
+    calls = [
+        Call(
+            f"{name}, {share:.1%} wild",
+            _errors,
+            (table, share, name, replications, seed),
+            replications * N_ROWS,
+            replications * N_ROWS * 8,
+        )
+        for table, share, name in cells
+    ]
+    return pa.Table.from_pylist(
+        [
+            {
+                "table": table,
+                "share": share,
+                "estimator": name,
+                "risk": float(errors.mean()),
+                "risk_se": float(errors.std(ddof=1) / math.sqrt(replications)),
+            }
+            for (table, share, name), errors in zip(cells, run(calls), strict=True)
+        ]
+    )
+
+
+def _errors(table: str, share: float, name: str, replications: int, seed: int) -> Floats:
+    """Squared errors of an estimator, on the same samples as all others."""
+    law, estimators = CONTAMINATED[table]
+    data = samples(law, replications, seed, 4)
+    n_bad = round(share * N_ROWS)
+    g = np.random.default_rng([seed, 5])
+    data[:, :n_bad] = WILD + g.standard_normal((replications, n_bad))
+    data = g.permuted(data, axis=1)
+    truth = law.mean if table == "mean" else law.variance
+    return np.asarray((estimators()[name](data, seed) - truth) ** 2)
 
 
 Estimate = Callable[[Floats, int], Floats]
@@ -112,6 +138,10 @@ def _of_rows(table: str) -> dict[str, Estimate]:
         return lambda data, seed: row.estimates(data, DELTA, captioned=False, seed=seed)[0]
 
     return {row.name: estimate_of(row) for row in ROWS if row.table == table}
+
+
+CONTAMINATED = {"mean": (LAWS[1], of_mean), "variance": (LAWS[0], of_variance)}
+"""What is estimated: the law, and the estimators."""
 
 
 def huber(data: Floats, k: float = 1.345) -> Floats:
@@ -147,8 +177,6 @@ def _means(found: Any) -> list[dm.MeanResult]:
 
 
 def _grouped(data: Floats, seed: int, n_blocks: int | str, repeats: int = 1) -> Floats:
-    found = dm.mean(
-        grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, interval="none", rng=seed
-    )
+    found = dm.mean(grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, rng=seed, **HERE)
     ordered = sorted(_means(found), key=lambda one: (one.group or {})["sample"])
     return np.array([one.estimate for one in ordered], dtype=float)

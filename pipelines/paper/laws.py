@@ -50,6 +50,9 @@ LAWS = (
 )
 
 
-def samples(law: Law, replications: int, *seed: int) -> Floats:
-    """Independent samples, shape (replications, N_ROWS)."""
-    return law.draw(np.random.default_rng([*seed, LAWS.index(law)]), (replications, N_ROWS))
+def samples(law: Law, replications: int, *seed: int, first: int = 0) -> Floats:
+    """Independent samples, shape (replications, N_ROWS); those from number `first` of the same sequence."""
+    g = np.random.default_rng([*seed, LAWS.index(law)])
+    for _ in range(first):
+        law.draw(g, N_ROWS)  # drawing costs little beside estimating
+    return law.draw(g, (replications, N_ROWS))

@@ -6,6 +6,7 @@ Learners are fitted with growing numbers of steps: these share their draws, so t
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,40 +15,48 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 import distmom as dm
+from distmom.cluster import Call, check_stopped
+from pipelines.paper.chunks import Run
 from pipelines.paper.laws import Floats
 
 STEPS = (1, 2, 3, 5, 8, 12, 20, 30, 45, 70, 100, 150, 220, 300)
-N_BAD, SPREAD = 3, 20.0
+N_IRIS, N_BAD, SPREAD = 150, 3, 20.0
 BLOCK = 10
 METHODS = {"median of 11 blocks": 11, "one block (plain mini-batch)": 1}
 
 
-def learning(seeds: int) -> pa.Table:
+def learning(run: Run, seeds: int) -> pa.Table:
     """Risk on the clean rows along the descent, for each problem, data set, method and seed."""
+    paths = list(product(range(seeds), ("clean", "contaminated"), METHODS, PROBLEMS))
+    n_rows = N_IRIS * len(STEPS)
+    calls = [
+        Call(f"{problem}, {data}, seed {seed}", _path, (seed, data, method, problem), n_rows, n_rows * 32)
+        for seed, data, method, problem in paths
+    ]
+    return pa.Table.from_pylist(
+        [
+            {"problem": problem, "data": data, "method": method, "seed": seed, "step": step, "risk": risk}
+            for (seed, data, method, problem), risks in zip(paths, run(calls), strict=True)
+            for step, risk in zip(STEPS, risks, strict=True)
+        ]
+    )
+
+
+def _path(seed: int, data: str, method: str, problem: str) -> list[float]:
     from sklearn.datasets import load_iris
 
     clean, labels = load_iris(return_X_y=True)
-    records = []
-    for seed in range(seeds):
+    rows = clean.copy()
+    if data == "contaminated":
         g = np.random.default_rng(seed)
-        wild = clean.copy()
-        wild[g.choice(len(wild), N_BAD, replace=False)] += g.normal(0.0, SPREAD, (N_BAD, wild.shape[1]))
-        for data, rows in {"clean": clean, "contaminated": wild}.items():
-            for method, n_blocks in METHODS.items():
-                for problem, fit in PROBLEMS.items():
-                    for steps in STEPS:
-                        risk = fit(rows, labels, clean, n_blocks=n_blocks, max_iter=steps, random_state=seed)
-                        records.append(
-                            {
-                                "problem": problem,
-                                "data": data,
-                                "method": method,
-                                "seed": seed,
-                                "step": steps,
-                                "risk": risk,
-                            }
-                        )
-    return pa.Table.from_pylist(records)
+        bad = g.choice(N_IRIS, N_BAD, replace=False)
+        rows[bad] += g.normal(0.0, SPREAD, (N_BAD, rows.shape[1]))
+    risks = []
+    for steps in STEPS:
+        check_stopped()
+        options = {"n_blocks": METHODS[method], "max_iter": steps, "random_state": seed}
+        risks.append(PROBLEMS[problem](rows, labels, clean, **options))
+    return risks
 
 
 def _metric(rows: Floats, labels: Floats, clean: Floats, **options: Any) -> float:

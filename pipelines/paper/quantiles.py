@@ -5,36 +5,39 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pipelines.paper.laws import Law, samples
+from pipelines.paper.chunks import Run, Wanted, estimates
+from pipelines.paper.laws import LAWS
 from pipelines.paper.rows import ROWS
 
 DELTAS = tuple(0.5 * 0.5**power for power in range(6))
 """A geometric grid; each estimator is run anew for each, with the delta that decides its blocks."""
 
 
-def quantiles(law: Law, replications: int, costly: int, seed: int) -> pa.Table:
-    """Deviation of each estimator under a law for each delta; the lower median.
+def quantiles(run: Run, replications: int, costly: int, seed: int) -> pa.Table:
+    """Deviation of each estimator under each law for each delta; the lower median.
 
     Rows of incomplete pairs have `costly` samples, or are left out if that is 0.
     """
+    numbers = [
+        (row, law, delta, (2, number), costly if row.costly else replications)
+        for law in LAWS
+        for number, delta in enumerate(DELTAS)
+        for row in ROWS
+        if costly or not row.costly
+    ]
+    wanted = [Wanted(row.name, law.name, stream, most, delta) for row, law, delta, stream, most in numbers]
     records = []
-    for number, delta in enumerate(DELTAS):
-        data = samples(law, replications, seed, 2, number)
-        for row in ROWS:
-            if row.costly and not costly:
-                continue
-            used = data[:costly] if row.costly else data
-            found, n_blocks = row.estimates(used, delta, captioned=False, seed=seed)
-            target = law.mean if row.table == "mean" else law.variance
-            records.append(
-                {
-                    "table": row.table,
-                    "row": row.name,
-                    "law": law.name,
-                    "delta": delta,
-                    "n_blocks": n_blocks,
-                    "replications": len(used),
-                    "quantile": float(np.quantile(np.abs(found - target), 1.0 - delta)),
-                }
-            )
+    for (row, law, delta, *_), (found, n_blocks) in zip(numbers, estimates(run, wanted, seed), strict=True):
+        target = law.mean if row.table == "mean" else law.variance
+        records.append(
+            {
+                "table": row.table,
+                "row": row.name,
+                "law": law.name,
+                "delta": delta,
+                "n_blocks": n_blocks,
+                "replications": len(found),
+                "quantile": float(np.quantile(np.abs(found - target), 1.0 - delta)),
+            }
+        )
     return pa.Table.from_pylist(records)

@@ -19,7 +19,8 @@ from pipelines.paper.laws import N_ROWS, Floats
 
 AT_ONCE = 100
 N_PAIRS = N_ROWS * (N_ROWS - 1) // 2
-HERE: dict[str, Any] = {"interval": "none"}
+HERE: dict[str, Any] = {"interval": "none", "threads": 1}
+"""Chunks of samples share the processors, not the rows of one."""
 
 Blocks = list[Floats]
 """For each sample the block values."""

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pipelines.paper.laws import LAWS, Floats, Law, samples
+from pipelines.paper.chunks import Run, Wanted, estimates
+from pipelines.paper.laws import LAWS, Floats, Law
 from pipelines.paper.rows import ROWS, Row
 
 PUBLISHED = Path(__file__).with_name("published.csv")
@@ -40,12 +41,12 @@ def published() -> dict[tuple[str, str, str], tuple[float, float]]:
         }
 
 
-def tables(law: Law, replications: int, costly: int, captioned: int, seed: int) -> pa.Table:
-    """All numbers of one law in both tables, in both settings.
+def tables(run: Run, replications: int, costly: int, captioned: int, seed: int) -> pa.Table:
+    """All numbers in both tables, in both settings.
 
     Parameters
     ----------
-    law : Law
+    run : callable
     replications : int
         Samples for each number as reproduced.
     costly : int
@@ -54,24 +55,31 @@ def tables(law: Law, replications: int, costly: int, captioned: int, seed: int) 
         Samples for each number as captioned.
     seed : int
     """
-    records = []
-    data = samples(law, replications, seed, 1)
-    for row in ROWS:
-        for setting, delta in SETTINGS.items():
-            most = replications if setting == "as reproduced" else captioned
-            used = data[: min(most, costly) if row.costly else most]
-            records.append(compare(row, law, setting, *_errors(row, law, setting, delta, used, seed)))
-    return pa.Table.from_pylist(records)
-
-
-def _errors(
-    row: Row, law: Law, setting: str, delta: float, data: Floats, seed: int
-) -> tuple[Floats, int, float | None]:
-    """Squared errors, K, and for the Pareto law the risk against the mean that the sample has."""
-    reproduced = setting == "as reproduced"
-    found, n_blocks = row.estimates(
-        data, delta, captioned=not reproduced, seed=seed, median="midpoint" if reproduced else "lower"
+    most = {"as captioned": captioned, "as reproduced": replications}
+    numbers = [(row, law, setting) for law in LAWS for row in ROWS for setting in SETTINGS]
+    wanted = [
+        Wanted(
+            row.name,
+            law.name,
+            (1,),
+            min(most[setting], costly) if row.costly else most[setting],
+            SETTINGS[setting],
+            captioned=setting == "as captioned",
+            median="midpoint" if setting == "as reproduced" else "lower",
+        )
+        for row, law, setting in numbers
+    ]
+    found = estimates(run, wanted, seed)
+    return pa.Table.from_pylist(
+        [
+            compare(row, law, setting, *_errors(row, law, *one))
+            for (row, law, setting), one in zip(numbers, found, strict=True)
+        ]
     )
+
+
+def _errors(row: Row, law: Law, found: Floats, n_blocks: int) -> tuple[Floats, int, float | None]:
+    """Squared errors, K, and for the Pareto law the risk against the mean that the sample has."""
     if row.table == "variance":
         return (found - law.variance) ** 2, n_blocks, None
     own = None if law.mean == law.scored_mean else float(np.mean((found - law.mean) ** 2))

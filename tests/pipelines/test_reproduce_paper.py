@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from distmom.cluster import Call
 from pipelines.paper import tables
 from pipelines.paper.beyond import catoni, huber
+from pipelines.paper.chunks import Wanted, estimates
 from pipelines.paper.laws import LAWS, samples
 from pipelines.paper.rows import ROWS, median_of, pairs_of_sample, partition_blocks, sample_blocks
+from pipelines.reproduce_paper import PARTS
 
 SMALL = """\
 pipeline = "reproduce_paper"
@@ -29,6 +32,9 @@ errata_replications = 100
 coverage_replications = 50
 contamination_replications = 10
 learning_seeds = 1
+
+[run]
+threads = 2
 
 [output]
 folder = "paper"
@@ -96,8 +102,9 @@ def test_what_is_wrong_is_one_line(
 
 def test_what_the_command_line_adds_is_refused_or_told(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(SMALL)
-    told = run(tmp_path / "job.toml", dry_run=True, scheduler="tcp://nobody:1")
-    assert told.code == 0 and "in this process, not on tcp://nobody:1" in told.err
+    for place in ({"scheduler": "tcp://nobody:1"}, {"workers": 5}):
+        told = run(tmp_path / "job.toml", dry_run=True, **place)
+        assert told.code == 0 and f"place {place}" in told.err
     ended = run(tmp_path / "job.toml", dry_run=True, quiet=True, state="kept")
     assert ended.code == 2 and "keeps none; drop --state" in ended.err
 
@@ -114,6 +121,52 @@ def test_dry_run_and_parts_one_after_another(run: Callable[..., Any], tmp_path: 
         "index.html",
         "index.md",
     ]
+
+
+def test_samples_from_the_middle_of_a_sequence() -> None:
+    for law in LAWS:
+        np.testing.assert_array_equal(samples(law, 5, 1, 2)[3:], samples(law, 2, 1, 2, first=3))
+
+
+def test_chunks_in_any_order_give_each_row_its_own_samples() -> None:
+    """The slow twin: each chunk by itself, from the sequence as a whole."""
+    wanted = [
+        Wanted("MoM", "normal", (1,), 230, 0.1),
+        Wanted("MoRM_1/6_SWoR", "normal", (1,), 110, 0.1, median="midpoint"),
+        Wanted("MoM", "pareto3", (1,), 20, 0.1),
+    ]
+
+    def backwards(calls: Sequence[Call]) -> list[Any]:
+        return [call.function(*call.arguments) for call in reversed(calls)][::-1]
+
+    for one, (found, n_blocks) in zip(wanted, estimates(backwards, wanted, 7), strict=True):
+        row = next(row for row in ROWS if row.name == one.row)
+        law = next(law for law in LAWS if law.name == one.law)
+        data = samples(law, one.n_samples, 7, 1)
+        parts = [
+            row.estimates(data[f : f + 100], 0.1, captioned=False, seed=7 + f, median=one.median)
+            for f in range(0, one.n_samples, 100)
+        ]
+        np.testing.assert_array_equal(found, np.concatenate([part for part, _ in parts]))
+        assert n_blocks == parts[0][1]
+
+
+@pytest.mark.slow  # every part twice, once on processes: a quarter of a minute
+def test_the_same_bits_on_two_workers_as_on_one_thread(run: Callable[..., Any], tmp_path: Path) -> None:
+    """On 101 samples, so that there are two chunks; the learner's paths and risks in full."""
+    few = re.sub(r"= (200|40|100|50)\n", "= 101\n", SMALL)
+    few = re.sub(r"(costly|quantile_replications) = \d+", r"\1 = 2", few)
+    for place in ("threads = 1", "workers = 2"):
+        folder = place.replace(" ", "")
+        file = tmp_path / f"{folder}.toml"
+        file.write_text(few.replace('"paper"', f'"{folder}"').replace("threads = 2", place))
+        ended = run(file)
+        assert ended.code == 0, ended.err
+    for part in PARTS:
+        one, two = (
+            pq.read_table(tmp_path / place / f"{part}.parquet") for place in ("threads=1", "workers=2")
+        )
+        assert one.num_rows and one.equals(two)
 
 
 @pytest.mark.slow
