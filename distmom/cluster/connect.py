@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -121,16 +121,12 @@ def _thread_left_to_units() -> Iterator[None]:
     """In a task of a worker: its thread may be the only one there is, and this task waits for others."""
     from distributed import get_worker, rejoin, secede
 
-    try:
-        get_worker()
-        secede()
-    except (ValueError, KeyError, AttributeError):  # no task; one that left its thread; not in a thread
+    with ExitStack() as stack:
+        with suppress(ValueError, KeyError, AttributeError):  # no task; it left its thread; not in a thread
+            get_worker()
+            secede()
+            stack.callback(rejoin)
         yield
-        return
-    try:
-        yield
-    finally:
-        rejoin()
 
 
 def _active_client() -> Any:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import same, write
 from small_leaves import LEAF, patch_leaves
-from test_mean_state import close, refused
+from state_lakes import close, refused
 
 import distmom as dm
 from distmom.estimators.mean import accumulator as room

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mean_lakes import results, same, write
-from state_lakes import flat_lake, interrupted, some_files
-from test_mean_state import close, refused
+from state_lakes import close, flat_lake, interrupted, refused, some_files
 
 import distmom as dm
 from distmom.estimators.mean.state import from_container, to_container
