@@ -308,7 +308,11 @@ def _compared(
     for c, name in enumerate(columns):
         mine = [one.column(c) for one in passes]
         plans = [
-            replace(one.plan, reader=source.reader(replace(read, columns=(name,))))
+            replace(
+                one.plan,
+                reader=source.reader(replace(read, columns=(name,))),
+                reduction=replace(one.plan.reduction, seed=seed),  # units have one hash in both samples
+            )
             for one, (source, read) in zip(mine, opened, strict=True)
         ]
         rows = draw_rows(plans, options.test_rows, seed, executor, progress)
