@@ -23,6 +23,7 @@ def peak(lake: Path, n_blocks: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_blocks_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 20,000 rows, four at a time: three times the rows in three times the blocks take no more.
 

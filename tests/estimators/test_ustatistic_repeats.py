@@ -91,6 +91,7 @@ def test_two_samples_and_what_is_refused(lake: Path) -> None:
         dm.ustatistic(lake, "x", kernel="gini", repeats=2, order="stored")
 
 
+@pytest.mark.slow
 def test_more_partitions_bring_the_median_nearer_to_the_plain_statistic() -> None:
     """Mean square distance of the medians of 1 and of 9 partitions from the statistic over all pairs.
 

@@ -94,6 +94,7 @@ def test_who_is_cut(small_tiles: list[int]) -> None:
     assert found.estimate == pytest.approx(right, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.xdist_group("cluster")
 def test_workers_share_them_too(

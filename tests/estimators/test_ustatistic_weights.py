@@ -135,6 +135,7 @@ def test_the_jackknife_leaves_weighted_rows_out() -> None:
         assert found == pytest.approx(right, rel=1e-9), kernel.name
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_weighted_statistic() -> None:
     """Gini of normal rows under log-normal weights that do not depend on them: 2/sqrt(pi).
 
