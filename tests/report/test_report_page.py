@@ -91,9 +91,9 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     found = dm.mean({"x": WILD}, "x", n_blocks=101, confidence_level=0.95, contamination=None, rng=7)
     text = Reader(page(dm.Results.of(found).story(), found.run["versions"])).text
     low, _ = found.interval
-    assert f"The mean of x is {found.estimate:.3f}; a 95 % interval reaches from {low:.3f} to" in text
+    assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
     assert "outside of that interval" in text and "contaminated" in text
-    assert "up to 50 of 101 blocks" in text
+    assert "at most 50 of 101 blocks" in text
     assert "dm.mean({'x': <ndarray>}, column='x', n_blocks=101, confidence_level=0.95, rng=7)" in text
     assert f"numpy {np.__version__}" in text
 
