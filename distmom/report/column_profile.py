@@ -191,7 +191,7 @@ class ColumnProfile(Result):
         return [self.numbers.flat(*(name for name in _SHOWN if name not in ("sources", "notes")))]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        level = f"{self.confidence_level:.6g} interval"
+        level = f"{100 * self.confidence_level:.6g} % interval"
         return ("mean", level, "plain mean", "std", "plain std", "min", "max", "missing")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102

@@ -77,7 +77,7 @@ class CompareResult(UStatisticResult):
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.n_units is None else ("units",)
-        level = f"{self.confidence_level:.6g} interval"
+        level = f"{100 * self.confidence_level:.6g} % interval"
         return ("estimate", level, "plain", "p", "adjusted", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102

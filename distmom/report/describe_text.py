@@ -23,7 +23,7 @@ def _table(*headers: str) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in headers:
-        right = name in ("rows", "share of the gap", "mean")
+        right = name in ("rows", "rows used", "share of the gap", "mean there")
         whole = right or name in ("comes from", "stands out")
         table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table
@@ -42,7 +42,7 @@ def gap_table(found: DescribeResult) -> Table | None:
     profiles = [p for p in found.columns.values() if p.sources]
     if not profiles:
         return None
-    table = _table("plain mean of", "share of the gap", "rows", "mean", "comes from")
+    table = _table("plain mean of", "share of the gap", "rows used", "mean there", "comes from")
     for profile in profiles:
         name = cell(profile.column)
         for kind in ("file", "folder", "unit"):
@@ -114,8 +114,8 @@ def advice(found: DescribeResult) -> list[str]:
     outside = [p.column for p in found.columns.values() if p.leaves_interval]
     if found.named:
         lines.append(
-            f"{how_many(found)} named: look into them, correct them or leave them out, and run again; the "
-            "robust numbers hold without that"
+            f"{how_many(found)} named: look into them, correct them or leave them out, and run again; until "
+            "then use the robust means, not the plain ones"
         )
     elif found.data.get("not_named"):
         lines.append(str(found.data["not_named"]))

@@ -186,7 +186,14 @@ class DifferenceResult(Result):
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.unit is None else ("units",)
-        return ("estimate", f"{self.confidence_level:.6g} interval", "plain", "rows used", *units, "blocks")
+        return (
+            "estimate",
+            f"{100 * self.confidence_level:.6g} % interval",
+            "plain",
+            "rows used",
+            *units,
+            "blocks",
+        )
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         control, variant = cell(self.control), cell(self.variant)

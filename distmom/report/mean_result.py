@@ -227,7 +227,7 @@ class MeanResult(Result):
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.n_units is None else ("units",)
-        level = f"{self.confidence_level:.6g} interval"
+        level = f"{100 * self.confidence_level:.6g} % interval"
         return ("estimate", level, "plain mean", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102

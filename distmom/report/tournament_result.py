@@ -114,7 +114,7 @@ class CandidateResult(Result):
         return [self.flat(*_SHOWN)]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        level = f"{self.confidence_level:.6g} interval"
+        level = f"{100 * self.confidence_level:.6g} % interval"
         return ("robust risk", level, "plain risk", "allowed", "won", "lost", "open", "t")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102

@@ -227,7 +227,8 @@ class UStatisticResult(Result):
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         units = () if self.n_units is None else ("units",)
         what = "radius" if self.method == "geometric" else "interval"
-        return (self.kernel, f"{self.confidence_level:.6g} {what}", "plain", "rows used", *units, "blocks")
+        level = f"{100 * self.confidence_level:.6g} % {what}"
+        return (self.kernel, level, "plain", "rows used", *units, "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         units = units_cells(self.n_units, self.n_units_exact)

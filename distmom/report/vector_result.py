@@ -206,7 +206,8 @@ class VectorResult(Result):
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         kind = "radius" if self.method == "geometric" else "interval"
-        return ("estimate", f"{self.confidence_level:.6g} {kind}", "plain mean", "rows used", "blocks")
+        level = f"{100 * self.confidence_level:.6g} % {kind}"
+        return ("estimate", level, "plain mean", "rows used", "blocks")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         lines: list[tuple[str, tuple[str, ...]]] = []

@@ -6,14 +6,23 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from distmom.report.digits import SCIENTIFIC
+
+SIX_DIGITS = 1e6
+
+BY_FILES = "the answer is by files"
+"""How the note ends of a result whose blocks are whole files because these contradict random rows."""
+
 NAMED = 5
 """Names in a remark: a run of many groups should not bury its table."""
 
 
 def number(value: float | None) -> str:
-    """A number with six digits; a dash where there is none."""
+    """A number with six digits, or up to a thousand millions all before the point; a dash for none."""
     if value is None or math.isnan(value):
         return "-"
+    if SIX_DIGITS <= abs(value) < SCIENTIFIC:
+        return f"{value:,.0f}"  # an exponent beside written-out numbers is misread
     return f"{value:,.6g}"
 
 

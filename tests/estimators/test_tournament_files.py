@@ -11,7 +11,7 @@ from mean_lakes import write
 
 import distmom as dm
 
-NOTE = "the means of whole files contradict those of random blocks of rows: the answer is the one by rows"
+NOTE = "whole files contradict random blocks of rows, so some files are bad, but the answer is by rows"
 
 
 def lake(folder: Path, *, bad: int | None = None, column: str = "y", n_files: int = 20) -> Path:

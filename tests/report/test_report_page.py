@@ -17,9 +17,10 @@ from pages import EVIL, PAGES, WILD, X
 
 import distmom as dm
 from distmom.lake.times import DAY, TimeScale
-from distmom.report.page.parts import Curve, Line, Strip
+from distmom.report.page.parts import Curve, Grid, Line, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.svg import draw_curve, draw_strip
+from distmom.report.page.telling import leave_out
 
 matplotlib.use("Agg")
 VOID = {"meta", "link", "br"}
@@ -91,11 +92,32 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     found = dm.mean({"x": WILD}, "x", n_blocks=101, confidence_level=0.95, contamination=None, rng=7)
     text = Reader(page(dm.Results.of(found).story(), found.run["versions"])).text
     low, _ = found.interval
-    assert f"The mean of x is {found.estimate:.3f}; a 95 % interval reaches from {low:.3f} to" in text
+    assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
     assert "outside of that interval" in text and "contaminated" in text
-    assert "up to 50 of 101 blocks" in text
+    assert "at most 50 of 101 blocks" in text
     assert "dm.mean({'x': <ndarray>}, column='x', n_blocks=101, confidence_level=0.95, rng=7)" in text
     assert f"numpy {np.__version__}" in text
+
+
+def test_the_lines_that_leave_bad_files_out_do_so(tmp_path: Path) -> None:
+    found = PAGES["describe"](tmp_path)
+    run = {"call": {"function": "describe", "arguments": {"data": str(tmp_path)}}}
+    [code] = leave_out(found.named_files, run)
+    told: dict[str, Any] = {"dm": dm}
+    exec(code.lines[1][1], told)
+    assert len(found.named_files) == 1 and len(told["good"]) == 23
+    assert not told["found"].named and not any(path.endswith(found.named_files) for path in told["good"])
+    for source in ("@list.txt", "s3://bucket/lake", "lake/*.parquet", ["a", "b"]):
+        run = {"call": {"function": "describe", "arguments": {"data": source}}}
+        assert leave_out(found.named_files, run) == []
+
+
+def test_the_status_stands_before_the_numbers(tmp_path: Path) -> None:
+    [grid] = [b for b in PAGES["describe"](tmp_path).story().blocks if isinstance(b, Grid)]
+    assert grid.headers[:3] == ("column", "status", "mean") and grid.rows[0][:2] == (
+        "x",
+        "files disagree; contaminated",
+    )
 
 
 def test_a_drawn_seed_and_no_secret_stand_in_the_call() -> None:

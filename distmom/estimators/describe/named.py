@@ -24,7 +24,7 @@ def name_units(
     tables: list[UnitTable],
     samples: dict[str, NDArray[np.float64]],
 ) -> tuple[list[NamedUnit], str | None]:
-    """The named files and units, those with the most reasons first; and why there can be none, if so.
+    """The named files and units, those with most reasons, then farthest away first; or why there are none.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def name_units(
             NamedUnit(table.kind, table.names[unit], int(table.facts[0].n_rows[unit]), tuple(found))
             for unit, found in reasons.items()
         ]
-        named += sorted(mine, key=lambda unit: (-len(unit.reasons), unit.name))
+        named += sorted(mine, key=lambda unit: (-len(unit.reasons), -_farthest(unit), unit.name))
     if not compared:
         what = "files or units" if plan.by else "files"
         return [], f"fewer than {LEAST_UNITS} {what}: none can be told from the others"
@@ -59,10 +59,15 @@ def name_units(
 
 
 def _reason(column: str, finding: Finding, scale: TimeScale | None) -> Reason:
-    _, what, value, typical, spreads = finding
+    _, what, value, typical, spreads, _ = finding
     finite = spreads if math.isfinite(spreads) else None
     words = _words(finding, scale)
     return Reason(column, what, _number(value), _number(typical), finite, words)
+
+
+def _farthest(unit: NamedUnit) -> float:
+    """Spreads of its most telling reason; some are beyond all number."""
+    return max(math.inf if reason.spreads is None else reason.spreads for reason in unit.reasons)
 
 
 def _number(value: float) -> float | None:
@@ -70,7 +75,7 @@ def _number(value: float) -> float | None:
 
 
 def _words(finding: Finding, scale: TimeScale | None) -> str:
-    _, what, value, typical, spreads = finding
+    _, what, value, typical, spreads, by_spread = finding
     away = f", {spreads:,.0f} spreads away" if math.isfinite(spreads) else ""
     if what == "no values":
         return "no values at all"
@@ -78,23 +83,25 @@ def _words(finding: Finding, scale: TimeScale | None) -> str:
         return f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
     if what == "mirror":
         return "lopsided to the other side: sign reversed?"
-    one, other = _shown(value, scale, what), _shown(typical, scale, what)
+    length = by_spread or what == "narrow"
+    one, other = _shown(value, scale, length), _shown(typical, scale, length)
+    figure = "standard deviation" if by_spread else "mean"
     return {
         "constant": f"constant {one}, usual mean {other}",
-        "scale": f"values about {_times(value, typical)} times as large as usual: another unit?",
-        "narrow": f"values within {one}, usually {other}: nearly constant",
+        "scale": f"{figure} {one}, usually {other}: about {_times(value, typical)} times as large; "
+        "another unit?",
+        "narrow": f"standard deviation {one}, usually {other}: nearly constant",
         "mean": f"mean {one}, usually {other}{away}",
         "sign": f"mean {one}, usually {other}: sign reversed?",
         "range": f"all values {'above' if value > typical else 'below'} the usual mean {other}: shifted?",
     }[what]
 
 
-def _shown(value: float, scale: TimeScale | None, what: str) -> str:
+def _shown(value: float, scale: TimeScale | None, length: bool) -> str:
     if scale is None:
         return quantity(value)
     from distmom.report.times import readable
 
-    length = what == "narrow"
     return readable(replace(scale, kind="duration", base=0) if length else scale, value, 0)
 
 

@@ -90,13 +90,17 @@ class UnitFacts:
 
 
 class Finding(NamedTuple):
-    """A unit that stands out: in what, its value, the typical one, and how many spreads lie between."""
+    """A unit that stands out: in what, its value, the typical one, and how many spreads lie between.
+
+    Of another ``scale`` speak standard deviations (then `by_spread`) or means.
+    """
 
     unit: int
     what: str
     value: float
     typical: float
     spreads: float
+    by_spread: bool = False
 
 
 def suspects(facts: UnitFacts, sample: Floats) -> list[Finding]:
@@ -150,10 +154,10 @@ def _middle(distances: Floats) -> float:
 
 
 def _findings(
-    those: NDArray[np.bool_], what: str, values: Floats, typical: float, z: Floats
+    those: NDArray[np.bool_], what: str, values: Floats, typical: float, z: Floats, by_spread: bool = False
 ) -> Iterator[Finding]:
     for unit in np.flatnonzero(those).tolist():
-        yield Finding(unit, what, float(values[unit]), typical, float(z[unit]))
+        yield Finding(unit, what, float(values[unit]), typical, float(z[unit]), by_spread)
 
 
 def _std(facts: UnitFacts) -> Floats:
@@ -199,7 +203,7 @@ def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
         log = np.where(std > 0.0, np.log(std), np.nan)
         typical, z = spreads_away(log)
         ratio = np.exp(log - typical)
-    yield from _findings((z > LARGE) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z)
+    yield from _findings((z > LARGE) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z, True)
     varied = facts.n_used * (1.0 - most_frequent) >= LEAST_VARIED
     narrow = (z > CERTAIN) & (ratio < NARROW) & varied & _enough(facts)
     yield from _findings(narrow, "narrow", std, float(np.exp(typical)), z)

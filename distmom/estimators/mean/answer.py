@@ -31,20 +31,24 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult, VectorResult
 from distmom.report.times import as_times
+from distmom.report.words import BY_FILES
 from distmom.theory import least_order_blocks, mom_blocks, paper_halfwidth_mom
 
 FEW_UNITS = 10
 """Whole files or units as blocks want at least this many of them a block."""
 
-_CONTRADICTED = "the means of whole files contradict those of random blocks of rows: the answer is the one by"
-FILES_HEARD = f"{_CONTRADICTED} files"
-ROWS_HEARD = f"{_CONTRADICTED} rows, because n_blocks was given; use n_blocks='auto' or block_by='file'"
-ROWS_ALONE = f"{_CONTRADICTED} rows; use block_by='file'"
+_CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
+FILES_HEARD = f"{_CONTRADICTED}: {BY_FILES}"
+ROWS_HEARD = (
+    f"{_CONTRADICTED}, but the answer is by rows, because n_blocks was given; use n_blocks='auto' or "
+    "block_by='file'"
+)
+ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use block_by='file'"
 """Where the answer is that of rows whatever files say."""
 
 ALIKE = (
-    "rows of a file resemble each other more than those of different files, so the interval, which takes "
-    "rows as independent, is too short for anything beyond these files; use block_by='file'"
+    "rows of a file resemble each other, so the interval, which takes rows as independent, is too short for "
+    "anything beyond these files; for that run 'distmom mean' with --block-by file (block_by='file')"
 )
 
 

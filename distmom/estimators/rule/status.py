@@ -66,7 +66,7 @@ REASON_WORDS: dict[NoInterval, str] = {
 """The reason printed beside a missing interval."""
 
 
-ALL_EQUAL = "all values are equal; a rare other value may have gone unseen"
+ALL_EQUAL = "all values are equal; whether others exist beyond these rows they cannot tell"
 """The notice beside an answer without any spread, whose interval is the one value."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from distmom.report.describe_text import advice as closing
@@ -15,8 +16,9 @@ from distmom.report.page.telling import (
     advice,
     closing_blocks,
     heading,
+    leave_out,
     mood,
-    notes,
+    notes_block,
     shown_facts,
     verdict,
 )
@@ -24,10 +26,16 @@ from distmom.report.text import as_table
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
-    from distmom.report.column_profile import ColumnProfile
+    from distmom.report.column_profile import ColumnProfile, GapSource
     from distmom.report.describe_result import DescribeResult
 
 MOST_SOURCES, MOST_NAMED = 10, 30
+
+USUALLY = "'usually' is the figure of the typical file: the median over files."
+FACTORS = (
+    " Good files differ in it, too, so a factor tells the order of magnitude: one change of unit for all, "
+    "such as 1,000 (seconds to milliseconds) or 60,000 (minutes to milliseconds), shows as different factors."
+)
 
 
 def tell_profile(r: ColumnProfile) -> Telling:
@@ -68,51 +76,72 @@ def story(found: DescribeResult) -> Story:
     if sources and outside[0].sources[0].share is not None:
         top = outside[0].sources[0]
         answer.append(
-            f"{100 * (top.share or 0.0):.0f} % of that gap comes from the {top.n_used:,} rows of "
-            f"{cell(top.name)}."
+            f"{100 * (top.share or 0.0):.0f} % of the gap between the two comes from {cell(top.name)} alone."
         )
     columns = Grid.of(
         "The columns",
         as_table(found),
         [r.doubtful or r.leaves_interval for r in profiles],
-        "mean and std are robust (medians over blocks); a marked column has wild values. A plain mean "
-        "outside of the interval is carried by few rows or files.",
+        "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured "
+        "columns: a plain mean outside of the interval is carried by few rows or files. counted only: no "
+        "numbers or times, so rows and missing values were counted.",
     )
-    blocks: list[Block] = [_advice(found, word), *_named(found), *pictures(found), columns]
+    blocks: list[Block] = [
+        _advice(found, word),
+        *_named(found),
+        *leave_out(found.named_files, found.run),
+        *pictures(found),
+        columns,
+        *notes_block(found),
+    ]
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), after)
 
 
 _ASSUMED = (
-    "Rows are independent and most of them come from one law of finite variance; files of one kind are "
-    "alike: a file is named if it differs from the typical one by more than 8 times the spread between "
-    "files (6 for another unit).",
-    "The shares of a gap add up over all files: n_f/n (mean of the file - robust mean). Shares above 100 % "
-    "and below 0 mean that files pull in opposite directions.",
+    "Rows are independent of each other, and all but a minority come from one source whose values have a "
+    "finite variance.",
+    "Good files are alike. A file is named if it lies farther from the typical file than 8 times the usual "
+    "distance between files (6 times for another unit), and by enough to matter.",
+    "The share of a file in a gap is (its rows / all rows) x (its mean - robust mean), divided by the gap: "
+    "over all files the shares add up to 100 %. Shares below 0 or above 100 % mean that files pull in "
+    "opposite directions.",
 )
 
 
 def pictures(found: DescribeResult) -> list[Picture]:
     """Who carries the gaps."""
-    return [picture for p in found.columns.values() for picture in _shares(p)]
+    return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
+
+
+def _unseen(kind: str, shown: Sequence[GapSource], named: Sequence[str]) -> str:
+    """Which named files have no bar of their own, and why."""
+    bars = {source.name for source in shown[:MOST_SOURCES]}
+    missing = [cell(name) for name in named if name not in bars]
+    if kind != "file" or not missing:
+        return ""
+    return (
+        f" Only files that move the mean towards the plain one are listed, until 99 % of the gap is told: "
+        f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} among the others."
+    )
 
 
 def _columns(names: list[str]) -> str:
     names = [cell(name) for name in names]
     if len(names) == 1:
         return f"the plain mean of {names[0]} is not to be trusted"
+    names = [*names[:-2], " and ".join(names[-2:])]
     return f"the plain means of {listed(names)} are not to be trusted"
 
 
 def _advice(found: DescribeResult, mood: Mood) -> Advice:
     lines = [line[0].upper() + line[1:] + "." for line in closing(found)]
     outside = [p for p in found.columns.values() if p.leaves_interval]
-    if outside and found.named:
-        names = listed(cell(p.column) for p in outside)
-        lines.append(f"Until then use the robust mean of {names}, not the plain one.")
-    elif outside:
+    if leave_out(found.named_files, found.run):
+        lines.append("The lines to leave them out are below their list.")
+    if outside and not found.named:
         lines.append("Use the robust means where the plain ones leave their interval.")
-    return Advice(mood, "What to do", (*lines, *notes(found)))
+    return Advice(mood, "What to do", tuple(lines))
 
 
 def _named(found: DescribeResult) -> list[Block]:
@@ -121,12 +150,13 @@ def _named(found: DescribeResult) -> list[Block]:
     for unit in found.named[:MOST_NAMED]:
         reasons = [f"{cell(reason.column)}: {cell(reason.words)}" for reason in unit.reasons]
         text = "\n".join([*reasons, *map(cell, unit.parts)])
-        rows.append((f"{cell(unit.name)} ({unit.n_rows:,} rows)", text))
+        rows.append((f"{cell(unit.name)}\n{unit.n_rows:,} rows", text))
     n = len(found.named)
     if n > MOST_NAMED:
         rows.append((f"{n - MOST_NAMED:,} more", "are in the JSON document"))
-    head = f"{n:,} to look into" if n > 1 else "One to look into"
-    return [Facts(head, tuple(rows))] if rows else []
+    head = f"{how_many(found)} to look into"
+    scales = any(reason.what == "scale" for unit in found.named for reason in unit.reasons)
+    return [Facts(head, tuple(rows), USUALLY + FACTORS * scales, names=True)] if rows else []
 
 
 def _bar(share: float | None) -> Ends:
@@ -134,8 +164,8 @@ def _bar(share: float | None) -> Ends:
     return low, high
 
 
-def _shares(p: ColumnProfile) -> list[Picture]:
-    """For each kind of source, the shares of the gap."""
+def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
+    """For each kind of source, the shares of the gap; `named` are the files that stand out."""
     found: list[Picture] = []
     for kind in ("file", "folder", "unit"):
         mine = [s for s in sources_of(p, kind) if s.share is not None]
@@ -144,10 +174,12 @@ def _shares(p: ColumnProfile) -> list[Picture]:
         lines = []
         for s in mine[:MOST_SOURCES]:
             share, rows, mean = source_cells(p, s)
-            lines.append(Span(cell(s.name), f"{share}: {rows} rows, mean {mean}", None, _bar(s.share)))
+            lines.append(
+                Span(cell(s.name), f"{share}: {rows} rows with a value, mean {mean}", None, _bar(s.share))
+            )
         rest = share_of_others(mine[:MOST_SOURCES])
         if rest is not None:
-            lines.append(Span(f"the other {kind}s", f"{100 * rest:.1f} %", None, _bar(rest)))
+            lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
         numbers = p.numbers
         decimals = in_digits(*(numbers.interval or (None, None)))
         gap = ""
@@ -159,7 +191,7 @@ def _shares(p: ColumnProfile) -> list[Picture]:
         found.append(
             Spans(
                 f"Which {kind}s move the plain mean of {cell(p.column)}",
-                f"{gap}Bars are shares of the difference between the plain and the robust mean.",
+                f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}",
                 tuple(lines),
                 Numbers(percent=True),
                 ("", "share of the gap", ""),

@@ -104,9 +104,9 @@ def _strip(strip: Strip, ax: Any) -> None:
         band = {"color": FAINT, "alpha": 0.5, "linewidth": 0, "zorder": 0}
         ax.axvspan(*strip.interval, 0, HEIGHT, label=strip.level_words(), **band)
     if np.isfinite(strip.estimate):
-        words = f"estimate {strip.scale.text(strip.estimate)}"
+        words = f"estimate {strip.text(strip.estimate)}"
         ax.axvline(strip.estimate, 0, HEIGHT, color=ESTIMATE, linewidth=1.6, label=words)
-    text = f"{strip.plain_word} {strip.scale.text(strip.plain)}"
+    text = f"{strip.plain_word} {strip.text(strip.plain)}"
     if low <= strip.plain <= high:
         ax.axvline(strip.plain, 0, HEIGHT, color=PLAIN, linewidth=1.6, linestyle="--", label=text)
     elif np.isfinite(strip.plain):

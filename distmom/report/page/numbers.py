@@ -11,7 +11,7 @@ from distmom.report.digits import three
 from distmom.report.page.parts import Curve, Line, Picture, Scale, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
-from distmom.report.words import cell
+from distmom.report.words import BY_FILES, cell
 
 if TYPE_CHECKING:
     from distmom.report.difference_result import DifferenceResult
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from distmom.report.ustat_result import UStatisticResult
 
 KINDS = {
-    "order": "order statistics of the block values",
-    "exact": "exact bound with the spread that the blocks show",
+    "order": "between two of the sorted block values (order statistics)",
+    "exact": "a bound from the spread that the blocks show",
     "paper": "closed form of the paper",
 }
-UNSEEN = "Moderate shifts, each too small to make a block stand out, move this average as any other."
-LAWS = "No interval computed from data holds for all laws of finite variance; this one is no exception."
+UNSEEN = (
+    "Many bad values that are each only a little off do not stand out: they move this average as any other."
+)
+LAWS = (
+    "No method can promise an interval for all data: values so rare and so large that these rows hold none "
+    "of them cannot be allowed for. Where such values matter, take the interval as too short."
+)
+"""For what no interval can be promised; heavy tails are the reason."""
 
 
 def tell_mean(r: MeanResult) -> Telling:
@@ -124,24 +130,47 @@ def _answer(
         return (f"There is no estimate of {subject[0].lower() + subject[1:]}.",)
     sentences = [f"{subject} is {estimate}; {interval_words(level, interval, r.interval_reason)}."]
     if r.n_blocks > 1:
-        low, high = getattr(r, "block_size", (0, 0))
-        size = f"{low:,} to {high:,}" if low != high else f"{low:,}"
-        sentences.append(
-            f"It is the median of {what.split(',')[0]} of {r.n_blocks:,} blocks of {size} rows each "
-            f"({r.n_used:,} rows in all)."
-            if size != "0"
-            else f"It is the median over {r.n_blocks:,} blocks ({r.n_used:,} rows in all)."
-        )
+        sentences.append(_made(r, what.split(",")[0]))
         if numbers.interval is not None and plain != "-":
             low, high = numbers.interval
             outside = not low <= numbers.plain_estimate <= high
             sentences.append(
-                f"The {plain_word} of the same rows is {plain}, outside of that interval: some rows pull it "
-                f"away."
+                f"The {plain_word} of all rows is {plain}, outside of that interval: some rows pull it away."
                 if outside
-                else f"The {plain_word} of the same rows, {plain}, agrees with it."
+                else f"The {plain_word} of all rows, {plain}, agrees with it."
             )
     return tuple(sentences)
+
+
+def _made(r: Any, what: str) -> str:
+    """What a median over blocks is."""
+    low, high = getattr(r, "block_size", (0, 0))
+    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
+    name = "a median of means" if what == "means" else "a median over blocks"
+    dealt = "whole files" if by_files(r) else "whole units (or files)" if _units(r) else "the rows"
+    drawn = getattr(r, "scheme", "partition") == "partition" and not by_order(r)
+    first = f"{dealt} were dealt at random into" if drawn else "the rows made"
+    if r.n_set_aside:
+        n = f"{r.n_set_aside:,} of which lay far from all others and were"
+        first += f" small blocks, {n} left out; the rest make"
+    return (
+        f"It is {name}: {first} {r.n_blocks:,} blocks{size}. Each block has its "
+        f"{what.removesuffix('s')}, and the answer is the middle one."
+    )
+
+
+def by_order(r: Any) -> bool:
+    """Whether the blocks are contiguous rows."""
+    return bool(r.run.get("call", {}).get("arguments", {}).get("order") == "stored")
+
+
+def by_files(r: Any) -> bool:
+    """Whether the blocks hold whole files because these contradict random rows."""
+    return any(note.endswith(BY_FILES) for note in r.notes)
+
+
+def _units(r: Any) -> bool:
+    return getattr(r, "n_units", None) is not None or getattr(r, "unit", None) is not None
 
 
 def _facts(
@@ -151,22 +180,43 @@ def _facts(
     kind = KINDS.get(r.interval_kind)
     reached = r.achieved_level
     facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
+    if interval != "-":
+        facts.append(("what that means", meaning(r, level)))
     if kind and interval != "-":
         facts.append(("kind of interval", kind))
     if reached is not None:
-        facts.append(("level reached", f"{100 * reached:.4g} %"))
+        facts.append(("confidence reached", f"{100 * reached:.4g} %, at least {level} were asked for"))
     facts.append((plain_word, plain))
     return facts + block_facts(r, given=r.interval is not None) + more
 
 
+def meaning(r: Any, level: str) -> str:
+    """An interval in one sentence: how often intervals made this way are right, about what."""
+    often = f"If this were repeated on fresh data of the same kind, at least {level} of such intervals would"
+    if r.interval_kind == "order":
+        return (
+            f"{often} hold the middle value that such blocks have in the long run, which for large blocks is "
+            "nearly the true value; see 'What this rests on'."
+        )
+    return f"{often} hold the true value, if what stands under 'What this rests on' is so."
+
+
 def block_facts(r: Any, *, given: bool) -> list[tuple[str, str]]:
     """The blocks, and what they bear; `given` is whether there is an interval or radius."""
-    facts = [("blocks", _blocks(r)), ("contamination tolerated", tolerated(r, given=given))]
+    facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r, given=given))]
     if r.n_ruined_blocks:
         facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
     if r.n_set_aside:
-        facts.append(("set aside", f"{r.n_set_aside:,} small blocks that lay far from the others"))
+        facts.append(("set aside", _set_aside(r)))
     return facts
+
+
+def _set_aside(r: Any) -> str:
+    of = "files" if by_files(r) else "units" if _units(r) else "rows"
+    return (
+        f"{r.n_set_aside:,} small blocks of {of} that lay far from all others: left out before the "
+        f"{r.n_blocks:,} blocks were made, so they are not drawn below"
+    )
 
 
 def _blocks(r: Any) -> str:
@@ -182,13 +232,11 @@ def tolerated(r: Any, *, given: bool) -> str:
     if not survived:
         return "none"
     scheme = getattr(r, "scheme", "partition")
-    units = getattr(r, "n_units", None) is not None or getattr(r, "unit", None) is not None
-    what = "units (or files)" if units else "rows"
-    text = f"up to {survived:,} of {r.n_blocks:,} blocks"
+    what = "files" if by_files(r) else "units (or files)" if _units(r) else "rows"
+    text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, the median is that of a good block"
     if scheme == "partition":
-        text += f", so {survived:,} bad {what} wherever they are, leave the median among good blocks"
-    else:
-        text += " leave the median among good blocks"
+        text += f"; {survived:,} bad {what} can spoil no more"
+        text += ", beside those that were set aside" if r.n_set_aside else ""
     arguments = r.run.get("call", {}).get("arguments", {})
     allowed = arguments.get("contamination")
     if allowed is not None:
@@ -196,7 +244,10 @@ def tolerated(r: Any, *, given: bool) -> str:
         bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
     elif not r.n_ruined_blocks and given:
-        text += "; the width of the interval does not allow for them (contamination=... does)"
+        text += (
+            f"; the interval is as wide as for good {what}; for one that allows for N bad {what} run again "
+            "with --contamination N (contamination=N)"
+        )
     return text
 
 
@@ -205,7 +256,8 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
     if r.other_estimate is not None:
         other = r.numbers.other_estimate
         text = three(other, None, None)[0].strip() if r.scale is None else Times(r.scale).text(other)
-        facts.append(("by rows instead of files", text))
+        what = "random rows" if by_files(r) else "whole files"
+        facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
     if r.n_units is not None:
         facts.append(("units", f"{'' if r.n_units_exact else 'about '}{r.n_units:,}"))
     if r.n_effective is not None:
@@ -215,26 +267,26 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
 
 def assumptions(r: Any) -> tuple[str, ...]:
     """In words, by scheme and kind of interval."""
-    units = getattr(r, "n_units", None) is not None or getattr(r, "unit", None) is not None
-    what = "units (or files)" if units else "rows"
+    what = "files" if by_files(r) else "units (or files)" if _units(r) else "rows"
     found = [
-        f"The {what} are independent and most of them come from one law with a finite variance; "
-        "the estimate is about the mean of that law."
+        f"The {what} are independent of each other, and all but a minority come from one source whose values "
+        "have a finite variance. The estimate is about the mean of that source."
     ]
     if getattr(r, "scheme", "partition") == "partition":
         found.append(
-            f"Which block a {what.split(' ')[0][:-1]} joins was drawn by its place, never by its values."
+            "Blocks were made without looking at the values: where a row or file is stored, and the seed, "
+            "decide which block it joins."
         )
     if r.interval_kind == "order":
         found.append(
-            "The interval is one of order statistics. Its level holds for the median of the law of one block "
-            "value, which lies within one standard deviation of it from the mean, far closer for large "
-            "blocks."
+            "The interval is about the middle of the values that such blocks have in the long run. Where "
+            "values are skewed, this middle differs from the true value: by one standard deviation of a "
+            "block value at most, and by far less in large blocks."
         )
     elif r.interval_kind == "exact":
         found.append(
-            "The interval would hold at its level if the variance of a row were known. It is estimated from "
-            "the same rows, so the statement is asymptotic."
+            "The interval would be right as often as it says if the variance of a row were known. It is "
+            "estimated from the same rows, so this holds nearly, and better in larger blocks."
         )
     elif r.interval_kind == "paper":
         found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
@@ -246,8 +298,10 @@ def _pictures(r: Any, numbers: Any, scale: Scale, what: str, plain_word: str) ->
     if values.ndim != 1 or values.size < 1:
         return ()
     strip = Strip(
-        f"The {what.split(',')[0]} of the blocks" if values.size > 1 else "One block",
-        "A dot is a block of rows; its height means nothing. The estimate is the median of the dots.",
+        f"The {what.split(',')[0]} of the {values.size:,} blocks" if values.size > 1 else "One block",
+        f"Across: the {what.split(',')[0].removesuffix('s')} of a block, in the unit of the column. A dot is "
+        "a block; its height means nothing. The estimate is the median of the dots"
+        + (", among which those set aside are not." if r.n_set_aside else "."),
         values,
         float(numbers.estimate),
         numbers.interval if r.interval is not None else None,
@@ -258,7 +312,7 @@ def _pictures(r: Any, numbers: Any, scale: Scale, what: str, plain_word: str) ->
         r.confidence_level,
         r.n_ruined_blocks,
     )
-    ladder = ladder_of(numbers, scale, by_files="files disagree" in r.status)
+    ladder = ladder_of(numbers, scale, by_files=by_files(r))
     return (strip,) if ladder is None else (strip, ladder)
 
 
@@ -268,20 +322,25 @@ def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
         return None
     blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))
     level = (float(numbers.estimate), "estimate") if np.isfinite(numbers.estimate) else None
+    heading, word = "Does the number of blocks matter?", "estimate with so many blocks, bars: its interval"
     caption = (
         "Where the dots agree within their bars, the number of blocks does not matter. Where wild values are "
         "many, few large blocks (left) are pulled away and many small ones (right) are not."
     )
     if by_files:
+        heading, word = (
+            "Why not random rows? The bad files reach all their blocks",
+            "from random rows, not used",
+        )
         caption = (
-            "The dots are random blocks of rows, which a few bad files spoil whatever their number. The "
-            "line is the estimate, in which a bad file spoils one block only: that they disagree reveals "
-            "the bad files."
+            "The dots are medians over random blocks of rows, with their intervals: a bad file has rows in "
+            "all of these blocks and spoils them, whatever their number. The line is the estimate of this "
+            "report, for which files were kept whole, so that a bad file spoils one block only."
         )
     return Curve(
-        "The same, with other numbers of blocks",
+        heading,
         caption,
-        (Line("estimate with so many blocks, and its half-width", blocks, estimates, halves, points=True),),
+        (Line(word, blocks, estimates, halves, points=True),),
         "number of blocks",
         "estimate",
         Powers(tuple(blocks.tolist())),

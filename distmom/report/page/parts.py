@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.report.digits import fixed, in_digits
+from distmom.report.page.scales import Numbers
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -39,10 +42,12 @@ class Advice:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and their values."""
+    """Names and their values; with `names` the names are what it is about, such as files."""
 
     heading: str
     rows: tuple[tuple[str, str], ...]
+    caption: str = ""
+    names: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,16 @@ class Grid:
 
     @staticmethod
     def of(heading: str, table: Table, marked: Sequence[bool] | None = None, caption: str = "") -> Grid:
-        """A table as the terminal has it."""
-        rows = tuple(zip(*(map(str, column.cells) for column in table.columns), strict=True))
+        """A table as the terminal has it, but with the status before the numbers, not to be looked for."""
+        columns = list(table.columns)
+        if columns and columns[-1].header == "status":
+            first = next((i for i, column in enumerate(columns) if column.justify == "right"), 0)
+            columns.insert(max(first, 1), columns.pop())
+        rows = tuple(zip(*(map(str, column.cells) for column in columns), strict=True))
         return Grid(
             heading,
-            tuple(str(column.header) for column in table.columns),
-            tuple(column.justify == "right" for column in table.columns),
+            tuple(str(column.header) for column in columns),
+            tuple(column.justify == "right" for column in columns),
             rows,
             tuple(marked) if marked is not None else (False,) * len(rows),
             caption,
@@ -142,6 +151,12 @@ class Strip:
             held += [float(inside.min()), float(inside.max())] if inside.size else [float(middle)]
         held = [value for value in held if np.isfinite(value)]
         return padded(min(held), max(held)) if held else (0.0, 1.0)
+
+    def text(self, value: float) -> str:
+        """A value with the digits that the interval supports, as everywhere in the report."""
+        if self.interval is None or self.scale != Numbers():
+            return self.scale.text(value)
+        return fixed(value, in_digits(*self.interval))
 
     def level_words(self) -> str:
         """What the band is."""

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from distmom.report.page import svg
+from distmom.report.page.parts import Code
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -68,4 +69,5 @@ def page(story: Story, versions: dict[str, str], written: datetime | None = None
 def fragment(story: Story) -> str:
     """The answer, its advice and its pictures, for a cell of a notebook."""
     template = _environment().get_template("fragment.html")
-    return template.render(story=story, blocks=story.blocks[:MOST_BLOCKS])
+    blocks = [block for block in story.blocks if not isinstance(block, Code)]
+    return template.render(story=story, blocks=blocks[:MOST_BLOCKS])

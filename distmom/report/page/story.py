@@ -14,7 +14,7 @@ from distmom.report.page.telling import (
     closing_blocks,
     files_block,
     heading,
-    notes,
+    notes_block,
     verdict,
 )
 from distmom.report.text import as_table
@@ -36,10 +36,11 @@ def story(results: Results) -> Story:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"
         blocks: list[Block] = [
-            advice_block(told, notes(results)),
-            *files_block(getattr(results[0], "accused_files", ())),
+            advice_block(told),
+            *files_block(getattr(results[0], "accused_files", ()), results.run),
             Facts("In figures", one.facts),
             *one.pictures,
+            *notes_block(results),
         ]
         if len(results[0].lines()) > 1:
             blocks.append(_table(results))
@@ -49,10 +50,11 @@ def story(results: Results) -> Story:
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     accused = tuple(dict.fromkeys(f for r in results for f in getattr(r, "accused_files", ())))
     blocks = [
-        advice_block(told, notes(results)),
-        *files_block(accused),
+        advice_block(told),
+        *files_block(accused, results.run),
         *groups(results),
         _table(results),
+        *notes_block(results),
     ]
     order = sorted(range(len(told)), key=lambda i: (("bad", "look", "good").index(told[i].mood), i))
     chosen = sorted(order[:MOST_SECTIONS])

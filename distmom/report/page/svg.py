@@ -67,9 +67,10 @@ def draw_strip(strip: Strip) -> Drawing:
     ]
     if np.isfinite(strip.estimate):
         marks.append(_upright(at(strip.estimate), 18, STRIP_HEIGHT, "estimate"))
-        legend.append(("rule estimate", f"estimate {strip.scale.text(strip.estimate)}"))
+        legend.append(("rule estimate", f"estimate {strip.text(strip.estimate)}"))
     marks += _plain_marks(strip, view)
-    legend.append(("rule plain", f"{strip.plain_word} {strip.scale.text(strip.plain)}"))
+    if view[0] <= strip.plain <= view[1]:
+        legend.append(("rule plain", f"{strip.plain_word} {strip.text(strip.plain)}"))
     marks += _beyond(values, view)
     if strip.ruined:
         marks += [
@@ -204,7 +205,7 @@ def _plain_marks(strip: Strip, view: tuple[float, float]) -> list[Mark]:
         return [_upright(placed(view)(plain), 18, STRIP_HEIGHT, "plain")]
     if not np.isfinite(plain):
         return []
-    text = f"{strip.plain_word} {strip.scale.text(plain)}"
+    text = f"{strip.plain_word} {strip.text(plain)}"
     if plain > view[1]:
         return [Mark("text", {"x": "99.5%", "y": 12, "text-anchor": "end", "class": "plain"}, f"{text} →")]
     return [Mark("text", {"x": "0.5%", "y": 12, "class": "plain"}, f"← {text}")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,39 +27,41 @@ FINE = ("ok", "counted only", "champion", "finalist", "beaten", "converged", "al
 DO = {
     "ok": "Nothing stands out. Use the estimate with its interval.",
     "contaminated": (
-        "Some values are wild: the blocks that hold them contradict the others, or the tails are heavier "
-        "than a finite variance allows. Use the robust estimate, not the plain one."
+        "Use the robust estimate, not the plain one. (contaminated: some values are so far out that their "
+        "blocks contradict the others. They are wrong, or the data has extremely heavy tails.)"
     ),
     "files disagree": (
-        "Whole files hold other values than the rest. The estimate is the one by files, where a bad file "
-        "spoils one block only. Look into those files, correct them or leave them out, and run again."
+        "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "
+        "hold other values than the rest.)"
     ),
     "beyond capacity": (
-        "So many blocks are wild that the estimate itself may be wrong: do not rely on it. Find and remove "
-        "the bad rows or files, or run again with block_by='file' (whole files are bad) or fine='many' (bad "
-        "rows are scattered)."
+        "Do not rely on the estimate: find and remove the bad rows or files, or run again with --block-by "
+        "file (block_by='file') if whole files are bad, with --fine many (fine='many') if bad rows are "
+        "scattered. (beyond capacity: so many blocks are wild that the estimate itself may be wrong.)"
     ),
     "carried by few rows": (
-        "Fewer than 10 % of the rows carry this mean. Check that their values are real: bad rows that are "
-        "too many to stand out look the same."
+        "Check that the largest values are real. (carried by few rows: fewer than 10 % of the rows carry "
+        "this mean; bad rows that are too many to stand out look the same.)"
     ),
     "plain mean, no guarantee": (
-        "There are too few rows, or too few different values, for blocks. This is the plain mean, which a "
-        "single wild value can move anywhere: look at the values, or take more of them."
+        "Look at the values, or take more of them: there are too few rows, or too few different values, for "
+        "blocks. This is the plain mean, which a single wild value can move anywhere."
     ),
     "rows in order": (
-        "The order of the rows goes with their values, which biases statistics of pairs in random blocks. "
-        "Write the lake in random order first (distmom shuffle) and run again."
+        "Write the lake in random order first (distmom shuffle) and run again: the order of the rows goes "
+        "with their values, which biases statistics of pairs in random blocks."
     ),
     "no finite answer": (
-        "Half or more of the blocks hold infinite values or NaN, so there is no answer. Filter those rows "
-        "out (where=...), or find out where they come from."
+        "Find out where infinite values and NaN come from, or filter those rows out (--where, in Python "
+        "where): half or more of the blocks hold some, so there is no answer."
     ),
     "no rows": "No row is left to take a mean of: check the filter, the column and the data.",
 }
 """What to do about a status."""
 
-DESCRIBE = "'distmom describe' on the same data names the files that carry the difference."
+MISSING = {"null": "missing (null)", "NaN": "missing (NaN)"}
+
+DESCRIBE = "Run 'distmom describe' (dm.describe) on the same data: it says which files are bad, and in what."
 
 
 @dataclass(frozen=True)
@@ -135,17 +138,26 @@ def verdict(results: Results) -> tuple[Mood, str]:
     if len(results) == 1:
         return worst, "; ".join(results[0].status)
     counts = Counter(r.status[0] for r in results)
-    return worst, ", ".join(f"{n:,} × {word}" for word, n in counts.most_common())
+    what = "results" if any(r.group for r in results) else f"{results[0].heading}s"
+    words = sorted(counts, key=lambda word: (word in FINE, word != "ok", -counts[word]))
+    told = [f"{word}: {counts[word]:,}" for word in words]
+    return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
 
 
-def advice_block(tellings: Iterable[Telling], remarks: Sequence[str]) -> Advice:
-    """What to do about all results, each advice once, and what else a reader should know."""
+def advice_block(tellings: Iterable[Telling]) -> Advice:
+    """What to do about all results, each advice once."""
     every = list(tellings)
     worst = gravest(t.mood for t in every)
     lines = list(dict.fromkeys(line for t in every for line in t.do))
     if worst != "good":
         lines = [line for line in lines if line != DO["ok"]]
-    return Advice(worst, "What to do", (*lines, *remarks))
+    return Advice(worst, "What to do", tuple(lines))
+
+
+def notes_block(results: Results) -> list[Block]:
+    """What a reader should know that asks for nothing."""
+    found = notes(results)
+    return [Words("Also good to know", tuple(found))] if found else []
 
 
 def notes(results: Results) -> list[str]:
@@ -155,15 +167,47 @@ def notes(results: Results) -> list[str]:
     return [f"{line}." for line in each_once(results, [r.notes for r in results])]
 
 
-def files_block(files: Sequence[str]) -> list[Block]:
-    """The files among which the bad ones are."""
+def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:
+    """The files among which the bad ones are, and how to leave them out."""
     if not files:
         return []
     shown = tuple(cell(name) for name in files[:MOST_FILES])
     more = f"{len(files) - MOST_FILES:,} more are in the JSON document." if len(files) > MOST_FILES else ""
-    caption = f"Not each of them need be bad: good files may share a cell with a bad one. {more}".strip()
-    head = f"Bad files are among these {len(files):,}" if len(files) > 1 else "This file holds other values"
-    return [Words(head, shown, caption, names=True)]
+    caption = (
+        "Files were compared in small blocks of whole files: a good one that shares its block with a bad one "
+        f"is listed, too. 'distmom describe' looks at each file alone. {more}"
+    ).strip()
+    head = (
+        f"The bad files are among these {len(files):,}" if len(files) > 1 else "This file holds other values"
+    )
+    return [Words(head, shown, caption if len(files) > 1 else more, names=True), *leave_out(files, run)]
+
+
+def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
+    """How to run again without some files of a local folder; nothing for other data."""
+    source = run.get("call", {}).get("arguments", {}).get("data")
+    folder = isinstance(source, str) and not re.search(r"[@*?\[\]<>]|://", source)
+    if not folder or not 0 < len(files) <= MOST_FILES or not all(map(str.isprintable, files)):
+        return []
+    function = run["call"]["function"]
+    names = "\n".join(f"    -e {shlex.quote(f'/{name}')} \\" for name in files)
+    shell = f"find {shlex.quote(str(source))} -name '*.parquet' | grep -v -F \\\n{names}\n    > good.txt"
+    words = shlex.split(run.get("command") or f"distmom {function} {shlex.quote(str(source))}")
+    again = shlex.join("@good.txt" if word == source else word for word in words)
+    listing = ",\n       ".join(repr(f"/{name}") for name in files)
+    rest = "".join(f", {k}={_literal(v)}" for k, v in run["call"]["arguments"].items() if k != "data")
+    python = (
+        f"from pathlib import Path\nbad = ({listing},)\n"
+        f"paths = [path.as_posix() for path in Path({source!r}).rglob('*.parquet')]\n"
+        f"good = [path for path in paths if not path.endswith(bad)]\n"
+        f"found = dm.{function}(good{rest})"
+    )
+    return [
+        Code(
+            "Leave these files out and run again",
+            (("In a shell:", f"{shell}\n{again}"), ("In Python (import distmom as dm):", python)),
+        )
+    ]
 
 
 def data_block(results: Results) -> list[Block]:
@@ -201,16 +245,16 @@ def _rows_of(mine: list[Result]) -> str:
     used = sum(r.n_used or 0 for r in mine)
     kinds = mine[0].left_out()
     missing = {kind: sum(r.left_out()[kind] for r in mine) for kind in kinds}
-    told = [f"{n:,} {kind}" for kind, n in missing.items() if n]
+    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in missing.items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
-    return f"{total:,}, of which {used:,} used{tail}" if used else f"{total:,}{tail}"
+    return f"{total:,}, of which {used:,} used (they have a value){tail}" if used else f"{total:,}{tail}"
 
 
 def again_block(run: dict[str, Any]) -> Code:
     """The command, the call, the seed."""
     lines = []
     if run.get("command"):
-        lines.append(("In a shell:", str(run["command"])))
+        lines.append(("In a shell:", _seeded(run)))
     if run.get("call"):
         lines.append(("In Python (import distmom as dm):", call_text(run["call"])))
     threads, seconds = run.get("workers"), run.get("seconds")
@@ -225,6 +269,13 @@ def again_block(run: dict[str, Any]) -> Code:
     return Code("Run it again", ((f"{text} {name}", first), *lines[1:]))
 
 
+def _seeded(run: dict[str, Any]) -> str:
+    """The command, with the seed that was used if none was given and it can be."""
+    command, seed = str(run["command"]), run.get("seed")
+    given = re.search(r"(^| )--(seed|rng|state)\b", command)
+    return command if given or not isinstance(seed, int) else f"{command} --seed {seed}"
+
+
 def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:
     """What stands last in a report: data, assumptions, how to run it again."""
     return (*data_block(results), *words_block(assumptions), again_block(results.run))
@@ -234,7 +285,7 @@ def interval_words(level: str, interval: str, reason: str | None = None) -> str:
     """An interval as it stands in tables, in a sentence."""
     if interval == "-":
         return "there is no interval" + (f": {reason}" if reason else "")
-    return f"a {level} interval reaches from {interval.replace(' … ', ' to ')}"
+    return f"its {level} interval reaches from {interval.replace(' … ', ' to ')}"
 
 
 def words_block(assumptions: Sequence[str]) -> list[Block]:
