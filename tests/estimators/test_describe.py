@@ -99,7 +99,7 @@ def test_contributions_add_up_to_the_gap(tmp_path: Path) -> None:
     found = dm.describe(tmp_path, "x", by="shop", rng=0)
     profile = found.columns["x"]
     assert profile.gap == profile.plain_estimate - profile.estimate > 0
-    assert found.named_files == ("day=3/03.parquet", "day=3/07.parquet")
+    assert found.named_files == ("day=3/07.parquet", "day=3/03.parquet")  # the farthest first
     for kind in ("file", "folder", "unit"):
         mine = [s for s in profile.sources if s.kind == kind]
         assert sum(s.contribution for s in mine) == pytest.approx(profile.gap, rel=0.01)
