@@ -17,7 +17,6 @@ from pipelines.paper.beyond import catoni, huber
 from pipelines.paper.chunks import Wanted, estimates
 from pipelines.paper.laws import LAWS, samples
 from pipelines.paper.rows import ROWS, median_of, pairs_of_sample, partition_blocks, sample_blocks
-from pipelines.reproduce_paper import PARTS
 
 SMALL = """\
 pipeline = "reproduce_paper"
@@ -151,18 +150,21 @@ def test_chunks_in_any_order_give_each_row_its_own_samples() -> None:
         assert n_blocks == parts[0][1]
 
 
-@pytest.mark.slow  # every part twice, once on processes: a quarter of a minute
+@pytest.mark.slow  # three parts twice, once on processes
+@pytest.mark.timeout(300)
 def test_the_same_bits_on_two_workers_as_on_one_thread(run: Callable[..., Any], tmp_path: Path) -> None:
-    """On 101 samples, so that there are two chunks; the learner's paths and risks in full."""
-    few = re.sub(r"= (200|40|100|50)\n", "= 101\n", SMALL)
-    few = re.sub(r"(costly|quantile_replications) = \d+", r"\1 = 2", few)
+    """One part for each way to cut the work; 101 samples of the cheap rows, so that there are two chunks."""
+    parts = ("tables", "coverage", "learning")
+    few = re.sub(r"(costly|captioned|replications) = \d+", r"\1 = 2", SMALL)
+    few = re.sub(r"^(replications|coverage_replications) = 2", r"\1 = 101", few, flags=re.MULTILINE)
+    few = few.replace("[paper]", f"[paper]\nparts = {list(parts)}")
     for place in ("threads = 1", "workers = 2"):
         folder = place.replace(" ", "")
         file = tmp_path / f"{folder}.toml"
         file.write_text(few.replace('"paper"', f'"{folder}"').replace("threads = 2", place))
         ended = run(file)
         assert ended.code == 0, ended.err
-    for part in PARTS:
+    for part in parts:
         one, two = (
             pq.read_table(tmp_path / place / f"{part}.parquet") for place in ("threads=1", "workers=2")
         )
