@@ -6,8 +6,7 @@
 Writes ``index.html``, ``index.md`` and a Parquet file for each part into a folder; the page is made of all
 parts that are in the folder, so they may be run one after another, or by several machines that share it.
 The samples are cut into chunks with seeds of their own, which run on processes of this machine, as many as it
-has processors, on its threads, or on a Dask cluster: the numbers are the same bit for bit. Processes are the
-default because short calls of functions hold the interpreter's lock for much of their time.
+has processors, on its threads, or on a Dask cluster: the numbers are the same bit for bit.
 ``reproduce_paper.toml`` beside this file shows every key.
 """
 
