@@ -10,7 +10,6 @@ from typing import Any
 from distmom.cluster.outcome import Executor, UnitOutcome
 from distmom.cluster.plan import Unit
 from distmom.cluster.runner import Progress, run_units
-from distmom.lake.source import FileRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,8 @@ def run_calls(
     **options
         As for `run_units`, which see also for errors.
     """
+    from distmom.lake.source import FileRef  # with PyArrow, which this room does without
+
     units = [
         Unit(number, 0, number, (FileRef(call.name, call.n_bytes, 0),), n_bytes=call.n_bytes, window=call)
         for number, call in enumerate(calls)

@@ -176,7 +176,7 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert "files disagree" in found.status
     assert {"07.parquet", "31.parquet"} <= set(found.accused_files) and len(found.accused_files) < 12
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
-    assert found.other_estimate is not None and any("the one by files" in note for note in found.notes)
+    assert found.other_estimate is not None and any("the answer is by files" in note for note in found.notes)
     given = dm.mean(tmp_path, n_blocks=45, rng=0)
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
     assert any("by rows, because n_blocks was given" in note for note in given.notes)
