@@ -18,7 +18,7 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.prepare import Load, prepare_workers
 from distmom.cluster.stop import stoppable
 from distmom.cluster.threads import FutureTasks
-from distmom.cluster.versions import compare_versions, decisive, refuse_others, versions_here
+from distmom.cluster.versions import compare_versions, decisive_here, refuse_others
 from distmom.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ class ClientTasks(FutureTasks):
         self._name = f"distmom-{uuid.uuid4().hex[:12]}"
         self._remote: dict[int, Any] = {}
         self._work = work
-        self._versions = decisive(versions_here())
         try:
             self._scattered = len(dumps(work)) > SCATTER_BYTES
         except Exception as error:
@@ -69,7 +68,7 @@ class ClientTasks(FutureTasks):
         collected: Future[Finished]
         try:
             key = f"{self._name}-{unit.number}-{attempt}"
-            remote = self._client.submit(_call, self._versions, self._sent_work(), unit, key=key, pure=False)
+            remote = self._client.submit(_call, decisive_here(), self._sent_work(), unit, key=key, pure=False)
         except OSError as error:  # closed or lost in this very moment, or nobody to scatter to
             collected = Future()
             collected.set_result(Finished(unit, "lost", error=error))

@@ -19,7 +19,7 @@ from distmom.cluster.client import ClientExecutor
 from distmom.cluster.failures import one_line
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.outcome import Executor
-from distmom.cluster.versions import decisive, refuse_others, versions_here
+from distmom.cluster.versions import decisive_here, refuse_others
 
 PATIENCE = 20.0
 """Seconds that an answer may take; whoever asks had better answer it himself then."""
@@ -120,7 +120,7 @@ class ClientCrew:
                 futures.append(
                     self._client.submit(
                         _answer,
-                        decisive(versions_here()),
+                        decisive_here(),
                         (self._name, self._number, part),
                         question,
                         (self._parts[part],) if sent else None,

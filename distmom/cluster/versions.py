@@ -70,6 +70,12 @@ def decisive(versions: Versions, names: Sequence[str] = EXACT + FIRST_TWO) -> tu
     )
 
 
+@lru_cache(maxsize=1)
+def decisive_here() -> tuple[str, ...]:
+    """That part of the versions in this process: every task carries it, and compares it."""
+    return decisive(versions_here())
+
+
 def refuse_others(wanted: tuple[str, ...]) -> None:
     """Stop a task that was sent to a process with other versions: a worker that joined a run later.
 
@@ -78,7 +84,7 @@ def refuse_others(wanted: tuple[str, ...]) -> None:
     ResourceError
         Names the first difference.
     """
-    for theirs, ours in zip(decisive(versions_here()), wanted, strict=True):
+    for theirs, ours in zip(decisive_here(), wanted, strict=True):
         if theirs != ours:
             raise ResourceError(f"a worker that joined later has {theirs}, not {ours}: {_REMEDY}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -48,11 +47,14 @@ def _names(lines: Lines, key: str) -> list[str]:
     return list(dict.fromkeys(line[key] for line in lines))
 
 
-def _line(name: str, lines: Iterable[dict[str, Any]], x: str, y: str) -> Line:
-    pairs = [(line[x], line[y]) for line in lines]
-    across, up = np.array(pairs, float).T
-    series, dashed = LOOKS[name]
-    return Line(name.replace("_", " "), across, up, series=series, dashed=dashed)
+def _curves(lines: Lines, key: str, x: str, y: str) -> tuple[Line, ...]:
+    """A line for each value of `key`."""
+    found = []
+    for name in _names(lines, key):
+        across, up = np.array([(line[x], line[y]) for line in lines if line[key] == name], float).T
+        series, dashed = LOOKS[name]
+        found.append(Line(name.replace("_", " "), across, up, series=series, dashed=dashed))
+    return tuple(found)
 
 
 def quantiles(data: pa.Table) -> list[Picture]:
@@ -63,15 +65,11 @@ def quantiles(data: pa.Table) -> list[Picture]:
     for table in ("mean", "variance"):
         for law in LAWS:
             mine = [line for line in lines if line["table"] == table and line["law"] == law.name]
-            curves = [
-                _line(name, (line for line in mine if line["row"] == name), "delta", "quantile")
-                for name in _names(mine, "row")
-            ]
             found.append(
                 Curve(
                     f"Estimators of the {table}, {law.name}",
                     "",
-                    tuple(curves),
+                    _curves(mine, "row", "delta", "quantile"),
                     "delta",
                     "deviation from the truth that the share delta of the samples exceeds",
                     Powers(deltas[::2]),
@@ -149,15 +147,11 @@ def contamination(data: pa.Table) -> list[Picture]:
         mine = [line for line in lines if line["table"] == table]
         found.append(_risks(table, [line for line in mine if line["percent"] == 0.0]))
         wild = [line for line in mine if line["percent"] > 0.0]
-        curves = [
-            _line(name, (line for line in wild if line["estimator"] == name), "percent", "risk")
-            for name in _names(wild, "estimator")
-        ]
         found.append(
             Curve(
                 f"Risk of the {table} against the share of wild rows",
                 "",
-                tuple(curves),
+                _curves(wild, "estimator", "percent", "risk"),
                 "wild rows, %",
                 "mean squared error",
                 Powers(percents),

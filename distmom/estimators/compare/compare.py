@@ -24,7 +24,7 @@ from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.run import check_columns
-from distmom.estimators.ustat.several import Pass, count_sample, sample_question, sample_results
+from distmom.estimators.ustat.several import Pass, count_samples, sample_question, sample_results
 from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
@@ -300,9 +300,7 @@ def _compared(
     plain, sources = options.of(mean_difference()), [source for source, _ in opened]
     for source, read in opened:
         check_columns(source.reader(read), plain)
-    passes = [
-        count_sample(number, sample, plain, seed, executor, progress) for number, sample in enumerate(opened)
-    ]
+    passes = count_samples(opened, plain, seed, executor, progress)
     asked, tests = [], []
     by_units = options.rows.block_by is not None
     for c, name in enumerate(columns):

@@ -18,7 +18,7 @@ from distmom.estimators.ustat.sampled import check_data
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer
 from distmom.estimators.ustat.sampled_blocks import Draw, blocks_of_draws
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
-from distmom.estimators.ustat.several import Pass, count_sample, rows_of
+from distmom.estimators.ustat.several import Pass, count_samples, rows_of
 from distmom.estimators.ustat.sources import row_source
 from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import BlockKernel
@@ -41,10 +41,7 @@ def run_sampled_several(
     for source, read in samples:
         check_columns(source.reader(read), options)
         check_data(source, read, options)
-    passes = [
-        count_sample(number, sample, options, seed, executor, progress)
-        for number, sample in enumerate(samples)
-    ]
+    passes = count_samples(samples, options, seed, executor, progress)
     results = []
     for c, names in enumerate(options.column_sets(samples[0][1])):
         mine = passes if options.joint_rows else [one.column(c) for one in passes]

@@ -73,10 +73,7 @@ def run_samples(
     for source, read in samples:
         check_columns(source.reader(read), options)
     options = numbers_of_all(samples, options, executor, progress)
-    passes = [
-        count_sample(number, sample, options, seed, executor, progress)
-        for number, sample in enumerate(samples)
-    ]
+    passes = count_samples(samples, options, seed, executor, progress)
     keys = tuple(sorted({key for one in passes for key in one.state.keys}))
     passes = [one._replace(state=aligned(one.state, keys)) for one in passes]
     by = samples[0][1].by
@@ -154,20 +151,21 @@ class Pass(NamedTuple):
         return Pass(*column_of(self.plan, self.state, c), self.skipped)
 
 
-def count_sample(
-    number: int,
-    sample: tuple[Source, ReadOptions],
+def count_samples(
+    samples: Sequence[tuple[Source, ReadOptions]],
     options: UStatOptions,
     seed: int,
     executor: Executor,
     progress: Progress | None,
-) -> Pass:
-    """The pass that counts the rows of fine blocks of one of the samples."""
-    plan = first_plan(*sample, options, repeat_seed(seed, number), executor, progress)
-    by = sample[1].by
-    state, skipped = run_plan(plan, len(by), executor, progress)
-    groups_of(plan, state, by)  # there are rows
-    return Pass(plan, state, skipped)
+) -> list[Pass]:
+    """The passes that count the rows of fine blocks of each sample."""
+    passes = []
+    for number, (source, read) in enumerate(samples):
+        plan = first_plan(source, read, options, repeat_seed(seed, number), executor, progress)
+        state, skipped = run_plan(plan, len(read.by), executor, progress)
+        groups_of(plan, state, read.by)  # there are rows
+        passes.append(Pass(plan, state, skipped))
+    return passes
 
 
 class Asked(NamedTuple):
