@@ -50,7 +50,9 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--repeats", type=int, default=5, show_default=True, help="Random partitions to compare with.")
 @click.option(
-    "--width", type=float, help="Half-width wanted, in standard deviations of a row: tells the rows needed."
+    "--width",
+    type=float,
+    help="Half-width wanted, in standard deviations of a row, or of the kernel: tells the rows needed.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="For the times.")
 @click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")

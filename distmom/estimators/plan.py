@@ -78,13 +78,15 @@ def plan(
     repeats : int
         Number of repeated random partitions to compare with.
     width : float, optional
-        Half-width wanted, in standard deviations of a row: the rows that each way needs for it are told.
+        Half-width wanted, in standard deviations of a row (of the kernel, for kernels): the rows that each
+        way needs for it are told. Ways of a kernel are then as cheap as it allows: the most blocks of a
+        partition, the fewest rows or pairs of samples.
     threads : int
         Threads, for the times.
     kernel : str or Kernel, optional
         Plan for this function of pairs of rows (`distmom.ustatistic`): how many are to be evaluated, for how
         long, and what is affordable. Half-widths are then in its standard deviations. Takes neither
-        `contamination` nor `scheme`, `width` and `repeats`.
+        `contamination` nor `scheme` and `repeats`.
     pair_budget : int
         Of a kernel: most pairs to evaluate one by one.
     projection_share : float
@@ -130,8 +132,10 @@ def plan(
     check_fraction("kappa", kappa, 1.0, "such as 0.5")
     check_count("repeats", repeats, 2)
     check_count("threads", threads)
+    if width is not None:
+        check_fraction("width", width, 1e6, "in standard deviations of a row, or of the kernel")
     if kernel is not None:
-        other = {"contamination": contamination, "scheme": scheme, "width": width}
+        other = {"contamination": contamination, "scheme": scheme}
         wrong = [name for name, value in other.items() if value is not None]
         if wrong:
             raise ConfigError(f"{wrong[0]}: plans for a kernel do not take it; drop it or the kernel")
@@ -139,14 +143,12 @@ def plan(
         budget = _whole("pair_budget", pair_budget)
         check_fraction("projection_share", projection_share, 1.0, "such as 0.5")
         delta = float(f"{1.0 - confidence_level:.12g}")
-        planner = PairPlanner(made, n, delta, budget, projection_share, tau, kappa, threads)
+        planner = PairPlanner(made, n, delta, budget, projection_share, tau, kappa, threads, width)
         return _of_pairs(planner, confidence_level, n_blocks)
     if scheme is not None:
         check_choice("scheme", scheme, ("partition", *SAMPLING))
     if n_blocks is not None:
         check_count("n_blocks", n_blocks)
-    if width is not None:
-        check_fraction("width", width, 1e6, "standard deviations of a row")
     share_or_count = _contamination(contamination)
     delta = float(f"{1.0 - confidence_level:.12g}")
     makers = _makers(delta, share_or_count, n_blocks, tau, kappa, repeats)
@@ -190,7 +192,15 @@ def _of_pairs(planner: PairPlanner, confidence_level: float, n_blocks: int | Non
     ways = planner.ways(n_blocks)
     chosen, why = planner.recommended(ways)
     return PlanResult(
-        planner.n_rows, confidence_level, 0, None, tuple(ways), chosen, why, _run(), planner.kernel.name
+        planner.n_rows,
+        confidence_level,
+        0,
+        planner.width,
+        tuple(ways),
+        chosen,
+        why,
+        _run(),
+        planner.kernel.name,
     )
 
 

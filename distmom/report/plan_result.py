@@ -76,7 +76,7 @@ class PlanResult:
     contamination : int
         Outlying rows allowed for.
     width : float or None
-        Half-width asked for, in standard deviations of a row.
+        Half-width asked for, in standard deviations of a row, or of the kernel.
     ways : tuple of PlannedWay
     recommended : PlannedWay
     why : str
@@ -154,25 +154,23 @@ class PlanResult:
             cells = [f"{way.n_blocks:,}", f"{way.block_size:,}"]
             cells += [_half(h) for h in (way.exact, way.paper, way.order)]
             cells += [f"{way.survives:,}", f"{way.rows_drawn / self.n_rows:.3g} n", _time(way.seconds)]
-            if self.width is not None:
-                cells.append("-" if way.rows_for_width is None else f"{way.rows_for_width:,}")
-            table.add_row(way.name, *cells)
+            table.add_row(way.name, *cells, *self._rows_for_width(way))
         return table
 
     def _pair_table(self, table: Table) -> Table:
-        for head in ("blocks", "block size", "exact ±", "pairs", "time"):
+        heads = ["blocks", "block size", "exact ±", "pairs", "time"]
+        for head in heads + (["rows for width"] if self.width is not None else []):
             table.add_column(head, justify="right", no_wrap=True)
         for way in self.ways:
             pairs = f"{way.n_pairs:.3g}" if way.n_pairs else "fast form"
-            table.add_row(
-                way.name,
-                f"{way.n_blocks:,}",
-                f"{way.block_size:,}",
-                _half(way.exact),
-                pairs,
-                _time(way.seconds),
-            )
+            cells = [f"{way.n_blocks:,}", f"{way.block_size:,}", _half(way.exact), pairs, _time(way.seconds)]
+            table.add_row(way.name, *cells, *self._rows_for_width(way))
         return table
+
+    def _rows_for_width(self, way: PlannedWay) -> list[str]:
+        if self.width is None:
+            return []
+        return ["-" if way.rows_for_width is None else f"{way.rows_for_width:,}"]
 
     def story(self) -> Story:
         """The report: what to take, and all ways."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from distmom.errors import ConfigError
 from distmom.theory.blocks import mom_blocks, morm_blocks
@@ -21,6 +21,14 @@ from distmom.theory.variances import mean_variance
 
 ROWS_OF_FINE_BLOCK = 8
 """A level of the automatic ladder needs at least this many rows a block."""
+
+
+class WithHalfWidth(Protocol):
+    """Anything that has the half-width of an ``exact`` interval."""
+
+    @property
+    def exact(self) -> float | None:
+        """Half-width, None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +185,7 @@ def order_halfwidth(n_rows: int, n_blocks: int, delta: float, outlying: int = 0)
     return math.sqrt(n_blocks / n_rows) * score
 
 
-def rows_for_way(way: Callable[[int], Way], width: float, most: int = 10**18) -> int | None:
+def rows_for_way(way: Callable[[int], WithHalfWidth], width: float, most: int = 10**18) -> int | None:
     """Least number of rows (to a thousandth) with an ``exact`` half-width of at most `width`, by bisection.
 
     None if `most` rows do not suffice. `way` may refuse numbers of rows that are too small.

@@ -11,6 +11,13 @@ import pytest
 
 import distmom as dm
 from distmom.cli.program import program
+from distmom.theory import (
+    incomplete_variance,
+    pair_inverse_inclusion,
+    resampled_halfwidth,
+    row_inverse_inclusion,
+    ustatistic_variance,
+)
 
 RBF = dm.kernels.rbf(1.0)
 
@@ -52,13 +59,54 @@ def test_the_ways_are_calls(place: int) -> None:
     assert half == pytest.approx(way.exact * math.sqrt(2.0 - 4.0 / math.pi), rel=0.15)
 
 
+@pytest.mark.parametrize("kernel", ["gini", RBF], ids=["a fast form", "pair by pair"])
+def test_a_width_is_had_by_the_cheapest_numbers(kernel: Any) -> None:
+    """One block more, or one row or pair less, is wider: the twin is the way at that number."""
+    n, width = 200_000, 0.07
+    found = dm.plan(n, kernel=kernel, width=width)
+    reached = [way for way in found if way.exact <= width]
+    assert {way.options.get("pairs") for way in reached} == {None, "disjoint", "incomplete"}
+    assert found.recommended.seconds == min(way.seconds for way in reached)
+    for way in reached:
+        scheme, pairs = way.options.get("scheme"), way.options.get("pairs")
+        if scheme is None and pairs is None and way is found.ways[0]:
+            assert dm.plan(n, kernel=kernel, n_blocks=way.n_blocks + 2).ways[0].exact > width
+        if scheme == "swor" and pairs is None:
+            inverse = row_inverse_inclusion(n, way.block_size - 1, replacement=False)
+            variance = ustatistic_variance(way.block_size - 1, (0.25, 1.0))
+            assert resampled_halfwidth(variance, way.n_blocks, inverse, 0.01) > width
+        if pairs == "incomplete":
+            variance = incomplete_variance(
+                ustatistic_variance(n, (0.25, 1.0)),
+                1.0,
+                n,
+                way.n_pairs // way.n_blocks - 1,
+                replacement=False,
+            )
+            inverse = pair_inverse_inclusion(n, way.n_pairs // way.n_blocks - 1, replacement=False)
+            assert resampled_halfwidth(variance, way.n_blocks, inverse, 0.01) > width
+    for way in dm.plan(n, kernel=kernel):  # the rows told are those of the way with the usual numbers
+        told = next(w for w in found if w.name == way.name)
+        assert told.rows_for_width is None or (told.rows_for_width <= n) == (way.exact <= width)
+
+
+def test_a_width_out_of_reach_tells_the_rows() -> None:
+    found = dm.plan(2_000, kernel=RBF, width=0.01)
+    assert all(way.exact > 0.01 for way in found) and "wider than wanted" in found.why
+    needed = min(way.rows_for_width for way in found if way.rows_for_width)
+    assert f"{needed:,} rows" in found.why and "rows for width" in str(found)
+    assert found.recommended.exact == min(way.exact for way in found)
+    again = dm.plan(needed, kernel=RBF, width=0.01, pair_budget=1e15)
+    assert min(way.exact for way in again) <= 0.01
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"kernel": "gnii"}, ["gini"]),
         ({"kernel": "auc"}, ["kernel", "'auc'", "one sample"]),
         ({"kernel": "third-moment"}, ["kernel", "pairs of rows"]),
-        ({"kernel": "gini", "width": 0.1}, ["width", "kernel"]),
+        ({"kernel": "gini", "width": -0.1}, ["width"]),
         ({"kernel": "gini", "projection_share": 1.5}, ["projection_share"]),
         ({"kernel": "gini", "pair_budget": 0}, ["pair_budget"]),
     ],

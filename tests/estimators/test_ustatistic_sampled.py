@@ -249,6 +249,11 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
     assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
     assert plan["rows_drawn"] == 540 and explain_ustatistic(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
     assert explain_ustatistic(lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
+    assert plan["affordable"] is None
+    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS, pair_budget=99)
+    assert "smaller block_size" in plan["affordable"] and "incomplete" in plan["affordable"]
+    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", n_blocks=3, pair_budget=99)
+    assert "n_blocks=" in plan["affordable"]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

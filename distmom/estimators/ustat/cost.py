@@ -44,22 +44,31 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
     ConfigError
         With what the run would cost, and what is affordable.
     """
-    if n_tuples <= options.pair_budget:
+    remedy = affordable(options, n_tuples, n_blocks)
+    if remedy is None:
         return
     kernel = options.kernel
     how = " with weights" if options.rows.weights is not None else ""
-    few = "" if len(kernel.degrees) > 1 else "pairs='incomplete' with scheme='swor', which draws some, "
+    raise ConfigError(
+        f"kernel {kernel.name!r} has no fast form{how}: {n_blocks:,} blocks of {n_rows:,} rows make "
+        f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
+        f"threads and more than pair_budget={options.pair_budget:.2g}; use {remedy}"
+    )
+
+
+def affordable(options: UStatOptions, n_tuples: int, n_blocks: int) -> str | None:
+    """What to ask for instead of so many tuples, or None if they are allowed."""
+    if n_tuples <= options.pair_budget:
+        return None
+    few = ""
+    if len(options.kernel.degrees) == 1:
+        few = "pairs='incomplete' with scheme='swor', which draws some, "
     if options.sampled:
         remedy = "a smaller block_size, " + few
     else:
         blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
         remedy = f"n_blocks={blocks | 1:,} or more, {few}fewer rows by where, "
-    raise ConfigError(
-        f"kernel {kernel.name!r} has no fast form{how}: {n_blocks:,} blocks of {n_rows:,} rows make "
-        f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
-        f"threads and more than pair_budget={options.pair_budget:.2g}; use {remedy}"
-        "or allow a larger pair_budget"
-    )
+    return remedy + "or allow a larger pair_budget"
 
 
 def in_words(seconds: float) -> str:

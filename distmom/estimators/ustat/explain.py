@@ -17,7 +17,7 @@ from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data
 from distmom.estimators.ustat.blocks import CellMap, map_blocks
 from distmom.estimators.ustat.comoments import from_comoments
-from distmom.estimators.ustat.cost import in_words, seconds_for, tuples_to_take
+from distmom.estimators.ustat.cost import affordable, in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.estimators.ustat.ranges import Piece, planned_ranges
 from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
@@ -51,7 +51,8 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         The first entries are those of `distmom.explain_mean`; ``kernel``, ``statistic``, ``pairs``;
         ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form, or any kernel of drawn or
         disjoint pairs, is evaluated on, else 0),
-        ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (ranges of blocks, each of
+        ``seconds_one_by_one`` (roughly, in words), ``pair_budget``, ``affordable`` (what to ask for instead
+        where these are more, else None); ``passes`` (ranges of blocks, each of
         which reads the lake, or in which rows of samples are gathered); ``n_pairs`` of each sample of pairs;
         ``projected_memory_per_process``, ``seed``, ``skipped``.
 
@@ -153,6 +154,7 @@ def _second(
         "tuples_one_by_one": n_tuples,
         "seconds_one_by_one": seconds,
         "pair_budget": options.pair_budget,
+        "affordable": affordable(options, n_tuples, cells[0].sizes.size),
         "passes": n_passes,
         "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
     }
@@ -182,5 +184,8 @@ def _sampled(
         if n_tuples
         else None,
         "pair_budget": options.pair_budget,
+        "affordable": affordable(options, n_tuples, told["n_blocks"])
+        if options.pairs == "complete"
+        else None,
         "projected_memory_per_process": bytes_in_words(needed),
     }
