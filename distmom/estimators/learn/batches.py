@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from threadpoolctl import threadpool_limits
 
+from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.options import for_batches
@@ -36,7 +37,8 @@ class BatchLearner(Learner):
         """Take as many steps as the rows give with each row in one of them, at least one.
 
         Scales, start and the size of steps come from the first batch, which should be a fair sample of some
-        thousand rows. A batch with fewer rows than a step needs makes smaller blocks.
+        thousand rows; after `fit` they are those of its rows, and the steps go on where it ended. A batch of
+        fewer rows than a step needs makes smaller blocks.
 
         Parameters
         ----------
@@ -45,6 +47,8 @@ class BatchLearner(Learner):
 
         Raises
         ------
+        ConfigError
+            If the model was read from a file, which does not keep what it takes to go on.
         NoAnswerError
             If there are too few rows, or half or more of the blocks of several steps have no finite loss.
         """
@@ -56,6 +60,8 @@ class BatchLearner(Learner):
         rows = self._of_arrays(X, y, reset=begun is None)
         options = for_batches(self._options())
         if begun is None:
+            if hasattr(self, "n_iter_"):
+                raise ConfigError("partial_fit: a model from a file does not know how to go on; fit it anew")
             seed, self.seed_ = self._seed()
             prepared = self._prepare(rows, options, seed)
             begun = self._begun = Begun(seed, prepared, prepared.descent.begin(prepared.start))
@@ -76,8 +82,11 @@ class BatchLearner(Learner):
         self._settle(found)
         return self
 
+    def _could_go_on(self, seed: int, prepared: Prepared, found: Learned) -> None:
+        self._begun = Begun(seed, prepared, found.outcome.state, 1, found.met)
+
     def _has_begun(self) -> bool:
-        """Whether there was a batch before."""
+        """Whether there were rows before."""
         return self._begun is not None
 
     def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:

@@ -230,8 +230,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 if place.crew is not None:
                     place.crew.close()
         self._remember(found)
+        self._could_go_on(seed, prepared, found)
         self.mode_reason_ = place.reason
         return found
+
+    def _could_go_on(self, seed: int, prepared: Prepared, found: Learned) -> None:
+        """Called with what it takes to go on with other rows."""
 
     def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:
         return prepare(

@@ -1,5 +1,6 @@
 """The learners on arrays: scikit-learn's own checks, known answers, wild rows, options that are refused."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -291,6 +292,25 @@ def test_batches_of_rows_one_after_the_other(kind):
         model.partial_fit(X[:, :2], y)
     whole = model.fit(X, y)
     assert whole.n_iter_ > 100
+
+
+def test_batches_go_on_from_a_fit():
+    """Two steps of few rows after it leave a good model good; two steps from nothing do not make one."""
+    g = np.random.default_rng(13)
+    X = g.normal(size=(6000, 3))
+    y = X @ [1.0, -2.0, 0.5] + 3.0
+    model = dm.RobustLinearRegression(random_state=0).fit(X, y)
+    found, steps, used = model.coef_.copy(), model.n_iter_, model.n_used_
+    again = pickle.loads(pickle.dumps(model)).partial_fit(X[:400], y[:400])
+    model.partial_fit(X[:400], y[:400])
+    assert model.n_iter_ == steps + 400 // 176 and model.n_used_ > used
+    assert np.abs(model.coef_ - found).max() < 0.01 and np.array_equal(model.coef_, again.coef_)
+    new = dm.RobustLinearRegression(random_state=0).partial_fit(X[:400], y[:400])
+    assert np.abs(new.coef_ - found).max() > 0.1
+    kinds = np.select([X[:, 0] < -0.5, X[:, 0] < 0.5], ["low", "middle"], "high")
+    classifier = dm.RobustLogisticRegression(random_state=0).fit(X, kinds)
+    two = kinds != "high"
+    assert classifier.partial_fit(X[two], kinds[two]).classes_.tolist() == ["high", "low", "middle"]
 
 
 def test_batches_for_a_metric_and_for_centres():

@@ -33,6 +33,9 @@ def test_all_learners_come_back(tmp_path):
         use = "transform" if hasattr(model, "transform") else "predict"
         assert (getattr(back, use)(X) == getattr(model, use)(X)).all()
         assert back.history_["block"].tolist() == model.history_["block"].tolist()
+        if hasattr(back, "partial_fit"):
+            with pytest.raises(ConfigError, match="from a file"):
+                back.partial_fit(X, np.arange(len(X)) % 2)
         assert pickle.loads(pickle.dumps(model)).n_iter_ == model.n_iter_  # scikit-learn's own way works, too
 
 
