@@ -24,6 +24,9 @@ MOST_FILES = 500  # opening a file costs about 0.1 ms, however small it is
 LEAST_FILES = 32
 UNITS_PER_THREAD = 4  # so that threads finish at about the same time
 SLACK = 1.1  # so that files of about one size are not left alone by a byte
+MANY_UNITS = 64  # from here on it counts what a unit costs a scheduler
+UNITS_A_SECOND = 330  # that a scheduler hands out
+BYTES_A_SECOND = 200 * MB  # that a thread reads: more from a disk, less from an object store
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def plan_units(
         Share of a file's bytes that is read (columns asked for over all columns).
     threads : int
         Threads that will work. Only the default sizes depend on it: small lakes are cut finer, so that every
-        thread has something to do.
+        thread has something to do, unless there are so many threads that handing out takes longer than that.
     unit_bytes, max_files : int, optional
         Largest unit. Default: 128 MB and 500 files, less for small inputs. A single file may be larger:
         it is cut where its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
@@ -139,9 +142,9 @@ def plan_units(
     before = [0, *accumulate(file.size for file in files)]
     left = _Left(len(files), done)
     total = left.bytes(before) * column_share
-    share = max(1, UNITS_PER_THREAD * threads)
+    share = units_wanted(total, threads)
     if unit_bytes is None:
-        unit_bytes = int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, SLACK * total / share)))
+        unit_bytes = bytes_of_unit(total, threads)
     if max_files is None:
         max_files = min(MOST_FILES, max(LEAST_FILES, -(-left.n_files // share)))
     units: list[Unit] = []
@@ -156,6 +159,17 @@ def plan_units(
         else:
             units.append(whole)
     return tuple(units)
+
+
+def units_wanted(total: float, threads: int) -> int:
+    """Into how many units to cut: some for each thread, no more than are handed out while one is read."""
+    handed_out = int((total * UNITS_A_SECOND / BYTES_A_SECOND) ** 0.5)
+    return max(1, min(UNITS_PER_THREAD * threads, max(MANY_UNITS, handed_out)))
+
+
+def bytes_of_unit(total: float, threads: int) -> int:
+    """Bytes of a unit at most."""
+    return int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, SLACK * total / units_wanted(total, threads))))
 
 
 class _Left:

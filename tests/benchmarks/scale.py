@@ -26,7 +26,7 @@ import numpy as np
 
 from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
 from distmom.cluster.client import ClientExecutor
-from distmom.cluster.plan import UNIT_BYTES
+from distmom.cluster.plan import UNIT_BYTES, bytes_of_unit
 from distmom.lake import FileRef
 from tests.benchmarks.lakes import write_lake, write_tiny
 
@@ -115,7 +115,7 @@ class Model:
 
     def seconds(self, n_bytes: float, workers: int, n_files: int) -> tuple[float, str]:
         """Of a lake, and what it waits for most."""
-        unit = min(UNIT_BYTES, max(4e6, 1.1 * n_bytes / (4 * workers)))
+        unit = bytes_of_unit(n_bytes, workers)
         n_units = max(1, math.ceil(n_bytes / unit))
         reading = math.ceil(n_units / workers) * min(unit, n_bytes) * self.byte
         parts = {"start": self.start, "listing": n_files * self.file}

@@ -115,6 +115,14 @@ def test_small_lakes_give_every_thread_something_to_do() -> None:
     assert len(plan_units(listing([1000] * 200), threads=2)) == 7  # by number: 200 kB in files of 1 kB
 
 
+def test_more_threads_never_make_so_many_units_that_handing_them_out_takes_longer_than_reading_one() -> None:
+    files = listing([10_000_000] * 800)  # 8 GB
+    few, many = (plan_units(files, threads=threads) for threads in (20, 1_000))
+    assert len(few) >= 4 * 20
+    assert 100 <= len(many) <= 330  # a second of a scheduler; four for each thread would be 4,000
+    assert len(plan_units(listing([4_000_000] * 60), threads=1_000)) == 60  # small ones are shared out, still
+
+
 def test_tiny_inputs_stay_whole() -> None:
     assert len(plan_units(listing([1000] * 20), threads=16)) == 1
     assert plan_units([]) == ()
