@@ -48,7 +48,7 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
         return
     kernel = options.kernel
     how = " with weights" if options.rows.weights is not None else ""
-    few = "" if len(kernel.degrees) > 1 else "pairs='incomplete' with scheme='swor', which draws some, "
+    few = "pairs='incomplete' with scheme='swor', which draws some, "
     if options.sampled:
         remedy = "a smaller block_size, " + few
     else:
