@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from distmom.theory._checks import check_count
+from distmom.theory._tuples import Numbers, count_tuples, each
 
 _EXACT_TERMS = 100_000
 
@@ -33,13 +34,23 @@ def row_inverse_inclusion(n_rows: int, block_size: int, *, replacement: bool) ->
     return n_rows / block_size
 
 
-def pair_inverse_inclusion(n_rows: int, n_pairs: int, *, replacement: bool, degree: int = 2) -> float:
+def pair_inverse_inclusion(n_rows: Numbers, n_pairs: int, *, replacement: bool, degree: Numbers = 2) -> float:
     """1/pi for blocks of M pairs drawn from all N = n (n - 1)/2 pairs of rows, or of tuples of d rows.
+
+    Parameters
+    ----------
+    n_rows, degree : int or sequence of int
+        n and d; of several samples those of each: then pi is that of a row of the sample whose rows are used
+        most often, and N the product of their numbers of tuples.
+    n_pairs : int
+        M.
+    replacement : bool
+        Whether tuples may repeat.
 
     Returns
     -------
     float
-        With replacement 1/(1 - (1 - d/n)^M); without, pi = 1 - C(N - r, M)/C(N, M), r = C(n - 1, d - 1)
+        With replacement 1/(1 - (1 - d/n)^M); without, pi = 1 - C(N - r, M)/C(N, M), r = N d/n
         being the tuples of one row. Above 10^5 factors the last is replaced by an upper bound on pi, which
         keeps every bound valid and differs by a relative 2/n at most in log(1 - pi).
 
@@ -50,11 +61,12 @@ def pair_inverse_inclusion(n_rows: int, n_pairs: int, *, replacement: bool, degr
     >>> round(pair_inverse_inclusion(10, 5, replacement=False), 4)
     1.4463
     """
-    check_count("n_rows", n_rows, least=degree)
+    all_pairs = count_tuples(n_rows, degree)
     check_count("n_pairs", n_pairs)
+    used, n = max(zip(each(degree), each(n_rows), strict=True), key=lambda both: both[0] / both[1])
     if replacement:
-        return _inverse_of_ever(degree / n_rows, n_pairs)
-    all_pairs, of_row = math.comb(n_rows, degree), math.comb(n_rows - 1, degree - 1)
+        return _inverse_of_ever(used / n, n_pairs)
+    of_row = all_pairs * used // n
     if n_pairs > all_pairs:
         raise ValueError(f"n_pairs={n_pairs} exceeds the {all_pairs} pairs of {n_rows} rows")
     # C(N - r, M)/C(N, M) is symmetric in r (pairs of the row) and M: multiply the fewer factors

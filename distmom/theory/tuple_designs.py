@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from distmom.theory._checks import check_count
+from distmom.theory._tuples import Numbers, count_tuples, each
 
 TUPLE_BUDGET = 10_000_000
 """Rows drawn in all, over all samples, unless the number of pairs is given."""
@@ -13,16 +12,18 @@ TUPLES_PER_ROW = 10
 
 
 def default_tuples(
-    n_rows: int, n_blocks: int, degree: int = 2, *, replacement: bool, budget: int = TUPLE_BUDGET
+    n_rows: Numbers, n_blocks: int, degree: Numbers = 2, *, replacement: bool, budget: int = TUPLE_BUDGET
 ) -> int:
     """Pairs (tuples of `degree` rows) of each sample: 10 n, as many as the budget allows, at least one.
 
     Parameters
     ----------
-    n_rows, n_blocks : int
-        Numbers n of rows, K of samples.
-    degree : int
-        Rows of a tuple.
+    n_rows : int or sequence of int
+        n; of several samples the rows of each, of which n is the sum.
+    n_blocks : int
+        Samples K of tuples.
+    degree : int or sequence of int
+        Rows of a tuple, or those of each sample, of which d is the sum.
     replacement : bool
         Whether tuples may repeat; else there are no more than C(n, d).
     budget : int
@@ -45,7 +46,7 @@ def default_tuples(
     >>> default_tuples(10**9, 35, replacement=False)
     142857
     """
-    check_count("n_rows", n_rows, least=degree)
+    there_are = count_tuples(n_rows, degree)
     check_count("n_blocks", n_blocks)
-    wanted = min(TUPLES_PER_ROW * n_rows, max(1, budget // (degree * n_blocks)))
-    return wanted if replacement else min(wanted, math.comb(n_rows, degree))
+    wanted = min(TUPLES_PER_ROW * sum(each(n_rows)), max(1, budget // (sum(each(degree)) * n_blocks)))
+    return wanted if replacement else min(wanted, there_are)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from distmom.theory._checks import check_count, check_variance
+from distmom.theory._tuples import Numbers, count_tuples
 
 
 def mean_variance(sigma2: float, block_size: int, n_rows: int | None = None) -> float:
@@ -115,11 +116,11 @@ def safe_ustatistic_variance(
 def incomplete_variance(
     complete_variance: float,
     kernel_variance: float,
-    n_rows: int,
+    n_rows: Numbers,
     n_pairs: int,
     *,
     replacement: bool,
-    degree: int = 2,
+    degree: Numbers = 2,
 ) -> float:
     """Variance of the mean of h over M pairs drawn from all N = n (n - 1)/2.
 
@@ -129,12 +130,15 @@ def incomplete_variance(
         Var(U_n), the variance over all pairs.
     kernel_variance : float
         Var h(X_1, X_2).
-    n_rows, n_pairs : int
-        n rows, M pairs.
+    n_rows : int or sequence of int
+        n; of several samples those of each.
+    n_pairs : int
+        M.
     replacement : bool
         Whether pairs are drawn with replacement.
-    degree : int
-        Rows of a tuple, where they are no pairs: N = C(n, d).
+    degree : int or sequence of int
+        Rows of a tuple, where they are no pairs: N = C(n, d); of several samples the rows of each:
+        N = C(n_1, d_1) C(n_2, d_2) ...
 
     Returns
     -------
@@ -150,11 +154,10 @@ def incomplete_variance(
     """
     check_variance("complete_variance", complete_variance)
     check_variance("kernel_variance", kernel_variance)
-    check_count("n_rows", n_rows, least=degree)
+    all_pairs = count_tuples(n_rows, degree)
     check_count("n_pairs", n_pairs)
     if replacement:
         return (1.0 - 1.0 / n_pairs) * complete_variance + kernel_variance / n_pairs
-    all_pairs = math.comb(n_rows, degree)
     if n_pairs > all_pairs:
         raise ValueError(f"n_pairs={n_pairs} exceeds the {all_pairs} pairs of {n_rows} rows")
     if all_pairs == 1:

@@ -139,7 +139,7 @@ def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
                 mine.append(twin.all_pairs([r for r in numbers.tolist() if r != 11]))
                 continue
             key = stream_key(SEED_BITS, "pairs")
-            sides = sample_tuples(key, block, N // 2, 2, drawn, replace=again)
+            sides = sample_tuples(key, block, (N // 2,), (2,), drawn, replace=again)
             lists = [rows_of_part(SEED_BITS, 2, part, side).tolist() for side in sides]
             mine.append([p for p in zip(*lists, strict=True) if 11 not in p])
         blocks.append(mine)

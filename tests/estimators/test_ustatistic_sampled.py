@@ -65,7 +65,7 @@ def test_incomplete_pairs_are_plain_means(lake: Path, scheme: str, name: str, co
 def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
     found = run(lake, "u", **PAIRS)
     with row_source(lake, "u") as source:
-        samples = sampled_tuples(dm.kernels.gini(), source, SEED, 5, 400)[0]
+        samples = sampled_tuples(dm.kernels.gini(), [source], SEED, 5, 400)[0]
     half = float(samples.halfwidth(0.01))
     assert found.interval == (found.estimate - half, found.estimate + half)
     assert found.interval_kind == "exact" and found.status == ("ok",)
@@ -265,7 +265,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "paper": ({**PAIRS, "interval": "paper"}, "no bound"),
     "tau": ({**PAIRS, "tau": 0.3}, "drop one"),
     "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use scheme='partition'"),
-    "two samples": ({**PAIRS, "kernel": "auc"}, "its pairs are of one lake"),
+    "two samples": ({**PAIRS, "kernel": "auc"}, "give data as a list of two"),
     "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
     "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
     "no number": ({**PAIRS, "n_pairs": 0}, "n_pairs: must be a whole number"),

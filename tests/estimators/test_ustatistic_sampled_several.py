@@ -95,7 +95,6 @@ def test_any_cut_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ("options", "words"),
     [
         ({"block_size": 1}, "in proportion to 900, 600"),
-        ({"pairs": "incomplete"}, "its pairs are of one lake"),
         ({"by": "y"}, "samples are of all rows together"),
     ],
 )

@@ -1,8 +1,8 @@
 """Tuples for incomplete U-statistics: frozen, distinct, uniform over all tuples, for any number of rows."""
 
 from collections import Counter
-from itertools import combinations
-from math import comb
+from itertools import combinations, product
+from math import comb, prod
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.pairs import sample_pairs
+from distmom.numerics.pairs import sample_cross, sample_pairs
 from distmom.numerics.tuple_draws import sample_tuples
 
 KEY = 0x0123456789ABCDEF
@@ -18,7 +18,7 @@ FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed bee
 
 
 def sample_triples(key, block, n, size, **how):
-    return sample_tuples(key, block, n, 3, size, **how)
+    return sample_tuples(key, block, (n,), (3,), size, **how)
 
 
 def listed(triples):
@@ -63,10 +63,10 @@ def test_triples_are_frozen():
 
 
 def test_tuples_of_any_degree():
-    pairs = sample_tuples(KEY, 3, 50, 2, 7)
+    pairs = sample_tuples(KEY, 3, (50,), (2,), 7)
     assert all(map(np.array_equal, pairs, sample_pairs(KEY, 3, 50, 7)))
     for degree in (4, 5, 8):
-        tuples = listed(sample_tuples(KEY, 2, 9, degree, 7))
+        tuples = listed(sample_tuples(KEY, 2, (9,), (degree,), 7))
         assert len(set(tuples)) == 7 and tuples == sorted(tuples)
         assert all(len(set(rows)) == degree and list(rows) == sorted(rows) for rows in tuples)
     for wrong in ((2, 1), (5, 11)):
@@ -78,11 +78,53 @@ def test_tuples_of_any_degree():
 def test_tuples_of_four_are_uniform(size):
     seen = Counter()
     for block in range(2000):
-        seen.update(listed(sample_tuples(KEY, block, 6, 4, size)))
+        seen.update(listed(sample_tuples(KEY, block, (6,), (4,), size)))
     counts = [seen[rows] for rows in combinations(range(6), 4)]
     assert stats.chisquare(counts).pvalue > FAILURE
     assert stats.chisquare([c * (1 + (i == 0)) for i, c in enumerate(counts)]).pvalue < FAILURE
 
 
+DEGREES = st.lists(st.integers(1, 3), min_size=2, max_size=3).map(tuple)
+
+
+@given(DEGREES, st.data(), st.integers(0, 40), st.integers(0, 2**32 - 1), st.booleans())
+def test_tuples_of_several_samples_are_ordered_and_distinct(degrees, data, size, block, replace):
+    rows = tuple(data.draw(st.one_of(st.integers(d, 6), st.integers(d, 2**63 - 1))) for d in degrees)
+    size = size if replace else min(size, prod(map(comb, rows, degrees)))
+    tuples = listed(sample_tuples(KEY, block, rows, degrees, size, replace=replace))
+    assert len(tuples) == size and tuples == sorted(tuples)
+    assert replace or len(set(tuples)) == size
+    for chosen in tuples:
+        for n, d in zip(rows, degrees, strict=True):
+            mine, chosen = chosen[:d], chosen[d:]
+            assert list(mine) == sorted(set(mine)) and mine[0] >= 0 and mine[-1] < n
+
+
+@pytest.mark.parametrize(
+    ("rows", "degrees", "size"), [((4, 3), (2, 1), 3), ((4, 3), (2, 1), 12), ((3, 3), (2, 2), 2)]
+)
+@pytest.mark.parametrize("replace", [False, True])
+def test_tuples_of_several_samples_are_uniform(rows, degrees, size, replace):
+    seen = Counter()
+    for block in range(2000):
+        seen.update(listed(sample_tuples(KEY, block, rows, degrees, size, replace=replace)))
+    choices = product(*(combinations(range(n), d) for n, d in zip(rows, degrees, strict=True)))
+    counts = [seen[sum(chosen, ())] for chosen in choices]
+    assert sum(counts) == 2000 * size
+    assert stats.chisquare(counts).pvalue > FAILURE
+    assert stats.chisquare([c * (1 + (i == 0)) for i, c in enumerate(counts)]).pvalue < FAILURE
+
+
+def test_tuples_of_several_samples_are_frozen():
+    crossed = sample_tuples(KEY, 3, (50, 20), (1, 1), 7)
+    assert all(map(np.array_equal, crossed, sample_cross(KEY, 3, (50, 20), 7)))
+    assert listed(sample_tuples(KEY, 0, (60_000, 6 * 10**9), (2, 1), 2)) == FROZEN_SEVERAL
+    assert listed(sample_tuples(KEY, 0, (2, 3), (2, 2), 3)) == [(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]
+    for rows, degrees, size in (((2, 1), (2, 2), 1), ((3, 3), (2, 2), 10), ((3, 3), (0, 2), 1)):
+        with pytest.raises(ValueError, match="tuples"):
+            sample_tuples(KEY, 0, rows, degrees, size)
+
+
+FROZEN_SEVERAL = [(28715, 46300, 1927556105), (30523, 41859, 622549550)]
 FROZEN = [(6225, 30523, 41859), (19274, 28715, 46300), (29940, 49241, 59549)]
 FROZEN_LARGE = [(1443847870, 2172801434, 3899953448), (2106193331, 2183337397, 2247722910)]

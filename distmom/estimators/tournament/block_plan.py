@@ -176,7 +176,8 @@ class BlockArena:
         if self._by_pairs:
             key = stream_key(self.seed, "pairs")
             pairs = [
-                sample_tuples(key, b, n_part, 2, self.drawn, replace=again) for b in range(first, first + n)
+                sample_tuples(key, b, (n_part,), (2,), self.drawn, replace=again)
+                for b in range(first, first + n)
             ]
             places = np.array([np.concatenate(sides) for sides in pairs])
         else:

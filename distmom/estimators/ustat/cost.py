@@ -60,9 +60,7 @@ def affordable(options: UStatOptions, n_tuples: int, n_blocks: int) -> str | Non
     """What to ask for instead of so many tuples, or None if they are allowed."""
     if n_tuples <= options.pair_budget:
         return None
-    few = ""
-    if len(options.kernel.degrees) == 1:
-        few = "pairs='incomplete' with scheme='swor', which draws some, "
+    few = "pairs='incomplete' with scheme='swor', which draws some, "
     if options.sampled:
         remedy = "a smaller block_size, " + few
     else:

@@ -53,7 +53,7 @@ def disjoint_blocks(
     found = []
     for moments, mine in zip(portions(run_blocks(questions, executor, progress), cells), cells, strict=True):
         pairs = zip(moments, mine, strict=True)
-        found.append(([_statistics(kernel, *one, variances=variances) for one in pairs], mine))
+        found.append(([disjoint_statistics(kernel, a, (b,), variances=variances) for a, b in pairs], mine))
     return found
 
 
@@ -74,17 +74,20 @@ def _stored(
     source = row_source(counted.source, read, plan, counted.skipped, executor)
     moments = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress).moments
     cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
-    return _statistics(kernel, moments, cells, variances=variances), cells
+    return disjoint_statistics(kernel, moments, (cells,), variances=variances), cells
 
 
-def _statistics(kernel: Kernel, moments: TupleMoments, cells: CellMap, *, variances: bool) -> BlockStatistics:
+def disjoint_statistics(
+    kernel: Kernel, moments: TupleMoments, cells: Sequence[CellMap], *, variances: bool
+) -> BlockStatistics:
     """Means over M independent pairs, whose variance is that of the kernel over M.
 
-    Of a ratio it is that of the linearised kernel, at the typical means of the blocks of a group.
+    `cells` are the blocks of each sample, with as many in every group. Of a ratio it is that of the
+    linearised kernel, at the typical means of the blocks of a group.
     """
     variance = np.full(moments.count.size, np.nan)
     if variances:
-        for first, stop in pairwise(cells.starts.tolist()):
+        for first, stop in pairwise(cells[0].starts.tolist()):
             mine = slice(first, stop)
             some = TupleMoments(moments.count[mine], moments.mean[mine], moments.product[mine])
             weights = part_weights(kernel, *lower_medians(some.mean))
@@ -93,4 +96,5 @@ def _statistics(kernel: Kernel, moments: TupleMoments, cells: CellMap, *, varian
     components = np.full((moments.count.size, COMPONENTS), np.nan)
     counts = tuple(moments.count.tolist())
     mass = moments.count.astype(np.float64)
-    return BlockStatistics(cells.sizes[:, None], counts, moments.mean, variance, components, mass)
+    sizes = np.stack([one.sizes for one in cells], axis=1)
+    return BlockStatistics(sizes, counts, moments.mean, variance, components, mass)

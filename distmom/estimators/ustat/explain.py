@@ -137,7 +137,7 @@ def _second(
     n_tuples = lines * (
         tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
         if complete
-        else sum(size // options.degree for (size,) in blocks)
+        else sum(min(n // d for n, d in zip(sizes, kernel.degrees, strict=True)) for sizes in blocks)
     )
     n_passes, needed = 1, plan.unit_memory
     if not (complete and from_comoments(plan, options)):
@@ -169,9 +169,9 @@ def _sampled(
 ) -> dict[str, Any]:
     """The samples, their tuples and the passes that gather their rows."""
     if len(opened) > 1:
-        width = len(plan.reduction.columns) if options.joint_rows else 1
-        told = planned_draws(opened, options, width, executor)
-        told["memory"] = max(told["memory"], plan.unit_memory * executor.threads_per_process)
+        width = len(plan.reduction.columns)
+        n_columns, lines = (width, 1) if options.joint_rows else (1, width)
+        told = planned_draws(opened, options, n_columns, lines, plan.unit_memory, executor)
     else:
         told = planned_samples(*opened[0], plan, options, seed, executor)
     needed, n_tuples = told.pop("memory"), told["tuples_one_by_one"]

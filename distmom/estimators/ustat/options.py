@@ -46,16 +46,15 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("pairs='incomplete'", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
     ("pairs='disjoint'", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
     (
-        "pairs='incomplete'",
-        "a kernel of several samples",
-        "its pairs are of one lake; use pairs='complete', which samples the rows of each",
-    ),
-    (
         "a sampling scheme",
         "a kernel with a matrix as value",
         "all its pairs take one pass; use scheme='partition'",
     ),
-    ("pairs='disjoint'", "a kernel of several samples", "its pairs are of one lake; use pairs='complete'"),
+    (
+        "pairs='disjoint' of several samples",
+        "order='stored'",
+        "rows of two samples have no places half a lake apart; use order='random'",
+    ),
     (
         "pairs='disjoint'",
         "a kernel with a matrix as value",
@@ -125,13 +124,15 @@ class UStatOptions:
                 )
 
     def _check_supported(self) -> None:
+        several = len(self.kernel.degrees) > 1
         met = {
             "pairs='incomplete'": self.pairs == "incomplete",
             "pairs='complete'": self.pairs == "complete",
             "pairs='disjoint'": self.pairs == "disjoint",
+            "pairs='disjoint' of several samples": self.pairs == "disjoint" and several,
+            "order='stored'": self.rows.order == "stored",
             "a sampling scheme": self.sampled,
             "scheme='partition'": not self.sampled,
-            "a kernel of several samples": len(self.kernel.degrees) > 1,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
             "statistic='v'": self.statistic == "v",
             "n_pairs": self.n_pairs is not None,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.blocks import PLENTY, choose_blocks
+from distmom.estimators.mean.blocks import choose_blocks
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan, column_share
@@ -21,29 +20,17 @@ from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.gather import COPIES, RowSource
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
-from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
+from distmom.estimators.ustat.sampled_answer import BlockAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
-from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, columns_at_once, sampled_tuples
+from distmom.estimators.ustat.sampled_pairs import Columns, RowsOf, planned_pairs, sampled_pairs
+from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.sources import row_source
 from distmom.reductions.block_kernel import BlockKernel
-from distmom.theory import default_tuples, morm_blocks
-from distmom.theory.tuple_designs import TUPLE_BUDGET
+from distmom.theory import morm_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import ReadOptions, Source
-    from distmom.reductions.state import MeanState
-
-RowsOf: TypeAlias = "Callable[[tuple[str, ...]], RowSource]"
-"""The rows of a lake with some of the columns that are read."""
-
-
-class Columns(NamedTuple):
-    """The columns of a statistic, and what the first pass found in them."""
-
-    names: tuple[str, ...]
-    plan: MeanPlan
-    state: MeanState
 
 
 def run_sampled(
@@ -64,56 +51,30 @@ def run_sampled(
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
     of_all = row_source(source, read, plan, skipped, executor)
-    counted = [
-        Columns(names, *((plan, state) if names == read.columns else column_of(plan, state, c)))
-        for c, names in enumerate(options.column_sets(read))
-    ]
+    counted = []
+    for c, names in enumerate(options.column_sets(read)):
+        mine, found = (plan, state) if names == read.columns else column_of(plan, state, c)
+        counted.append(Columns(names, mine, (found,)))
 
-    def rows_of(names: tuple[str, ...]) -> RowSource:
+    def rows_of(names: tuple[str, ...]) -> tuple[RowSource, ...]:
         if names == read.columns:
-            return of_all
+            return (of_all,)
         mine = replace(read, columns=names)
-        return replace(of_all, reader=source.reader(mine), column_share=column_share(source, mine))
+        return (replace(of_all, reader=source.reader(mine), column_share=column_share(source, mine)),)
 
-    draw = _pairs if options.pairs == "incomplete" else _blocks
+    draw = sampled_pairs if options.pairs == "incomplete" else _blocks
     made = draw(options, counted, rows_of, seed, progress)
     results = [answerer.result(", ".join(one.names)) for one, answerer in zip(counted, made, strict=True)]
     return Found(results, [plan], skipped)
-
-
-def _pairs(
-    options: UStatOptions, counted: Sequence[Columns], rows_of: RowsOf, seed: int, progress: Progress | None
-) -> Iterator[SampleAnswerer]:
-    """Samples of pairs, of as many columns at once as may be gathered together."""
-    first = counted[0]
-    n_rows = rows_of(first.names).n_rows
-    numbers = pair_numbers(options, n_rows, int(first.state.n_rows.sum()))
-    step = columns_at_once(n_rows, numbers.n_blocks, numbers.drawn * options.degree)
-    for start in range(0, len(counted), step):
-        together = counted[start : start + step]
-        names = tuple(name for one in together for name in one.names)
-        found = sampled_tuples(
-            options.kernel,
-            replace(rows_of(names), separate=not options.joint_rows),
-            seed,
-            numbers.n_blocks,
-            numbers.drawn,
-            replace=options.rows.scheme == "monte_carlo",
-            spread=options.rows.interval != "none",
-            compiled=first.plan.reduction.compiled or numbers.n_blocks * numbers.drawn > SMALL_DRAWS,
-            progress=progress,
-        )
-        for one, samples in zip(together, found, strict=True):
-            yield PairAnswerer(options, one.plan, (one.state,), samples)
 
 
 def _blocks(
     options: UStatOptions, counted: Sequence[Columns], rows_of: RowsOf, seed: int, progress: Progress | None
 ) -> Iterator[SampleAnswerer]:
     """Samples of rows, all pairs of each; of one column after the other."""
-    for names, plan, state in counted:
-        rows = rows_of(names)
-        n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(state.n_rows.sum()))
+    for names, plan, states in counted:
+        (rows,) = rows_of(names)
+        n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(states[0].n_rows.sum()))
         n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
         check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
         kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
@@ -128,7 +89,7 @@ def _blocks(
             compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
             progress=progress,
         )
-        yield BlockAnswerer(options, plan, (state,), found.state, (drawn,), (rows.n_rows,))
+        yield BlockAnswerer(options, plan, states, found.state, (drawn,), (rows.n_rows,))
 
 
 def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
@@ -150,52 +111,6 @@ def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None
             f"scheme={scheme!r} reads its rows several times, and a stream can be read only once; give a "
             "table, or write the stream to Parquet files"
         )
-
-
-class PairNumbers(NamedTuple):
-    """Samples K, pairs M of each as wanted, and as drawn from all rows, before the filter."""
-
-    n_blocks: int
-    n_pairs: int
-    drawn: int
-
-
-def pair_numbers(options: UStatOptions, n_rows: int, n_passing: int) -> PairNumbers:
-    """How many samples of how many pairs, for `n_passing` of the lake's rows passing the filter.
-
-    K is given, or that of randomized means; M is given, or what `theory.default_tuples` says. Pairs of rows
-    that the filter drops are drawn and left out, so in proportion more are drawn.
-
-    Raises
-    ------
-    ConfigError
-        If there are no such numbers, or the pairs are more than `pair_budget`.
-    """
-    degree, rows = options.degree, options.rows
-    repeats = rows.scheme == "monte_carlo"
-    if isinstance(rows.n_blocks, int):
-        if rows.tau is not None:
-            raise ConfigError("tau: it sets the number of samples, and n_blocks gives it; drop one")
-        k = rows.n_blocks
-    else:
-        k = morm_blocks(rows.confidence_level, TAU if rows.tau is None else rows.tau, PLENTY)[0]
-    everything, passing = comb(n_rows, degree), comb(n_passing, degree)
-    m = options.n_pairs
-    if m is None:
-        budget = max(1, TUPLE_BUDGET * passing // max(1, everything))
-        m = default_tuples(max(n_passing, degree), k, degree, replacement=repeats, budget=budget)
-    elif not repeats and m > passing > 0:
-        raise ConfigError(
-            f"n_pairs: {m:,} without repeats are more than the {passing:,} that {n_passing:,} rows have; "
-            "lower it, or use scheme='monte_carlo'"
-        )
-    if k * m > options.pair_budget:
-        raise ConfigError(
-            f"n_pairs: {k:,} samples of {m:,} pairs are more than pair_budget={options.pair_budget:.2g}; "
-            "lower n_pairs or n_blocks, or allow a larger pair_budget"
-        )
-    drawn = -(-m * everything // passing) if passing else m
-    return PairNumbers(k, m, drawn if repeats else min(drawn, max(everything, 1)))
 
 
 def block_numbers(options: UStatOptions, seed: int, n_rows: int, n_passing: int) -> tuple[int, int]:
@@ -235,18 +150,17 @@ def planned_samples(
     n_columns, lines = (width, 1) if options.joint_rows else (1, width)
     told: dict[str, Any] = {"n_rows": n, "fine_blocks": None}
     if options.pairs == "incomplete":
-        k, pairs, drawn = pair_numbers(options, n, n)
-        size = drawn * options.degree
-        told |= {"n_blocks": k, "n_pairs": pairs, "tuples_one_by_one": k * drawn}
-    else:
-        k, size = block_numbers(options, seed, n, n)
-        n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
-        told |= {"n_blocks": k, "block_size": size, "tuples_one_by_one": n_tuples}
-    together = columns_at_once(n, k, size) if n and options.pairs == "incomplete" else 1
-    gathered = COPIES * (8 * n_columns * min(lines, together) + 9) * min(n, k * size, max(MOST_ROWS, size))
+        least = plan.unit_memory
+        return told | planned_pairs(options, (n,), n_columns, lines, least=least, executor=executor)
+    k, size = block_numbers(options, seed, n, n)
+    n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
+    gathered = COPIES * (8 * n_columns + 9) * min(n, k * size, max(MOST_ROWS, size))
     return told | {
+        "n_blocks": k,
+        "block_size": size,
+        "tuples_one_by_one": n_tuples,
         "rows_drawn": k * size,
         "rows_drawn_per_row": round(k * size / n, 3) if n else None,
-        "passes": -(-lines // together) * -(-k // max(1, MOST_ROWS // size)),
+        "passes": lines * -(-k // max(1, MOST_ROWS // size)),
         "memory": max(gathered, plan.unit_memory * executor.threads_per_process),
     }

@@ -66,8 +66,14 @@ class SampleAnswerer(ABC):
         """Estimated variance inside each sample; 0 where all its values are equal."""
 
     @abstractmethod
-    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:
+    def halfwidth(self, kind: str) -> tuple[float, str | None]:
         """Half-width of the interval, or why there is none; only asked for where no sample is ruined."""
+
+    @property
+    def n_used(self) -> list[int]:
+        """Rows of each lake that count."""
+        fields = (shared_fields(self.plan, state, 0, "", 0, None) for state in self.states)
+        return [int(one["n_used"]) for one in fields]
 
     def sigmas(self) -> dict[str, Any]:
         """Variances of the kernel's projections, if they are known."""
@@ -102,7 +108,7 @@ class SampleAnswerer(ABC):
         estimate = float(lower_median(values)) if finite else float("nan")
         constant = bool(finite and (values == values[0]).all() and (self.spread[filled] == 0.0).all())
         kind = "exact" if self.plan.options.interval == "auto" else self.plan.options.interval
-        interval, reason = self._interval(kind, estimate, ruined, shared["n_used"], constant)
+        interval, reason = self._interval(kind, estimate, ruined, constant)
         status, notes = 0 if finite else int(Status.NO_FINITE_ANSWER), [SAME] if constant else []
         named = (name for state in self.states for name in disagreeing_columns(self.plan, state)[0])
         disagreeing = tuple(dict.fromkeys(named))
@@ -135,7 +141,7 @@ class SampleAnswerer(ABC):
         return found
 
     def _interval(
-        self, kind: str, estimate: float, ruined: int, n_used: int, constant: bool
+        self, kind: str, estimate: float, ruined: int, constant: bool
     ) -> tuple[tuple[float, float] | None, str | None]:
         if kind == "none":
             return None, "not asked for"
@@ -150,7 +156,7 @@ class SampleAnswerer(ABC):
             return None, "the samples are too small to tell their variance"
         if typical == 0.0:
             return None, "more than half of the blocks are constant"
-        half, reason = self.halfwidth(kind, n_used)
+        half, reason = self.halfwidth(kind)
         if reason is None and not np.isfinite(half):
             reason = "the variance of the statistic is not known: there are too few rows"
         return (None, reason) if reason is not None else ((estimate - half, estimate + half), None)
@@ -184,14 +190,15 @@ class PairAnswerer(SampleAnswerer):
         moments = self.found.moments
         return moments.variance(part_weights(self.found.kernel, *lower_median(moments.mean, axis=0)))
 
-    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:  # noqa: D102
-        return float(self.found.halfwidth(self.plan.options.delta, n_used)), None
+    def halfwidth(self, kind: str) -> tuple[float, str | None]:  # noqa: D102
+        return float(self.found.halfwidth(self.plan.options.delta, self.n_used)), None
 
     def losses(self) -> list[str]:  # noqa: D102
         dropped, drawn = self.found.n_dropped, self.found.n_asked * self.found.n_blocks
         if not dropped:
             return []
-        return [f"{dropped:,} of {drawn:,} pairs drawn have a row that does not count and are left out"]
+        pairs = "pairs" if sum(self.options.kernel.degrees) == 2 else "tuples"
+        return [f"{dropped:,} of {drawn:,} {pairs} drawn have a row that does not count and are left out"]
 
 
 @dataclass(frozen=True)
@@ -227,7 +234,7 @@ class BlockAnswerer(SampleAnswerer):
     def spread(self) -> Floats:  # noqa: D102
         return self.blocks.variance
 
-    def halfwidth(self, kind: str, n_used: int) -> tuple[float, str | None]:
+    def halfwidth(self, kind: str) -> tuple[float, str | None]:
         """By the bound for samples, or that of the proposition.
 
         A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
@@ -245,18 +252,12 @@ class BlockAnswerer(SampleAnswerer):
                 self.plan.options, typical / smallest, sizes.size, drawn, used, self.options.kernel.degrees
             )
         replacement = self.plan.options.scheme == "monte_carlo"
-        variance = typical / smallest + (typical / n_used if replacement else 0.0)
+        variance = typical / smallest + (typical / sum(self.n_used) if replacement else 0.0)
         a = min(
             row_inverse_inclusion(n, int(size), replacement=replacement)
             for n, size in zip(self.n_used, self.blocks.sizes[self.filled].max(axis=0), strict=True)
         )
         return resampled_halfwidth(variance, sizes.size, a, self.plan.options.delta), None
-
-    @property
-    def n_used(self) -> list[int]:
-        """Rows of each lake that count."""
-        fields = (shared_fields(self.plan, state, 0, "", 0, None) for state in self.states)
-        return [int(one["n_used"]) for one in fields]
 
     def sigmas(self) -> dict[str, Any]:  # noqa: D102
         return sigmas_of(self.options.kernel, self.blocks)

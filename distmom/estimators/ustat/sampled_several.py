@@ -1,4 +1,4 @@
-"""Samples of the rows of several lakes: medians of randomized generalized U-statistics (MoRGU)."""
+"""Samples of the rows of several lakes, or of their tuples: randomized generalized U-statistics (MoRGU)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
-from distmom.estimators.ustat.gather import COPIES
+from distmom.estimators.ustat.gather import COPIES, RowSource
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns
 from distmom.estimators.ustat.sampled import check_data
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer
 from distmom.estimators.ustat.sampled_blocks import Draw, blocks_of_draws
+from distmom.estimators.ustat.sampled_pairs import Columns, planned_pairs, sampled_pairs
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.several import Pass, count_samples, rows_of
 from distmom.estimators.ustat.sources import row_source
 from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import BlockKernel
-from distmom.report import UStatisticResult
 from distmom.theory import morgu_blocks, morm_blocks
 
 if TYPE_CHECKING:
@@ -37,34 +37,51 @@ def run_sampled_several(
     executor: Executor,
     progress: Progress | None,
 ) -> Found:
-    """The median of the statistics of blocks that are drawn from every lake in proportion to its rows."""
+    """The median over samples of tuples, or of rows of each lake in proportion to its size."""
     for source, read in samples:
         check_columns(source.reader(read), options)
         check_data(source, read, options)
     passes = count_samples(samples, options, seed, executor, progress)
-    results = []
-    for c, names in enumerate(options.column_sets(samples[0][1])):
-        mine = passes if options.joint_rows else [one.column(c) for one in passes]
-        results.append(_column(samples, mine, names, options, seed, executor, progress))
+    names = options.column_sets(samples[0][1])
+
+    def sources_of(some: tuple[str, ...], found: Sequence[Pass]) -> tuple[RowSource, ...]:
+        return tuple(_rows(*both, some, one, executor) for both, one in zip(samples, found, strict=True))
+
+    each = [passes if options.joint_rows else [one.column(c) for one in passes] for c in range(len(names))]
+    if options.pairs == "incomplete":
+        counted = [
+            Columns(own, mine[0].plan, tuple(one.state for one in mine))
+            for own, mine in zip(names, each, strict=True)
+        ]
+        made = sampled_pairs(options, counted, lambda some: sources_of(some, passes), seed, progress)
+        results = [found.result(", ".join(own)) for own, found in zip(names, made, strict=True)]
+    else:
+        results = [
+            _column(sources_of(own, mine), mine, options, seed, executor, progress).result(", ".join(own))
+            for own, mine in zip(names, each, strict=True)
+        ]
     skipped = [record for one in passes for record in one.skipped]
     return Found(results, [one.plan for one in passes], skipped)
 
 
+def _rows(
+    source: Source, read: ReadOptions, names: tuple[str, ...], found: Pass, executor: Executor
+) -> RowSource:
+    """The rows of one lake with these columns."""
+    mine = replace(read, columns=names)
+    plan = replace(found.plan, reader=source.reader(mine))
+    return row_source(source, mine, plan, found.skipped, executor)
+
+
 def _column(
-    samples: Sequence[tuple[Source, ReadOptions]],
+    sources: Sequence[RowSource],
     passes: Sequence[Pass],
-    names: tuple[str, ...],
     options: UStatOptions,
     seed: int,
     executor: Executor,
     progress: Progress | None,
-) -> UStatisticResult:
-    """The result of one column, or of rows of several."""
-    sources = []
-    for (source, read), one in zip(samples, passes, strict=True):
-        mine = replace(read, columns=names)
-        plan = replace(one.plan, reader=source.reader(mine))
-        sources.append(row_source(source, mine, plan, one.skipped, executor))
+) -> BlockAnswerer:
+    """Samples of rows of one column, or of rows of several."""
     passing = [int(one.state.n_rows.sum()) for one in passes]
     n_blocks, sizes = several_numbers(options, passing)
     again = options.rows.scheme == "monte_carlo"
@@ -87,29 +104,34 @@ def _column(
     )
     states = tuple(one.state for one in passes)
     n_rows = tuple(s.n_rows for s in sources)
-    answerer = BlockAnswerer(options, passes[0].plan, states, found.state, tuple(drawn), n_rows)
-    return answerer.result(", ".join(names))
+    return BlockAnswerer(options, passes[0].plan, states, found.state, tuple(drawn), n_rows)
 
 
 def planned_draws(
-    samples: Sequence[tuple[Source, ReadOptions]], options: UStatOptions, n_columns: int, executor: Executor
+    samples: Sequence[tuple[Source, ReadOptions]],
+    options: UStatOptions,
+    n_columns: int,
+    lines: int,
+    least: int,
+    executor: Executor,
 ) -> dict[str, Any]:
     """What will be drawn if all rows are complete, in the words of `explain_ustatistic`."""
     for source, read in samples:
         check_data(source, read, options)
     n_rows = [rows_of(source, options, executor) for source, _ in samples]
+    told: dict[str, Any] = {"n_rows": sum(n_rows), "fine_blocks": None}
+    if options.pairs == "incomplete":
+        return told | planned_pairs(options, n_rows, n_columns, lines, least=least, executor=executor)
     k, sizes = several_numbers(options, n_rows)
     gathered = COPIES * (8 * n_columns + 9) * min(sum(n_rows), k * sum(sizes), max(MOST_ROWS, sum(sizes)))
-    return {
-        "n_rows": sum(n_rows),
-        "fine_blocks": None,
+    return told | {
         "n_blocks": k,
         "block_size": sum(sizes),
         "tuples_one_by_one": k * tuples_to_take(options.kernel, n_columns, [sizes]),
         "rows_drawn": k * sum(sizes),
         "rows_drawn_per_row": round(k * sum(sizes) / max(sum(n_rows), 1), 3),
-        "passes": -(-k // max(1, MOST_ROWS // sum(sizes))),
-        "memory": gathered,
+        "passes": lines * -(-k // max(1, MOST_ROWS // sum(sizes))),
+        "memory": max(gathered, least * executor.threads_per_process),
     }
 
 

@@ -17,6 +17,7 @@ from distmom.estimators.options import check_most_blocks
 from distmom.estimators.rows import count_rows, count_valid
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.columns import column_of
+from distmom.estimators.ustat.disjoint import disjoint_statistics
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import Cells, cells_of, joined, plan_of_partition
 from distmom.estimators.ustat.run import (
@@ -29,8 +30,10 @@ from distmom.estimators.ustat.run import (
 )
 from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
+from distmom.reductions.disjoint_kernel import DisjointKernel
 from distmom.reductions.state import MeanState, aligned
 from distmom.report import UStatisticResult
 
@@ -195,9 +198,11 @@ def sample_question(
     names = plans[0].reduction.columns
     check_sizes(len(passes[0].state.keys), cells, len(names), options, executor)
     variances = block_source_of(options)[1]
-    kernel = BlockKernel(options.kernel, options.statistic, variances, options.weighted)  # type: ignore[arg-type]
+    complete = BlockKernel(options.kernel, options.statistic, variances, options.weighted)  # type: ignore[arg-type]
     questions = []
     for r, both in enumerate(zip(*cells, strict=True)):
+        seed = repeat_seed(plans[0].reduction.seed, r)
+        kernel = complete if options.pairs == "complete" else DisjointKernel(options.kernel, seed)
         found = zip(sources, plans, passes, both, strict=True)
         counted = [
             Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
@@ -210,12 +215,20 @@ def sample_question(
 def sample_results(
     asked: Asked,
     options: UStatOptions,
-    partitions: Sequence[BlockStatistics],
+    partitions: Sequence[BlockStatistics | TupleMoments],
     column: str,
     by: tuple[str, ...] = (),
 ) -> list[UStatisticResult]:
     """The results of a question whose blocks have been evaluated."""
     states = tuple(sample.state for sample in asked.questions[0].samples)
-    blocks = joined(partitions, asked.cells)
+    variances = block_source_of(options)[1]
+    evaluated = []
+    for question, found in zip(asked.questions, partitions, strict=True):
+        if isinstance(found, TupleMoments):
+            cells = [sample.cells for sample in question.samples]
+            evaluated.append(disjoint_statistics(options.kernel, found, cells, variances=variances))
+        else:
+            evaluated.append(found)
+    blocks = joined(evaluated, asked.cells)
     source = block_source_of(options)[0]
     return Answerer(options, asked.plan, states, asked.cells[0], blocks, source).results(column, by)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from typing import Any
 
 import numpy as np
 
 from distmom.cluster.work import SkippedFile
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.kernels.sums import Floats, Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
 from distmom.reductions.gather import ABSENT, NAN, NULL, GatheredRows
-from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
+from distmom.theory import (
+    incomplete_variance,
+    pair_inverse_inclusion,
+    resampled_halfwidth,
+    two_sample_variance,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +58,8 @@ class SampledTuples:
     Attributes
     ----------
     kernel : Kernel
-    n_rows : int
-        Rows n of the lake, the missing ones included.
+    n_rows : tuple of int
+        Rows n of each lake, the missing ones included.
     n_asked : int
         Pairs M drawn for each sample.
     replace : bool
@@ -62,23 +68,25 @@ class SampledTuples:
         Of the pairs whose rows both count.
     values : ndarray, shape (K, ...)
         The statistic of each sample; NaN without such a pair.
-    gathered : Gathered
+    gathered : tuple of Gathered
+        For each lake.
     spreads : ndarray, shape (groups, ...)
-        Variances of the row means of groups of `group_rows` rows: see `complete_variance`; empty where there
-        are too few rows.
-    group_rows : int
+        Variances of the row means of groups of `group_rows` rows: see `complete_variance`; of several lakes
+        shape (groups, lakes, ...), see `sample_spreads`. Empty where there are too few rows.
+    group_rows : tuple of int
+        Of each lake.
     skipped : tuple of SkippedFile
     """
 
     kernel: Kernel
-    n_rows: int
+    n_rows: tuple[int, ...]
     n_asked: int
     replace: bool
     moments: TupleMoments
     values: Floats
-    gathered: Gathered
+    gathered: tuple[Gathered, ...]
     spreads: Floats
-    group_rows: int
+    group_rows: tuple[int, ...]
     skipped: tuple[SkippedFile, ...]
 
     @property
@@ -87,41 +95,47 @@ class SampledTuples:
         return int(self.moments.count.size)
 
     @property
-    def degree(self) -> int:
-        """Rows of a tuple."""
-        return int(self.kernel.degrees[0])
-
-    @property
     def n_dropped(self) -> int:
         """Pairs left out, over all samples, because one of their rows does not count."""
         return self.n_asked * self.n_blocks - int(self.moments.count.sum())
 
     @property
-    def n_used(self) -> int:
-        """Rows of the lake that count, by their share among the rows that were drawn (exact if that is 1)."""
-        return max(self.degree, round(self.n_rows * self.gathered.share_used))
+    def n_used(self) -> tuple[int, ...]:
+        """Rows of each lake that count, by their share among those that were drawn (exact if that is 1)."""
+        found = zip(self.kernel.degrees, self.n_rows, self.gathered, strict=True)
+        return tuple(max(degree, round(n * one.share_used)) for degree, n, one in found)
 
-    def variances(self, n_used: int | None = None) -> tuple[Floats, Floats]:
+    def variances(self, n_used: Sequence[int] | None = None) -> tuple[Floats, Floats]:
         """Estimates of the variance of the complete statistic and of the kernel, of the kernel's shape.
 
-        `n_used` is the number of rows that count where it is known. Medians over groups and samples, so that
-        few wild rows do not move them; of ratios the variances of the linearised kernel. NaN where there are
-        too few rows.
+        `n_used` are the numbers of rows that count where they are known. Medians over groups and samples, so
+        that few wild rows do not move them; of ratios the variances of the linearised kernel. NaN where there
+        are too few rows.
         """
         weights = self._weights()
         with np.errstate(invalid="ignore", over="ignore"):
             kernel_variance = lower_medians(self.moments.variance(weights))
             if not len(self.spreads):
                 return np.full_like(kernel_variance, np.nan), kernel_variance
-            n = float(self.n_used if n_used is None else n_used)
-            spread = lower_medians(self.spreads)
-            complete = complete_variance(spread, kernel_variance, self.degree, self.group_rows, n)
-            return np.asarray(complete), kernel_variance
+            n = self.n_used if n_used is None else n_used
+            return np.asarray(self._complete(kernel_variance, n)), kernel_variance
+
+    def _complete(self, kernel_variance: Floats, n_used: Sequence[int]) -> Value:
+        """The variance of the complete statistic of so many rows of each lake."""
+        spread, degrees = lower_medians(self.spreads), self.kernel.degrees
+        if len(degrees) == 1:
+            return complete_variance(
+                spread, kernel_variance, degrees[0], self.group_rows[0], float(n_used[0])
+            )
+        if degrees == (1, 1) and len(self.kernel.parts) == 1:
+            first, other = (min(float(one), float(kernel_variance)) for one in spread)
+            return two_sample_variance((n_used[0], n_used[1]), first, other, float(kernel_variance))
+        return sum(one / n for one, n in zip(spread, n_used, strict=True))
 
     def _weights(self) -> tuple[Floats, ...]:
         return part_weights(self.kernel, *lower_medians(self.moments.mean))
 
-    def halfwidth(self, delta: float, n_used: int | None = None) -> Floats:
+    def halfwidth(self, delta: float, n_used: Sequence[int] | None = None) -> Floats:
         """Half-width of the ``exact`` interval around the median of the values, of the kernel's shape.
 
         NaN where the variance is not known.
@@ -131,8 +145,8 @@ class SampledTuples:
         `theory.resampled_halfwidth` with the variance of one sample's value,
         ``Var(U_n) + (N - M)/(N - 1) (Var h - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with
         replacement, M the pairs of the smallest sample, and a = 1/pi, pi the chance that a sample uses a
-        given row, for the largest one; samples without a pair do not count. The variances are estimated, so
-        the statement is asymptotic.
+        given row (of several lakes one of that which is used most densely), for the largest one; samples
+        without a pair do not count. The variances are estimated, so the statement is asymptotic.
         """
         n = self.n_used if n_used is None else n_used
         complete, kernel_variance = self.variances(n)
@@ -140,24 +154,25 @@ class SampledTuples:
         if not filled.size:
             return np.full_like(kernel_variance, np.nan)
         smallest, largest = int(filled.min()), int(filled.max())
-        how = {"replacement": self.replace, "degree": self.degree}
-        n = _enough_rows(n, largest, self.degree) if not self.replace else n
-        a = pair_inverse_inclusion(n, largest, **how)  # type: ignore[arg-type]
+        how: Any = {"replacement": self.replace, "degree": self.kernel.degrees}
+        rows = tuple(n) if self.replace else _enough_rows(n, largest, self.kernel.degrees)
+        a = pair_inverse_inclusion(rows, largest, **how)
 
         def one(var_u: float, var_h: float) -> float:
             if not (np.isfinite(var_u) and np.isfinite(var_h)):
                 return float("nan")
-            variance = incomplete_variance(min(var_u, var_h), var_h, n, smallest, **how)  # type: ignore[arg-type]
+            variance = incomplete_variance(min(var_u, var_h), var_h, rows, smallest, **how)
             return resampled_halfwidth(variance, filled.size, a, delta)
 
         return np.asarray(np.vectorize(one, otypes=[np.float64])(complete, kernel_variance))
 
 
-def _enough_rows(n_rows: int, n_tuples: int, degree: int) -> int:
+def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...]) -> tuple[int, ...]:
     """At least so many rows that there are so many tuples of them."""
-    while comb(n_rows, degree) < n_tuples:
-        n_rows += 1
-    return n_rows
+    rows = tuple(n_rows)
+    while count_tuples(degrees, rows) < n_tuples:
+        rows = tuple(n + 1 for n in rows)
+    return rows
 
 
 def lower_medians(values: Floats) -> Floats:

@@ -91,9 +91,11 @@ def ustatistic(
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "incomplete", "disjoint"}
-        All pairs of a block; or samples of pairs drawn from those of all rows, without repeats in a sample
-        (``scheme="swor"``) or with (``"monte_carlo"``); or every row of a block in one pair, formed at
-        random, or by ``order="stored"`` of rows half the lake apart as published: not for sorted columns.
+        All pairs of a block; or samples of pairs drawn from those of all rows (of several samples tuples of
+        rows of each), without repeats in a sample (``scheme="swor"``) or with (``"monte_carlo"``); or every
+        row of a block in one pair, formed at random (of several samples in tuples of rows of each, as many as
+        the scarcest has), or by ``order="stored"`` of rows half the lake apart as published: not for sorted
+        columns.
     n_pairs : int, optional
         Pairs of each sample; by default ten times the rows, as far as ten million rows drawn allow.
     pair_budget : int
@@ -108,7 +110,7 @@ def ustatistic(
         `block_size` is that of both together, which share it in proportion to their sizes, and
         `contamination` the number (or share) of arbitrary rows or units in both. Sampling schemes take
         neither `by` nor kernels with a matrix as value; of several samples they draw rows of each, in
-        proportion to its size.
+        proportion to its size, or with ``pairs="incomplete"`` tuples of rows of each.
     joint : {"coordinatewise", "geometric"}
         Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
         (Frobenius) from those of the blocks.
@@ -174,7 +176,9 @@ def ustatistic(
     Samples of rows (``scheme="swor"`` or ``"monte_carlo"``, all pairs of each) and of pairs share rows, so
     order statistics of their values cover only the median given the data: their interval is ``exact``, by a
     bound for such medians that would hold for every law with finite variance if that were known. A sample of
-    M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. In samples of rows with
+    M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. Its value has the variance
+    Var(U_n) + (N - M)/(N - 1) (Var h - Var U_n)/M without repeats among the N pairs (tuples of all samples)
+    that there are, (1 - 1/M) Var(U_n) + Var(h)/M with them. In samples of rows with
     replacement a row may be paired with itself, which moves the statistic by (h(x, x) - theta)/n on average.
     Several columns are counted in one pass, and have the same rows or pairs drawn, as if each were alone.
 

@@ -120,20 +120,29 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weig
     evaluated again. With weights it gives ``(W U - W_i r_i) / (W - W_i)``, W and W_i being the weights of all
     tuples and of those that hold the row. The sum over samples of ``(n - 1) / n * sum (S_(i) - mean)^2``.
     """
-    n_samples = len(kernel.degrees)
     variance: Value = 0.0
+    for of_sample in jackknife_by_sample(kernel, sums, weights):
+        variance = variance + of_sample
+    return variance
+
+
+def jackknife_by_sample(
+    kernel: Kernel, sums: tuple[PairSums, ...], weights: Weights = None
+) -> tuple[Value, ...]:
+    """What the rows of each sample contribute to `jackknife_variance`."""
+    found = []
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        for sample in range(n_samples):
+        for sample in range(len(kernel.degrees)):
             left_out = kernel.combine(
                 *(
-                    _leave_one_out(part, found, sample, weights) if sample in part.samples else found.mean
-                    for part, found in zip(kernel.parts, sums, strict=True)
+                    _leave_one_out(part, one, sample, weights) if sample in part.samples else one.mean
+                    for part, one in zip(kernel.parts, sums, strict=True)
                 )
             )
             n = left_out.shape[0]
             away = left_out - add_up(left_out) / n
-            variance = variance + (n - 1) / n * add_up(away * away)
-    return variance
+            found.append((n - 1) / n * add_up(away * away))
+    return tuple(found)
 
 
 def _leave_one_out(part: Part, sums: PairSums, sample: int, weights: Weights) -> Floats:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, combinations, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import ConfigError
+from distmom.numerics.kernels.components import jackknife_by_sample, two_sample_variances
 from distmom.numerics.kernels.evaluate import block_sums
-from distmom.numerics.kernels.kernel import Kernel, Ratio
+from distmom.numerics.kernels.kernel import Kernel, Part, Ratio
 from distmom.numerics.kernels.sums import Floats, Value, add_up
 
 
@@ -33,9 +34,9 @@ class TupleMoments:
 
     @classmethod
     def of(cls, kernel: Kernel, *rows: Floats) -> TupleMoments:
-        """Moments over one sample: the first rows of its tuples, the second rows, and so on."""
+        """Moments over some tuples: their first rows, their second rows, and so on, sample by sample."""
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            values = np.stack([part.kernel.value(*rows) for part in kernel.parts], axis=1)
+            values = np.stack([part_value(kernel, part, rows) for part in kernel.parts], axis=1)
             size, n_parts = values.shape[:2]
             mean = np.asarray(add_up(values)) / np.float64(size)
             product = np.empty((n_parts, *mean.shape))
@@ -84,21 +85,31 @@ class TupleMoments:
             return np.where(count > 1, spread * count / (count - 1.0), np.nan)
 
 
+def part_value(kernel: Kernel, part: Part, rows: tuple[Floats, ...]) -> Floats:
+    """Values of a part at tuples of the kernel's rows: its mean over the choices of its own rows among them.
+
+    So energy distance takes the four pairs across two rows of each sample, as its kernel does.
+    """
+    starts = np.cumsum((0, *kernel.degrees)).tolist()
+    of = [rows[first:last] for first, last in pairwise(starts)]
+    choices = product(
+        *(combinations(of[s], d) for s, d in zip(part.samples, part.kernel.degrees, strict=True))
+    )
+    first, *others = (part.kernel.value(*chain.from_iterable(chosen)) for chosen in choices)
+    return np.asarray(sum(others, start=first) / (1.0 + len(others)) if others else first)
+
+
 def part_weights(kernel: Kernel, *means: Value) -> tuple[Value, ...]:
     """Derivatives of the statistic by the means of its parts, at given means.
 
     A weighted sum of the parts' values with these weights has, up to terms of smaller order, the variance of
-    the statistic: 1 for a plain kernel, ``1/D`` and ``-R/D`` for a ratio R = N/D, and so on.
-
-    Raises
-    ------
-    ConfigError
-        If the kernel combines its parts in another way.
+    the statistic: 1 for a plain kernel, ``1/D`` and ``-R/D`` for a ratio R = N/D, and so on. Kernels that are
+    no ratios add their parts up.
     """
     if len(kernel.parts) == 1:
         return (1.0,)
     if not isinstance(kernel, Ratio):
-        raise ConfigError(f"kernel {kernel.name!r} takes several samples; sampled pairs are of one")
+        return tuple(kernel.combine(*unit) for unit in np.eye(len(kernel.parts)).tolist())
     numerator, *denominators = means
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if len(denominators) == 1:
@@ -122,6 +133,27 @@ def row_spreads(kernel: Kernel, groups: list[Floats], weights: tuple[Value, ...]
                 means = means + weight * part.row_means[0]
             away = means - np.asarray(add_up(means)) / rows.shape[0]
             found.append(np.asarray(add_up(away * away)) / (rows.shape[0] - 1.0))
+    return np.stack(found)
+
+
+def sample_spreads(kernel: Kernel, groups: list[tuple[Floats, ...]]) -> Floats:
+    """What a row of each sample contributes to the variance of a statistic, from groups of rows of each.
+
+    Returns
+    -------
+    ndarray, shape (groups, samples, ...)
+        The variance of the complete statistic is about the sum over samples of these by their rows n_t. Of
+        plain kernels of one row of each sample they are unbiased, else those of the jackknife, which are too
+        large rather than too small.
+    """
+    found = []
+    for rows in groups:
+        sums = block_sums(kernel, *rows)
+        if kernel.degrees == (1, 1) and len(kernel.parts) == 1:
+            found.append(np.maximum(two_sample_variances(sums[0])[:2], 0.0))
+        else:
+            each = jackknife_by_sample(kernel, sums)
+            found.append(np.stack([one.shape[0] * v for one, v in zip(rows, each, strict=True)]))
     return np.stack(found)
 
 
