@@ -16,6 +16,7 @@ from distmom.cluster.machine import memory_bytes
 from distmom.cluster.outcome import Finished, UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.prepare import Load, prepare_workers
+from distmom.cluster.scratch import Scratch
 from distmom.cluster.stop import stoppable
 from distmom.cluster.threads import FutureTasks
 from distmom.cluster.versions import compare_versions, decisive_here, refuse_others
@@ -30,6 +31,7 @@ PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with eve
 SILENCE = 300.0  # seconds without a heartbeat of any worker; Dask gives a worker up after as many
 SOME_WORKERS = 100  # whose heartbeats are looked at
 UNNOTICED = 30.0  # seconds for which Dask may take a worker that was cut off to be there
+LOOPBACK = ("tcp://127.0.0.1:", "tls://127.0.0.1:", "tcp://[::1]:", "tls://[::1]:", "inproc://")
 FRESH = 5.0  # seconds for which the number of threads is taken as known
 
 
@@ -174,6 +176,7 @@ class ClientExecutor:
     def __init__(self, client: Client, on_close: Callable[[], None] | None = None) -> None:
         self.client = client
         self._on_close = on_close
+        self.scratch = Scratch()
         self._preparing: Future[None] | None = None
         self._asked = float("-inf")
         self._threads = 1
@@ -182,6 +185,7 @@ class ClientExecutor:
         workers = found.values()
         limits = [worker["memory_limit"] for worker in workers if worker["memory_limit"]]
         self.memory: int = min(limits, default=memory_bytes())
+        self.here = bool(found) and all(address.startswith(LOOPBACK) for address in found)
         self.threads_per_process: int = max((worker["nthreads"] for worker in workers), default=1)
 
     @property

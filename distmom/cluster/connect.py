@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -14,6 +15,7 @@ from distmom.cluster.failures import one_line
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.memory import parse_bytes
 from distmom.cluster.outcome import Executor
+from distmom.cluster.scratch import Scratch
 from distmom.cluster.threads import ThreadExecutor
 from distmom.errors import ConfigError, ResourceError
 
@@ -32,6 +34,7 @@ def connect(
     memory_limit: str | int | None = None,
     *,
     load: Callable[[], None] | None = None,
+    scratch: str | os.PathLike[str] | None = None,
     timeout: float = CONNECT_SECONDS,
 ) -> Iterator[Executor]:
     """Give an executor, and end at the end what was started for it.
@@ -53,6 +56,8 @@ def connect(
     load : callable, optional
         A function of a module that every worker process of a cluster calls once, in the background: it loads
         what the first unit would have to wait for.
+    scratch : path, optional
+        Folder for temporary files, which all workers see; see `Scratch`.
     timeout : float
         Seconds to wait for a connection.
 
@@ -66,7 +71,8 @@ def connect(
     Raises
     ------
     ConfigError
-        More than one of the four, a number below 1, an asynchronous client, or a malformed address.
+        More than one of the four, a number below 1, an asynchronous client, or a malformed address;
+        `scratch` is no folder.
     ResourceError
         The scheduler cannot be reached, worker processes cannot be started, or a scheduler or worker has
         other versions, see `distmom.cluster.versions`.
@@ -78,16 +84,21 @@ def connect(
     for name in ("workers", "threads"):
         if given[name] is not None and (type(given[name]) is not int or given[name] < 1):
             raise ConfigError(f"{name}: must be a whole number of at least 1, not {given[name]!r}")
-    limit = parse_bytes(memory_limit)
+    limit, folder = parse_bytes(memory_limit), Scratch(scratch)
     with interrupts.deferred():
         executor = _open(client, workers, scheduler, threads, limit, timeout)
         try:
+            folder.shared = executor.here
+            executor.scratch = folder
             if load is not None:
                 executor.prepare(load)
             with _thread_left_to_units() if executor.far else nullcontext():
                 yield executor
         finally:
-            executor.close()
+            try:
+                executor.close()
+            finally:
+                executor.scratch.close()
 
 
 def _open(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from distmom.cluster.plan import Unit
+from distmom.cluster.scratch import Scratch
 
 if TYPE_CHECKING:
     from distmom.cluster.batch import Batch
@@ -84,7 +85,13 @@ class Executor(Protocol):
         Bytes available to the smallest process.
     far : bool
         Whether states have a way to go: large ones are then merged before.
+    here : bool
+        Whether all its processes are on this machine.
+    scratch : Scratch
+        For temporary files of its units.
     """
+
+    scratch: Scratch
 
     @property
     def threads(self) -> int: ...  # noqa: D102
@@ -94,6 +101,8 @@ class Executor(Protocol):
     def memory(self) -> int: ...  # noqa: D102
     @property
     def far(self) -> bool: ...  # noqa: D102
+    @property
+    def here(self) -> bool: ...  # noqa: D102
 
     def prepare(self, load: Callable[[], None]) -> None:
         """Have each process call ``load``, a function of a module, before its first unit if it saves time."""

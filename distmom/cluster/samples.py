@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from distmom.cluster.outcome import UnitOutcome
+from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.stop import check_stopped
-from distmom.cluster.work import ReadAndReduce
 
 
 class Way(NamedTuple):
@@ -17,14 +16,14 @@ class Way(NamedTuple):
 
     Attributes
     ----------
-    reads : tuple of ReadAndReduce
-        One for each sample.
+    reads : tuple of callable
+        One for each sample, such as `ReadAndReduce`.
     finish : callable
         Takes what they leave of the rows, and gives the state; picklable. Calls ``between`` now and then,
         which raises when the run is given up.
     """
 
-    reads: tuple[ReadAndReduce, ...]
+    reads: tuple[Work, ...]
     finish: Callable[..., Any]
 
 

@@ -11,6 +11,7 @@ from distmom.cluster.batch import Batch
 from distmom.cluster.machine import memory_bytes, usable_cpus
 from distmom.cluster.outcome import Finished, Work
 from distmom.cluster.plan import Unit
+from distmom.cluster.scratch import Scratch
 from distmom.cluster.stop import Stopped, stoppable
 
 
@@ -78,11 +79,13 @@ class ThreadExecutor:
     """
 
     far = False
+    here = True
 
     def __init__(self, threads: int | None = None, memory: int | None = None) -> None:
         self.threads = threads or usable_cpus()
         self.threads_per_process = self.threads
         self.memory = memory or memory_bytes()
+        self.scratch = Scratch()
         self._pool: ThreadPoolExecutor | None = None
 
     def prepare(self, load: Callable[[], None]) -> None:

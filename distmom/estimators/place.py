@@ -39,14 +39,16 @@ def imagined_place(wanted: Mapping[str, Any], *, in_memory: bool) -> Iterator[Ex
     names = ("client", "workers", "scheduler", "threads")
     place, limit = place_of(in_memory, *(wanted[name] for name in names)), wanted["memory_limit"]
     if place.workers is None or place != Place(None, place.workers, None, None):
-        with connect(*place, limit) as executor:
+        with connect(*place, limit, scratch=wanted.get("scratch")) as executor:
             yield executor
         return
     check_count("workers", place.workers)
     from distmom.cluster.machine import memory_bytes, usable_cpus
+    from distmom.cluster.scratch import Scratch
 
     imagined = ThreadExecutor(place.workers, parse_bytes(limit) or memory_bytes() // usable_cpus())
     imagined.threads_per_process = 1
+    imagined.scratch = Scratch(wanted.get("scratch"))
     try:
         yield imagined
     finally:

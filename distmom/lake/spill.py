@@ -1,15 +1,26 @@
-"""Rows on disk, sorted by buckets: one Arrow IPC file for each unit of work."""
+"""Rows on disk, sorted by buckets: one Arrow IPC file for each unit of work.
+
+A file has its name once it is whole, and each attempt at a unit a name of its own: a worker that was thought
+lost may still write.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import platform
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from distmom.errors import ResourceError
 
 LEAST_RUN, MOST_RUN = 32_000_000, 128_000_000
 PIECE_BYTES = 32_000
@@ -41,24 +52,37 @@ class Spill:
 
 
 class SpillWriter:
-    """Writes the rows of a unit.
+    """Writes the rows of a unit to a new file, which is gone again if that fails.
 
     Parameters
     ----------
-    path : Path
-        A new file.
+    folder : str
+        Folder of all files of a run.
+    number : int
+        Of the unit.
     schema : pyarrow.Schema
     n_buckets : int
+    room : int, optional
+        Bytes of rows that are sorted together; `run_bytes` by default.
+
+    Raises
+    ------
+    ResourceError
+        If the folder is not to be reached, or full.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, n_buckets: int) -> None:
-        self._path, self._n_buckets = path, n_buckets
-        self._room = run_bytes(n_buckets)
+    def __init__(
+        self, folder: str, number: int, schema: pa.Schema, n_buckets: int, room: int | None = None
+    ) -> None:
+        self._path, self._n_buckets = Path(folder) / f"{number:08}-{uuid4().hex}.arrow", n_buckets
+        self._part = self._path.with_suffix(".part")
+        self._room = run_bytes(n_buckets) if room is None else room
         self._batches: list[pa.RecordBatch] = []
         self._buckets: list[NDArray[np.uint16]] = []
         self._held = self._n_runs = self._n_rows = 0
         self._schema = schema
-        self._file = pa.OSFile(str(path), "wb")
+        with _told(self._path):
+            self._file = pa.OSFile(str(self._part), "wb")
         self._writer = pa.ipc.new_file(self._file, schema)
 
     def __enter__(self) -> SpillWriter:
@@ -68,11 +92,15 @@ class SpillWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            with _told(self._path), self._file:
+                if kind is None:
+                    self._flush()
+                    self._writer.close()
             if kind is None:
-                self._flush()
-                self._writer.close()
+                with _told(self._path):
+                    self._part.replace(self._path)
         finally:
-            self._file.close()
+            self._part.unlink(missing_ok=True)
 
     def add(self, batch: pa.RecordBatch, buckets: NDArray[np.uint16]) -> None:
         """Add rows and the bucket of each."""
@@ -80,7 +108,8 @@ class SpillWriter:
         self._buckets.append(buckets)
         self._held += batch.nbytes
         if self._held >= self._room:
-            self._flush()
+            with _told(self._path):
+                self._flush()
 
     def _flush(self) -> None:
         """Sort what is held, and write it."""
@@ -107,12 +136,32 @@ def bucket_batches(spill: Spill, bucket: int, n_buckets: int) -> Iterator[pa.Rec
     """The rows of a bucket in one file, run after run."""
     if spill.n_runs == 0:
         return
-    with pa.OSFile(spill.path, "rb") as file:
+    with _told(Path(spill.path)), pa.OSFile(spill.path, "rb") as file:
         reader = pa.ipc.open_file(file)
         for run in range(spill.n_runs):
             batch = reader.get_batch(run * n_buckets + bucket)
             if batch.num_rows:
                 yield batch
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_AWAY = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """ResourceError with the remedy for what no further attempt mends."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL | _AWAY:
+            raise
+        why = os.strerror(error.errno)
+        if error.errno in _FULL:
+            remedy = "free some, or name another folder as scratch"
+            raise ResourceError(f"scratch: {path.parent}: {why}, for rows on disk; {remedy}") from error
+        remedy = "name a folder as scratch that all workers share and may write to"
+        raise ResourceError(f"scratch: {path} on {platform.node()}: {why}; {remedy}") from error
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.regroup import CellRows
-from distmom.reductions.keep_rows import BlockRange, KeepRows, RowKeeper
+from distmom.reductions.keep_rows import KeepRows, RowKeeper
 from distmom.reductions.leaves import Rows
 from distmom.reductions.state import Key
 
@@ -31,7 +30,9 @@ class KeepEach:
 
     def begin(self, n_files: int, window: Any = None) -> EachKeeper:
         """An accumulator for the ranges of `window`."""
-        return EachKeeper(self, n_files, window)
+        return EachKeeper(
+            self, [one.begin(n_files, mine) for one, mine in zip(self.parts, window, strict=True)]
+        )
 
     def merge(self, left: Any, right: Any) -> Any:
         """Not defined: rows do not leave their unit of work."""
@@ -41,11 +42,9 @@ class KeepEach:
 class EachKeeper:
     """The `Accumulator` of `KeepEach`."""
 
-    def __init__(self, spec: KeepEach, n_files: int, window: Sequence[BlockRange]) -> None:
+    def __init__(self, spec: KeepEach, keepers: Sequence[RowKeeper]) -> None:
         self._spec = spec
-        self._keepers: list[RowKeeper] = [
-            part.begin(n_files, mine) for part, mine in zip(spec.parts, window, strict=True)
-        ]
+        self._keepers = keepers
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         for keeper in self._keepers:
@@ -62,8 +61,8 @@ class EachKeeper:
     def end_file(self) -> None:
         """Nothing is left to do."""
 
-    def result(self, keys: list[Key]) -> tuple[CellRows, ...]:
-        """The rows of each part."""
+    def result(self, keys: list[Key]) -> tuple[Any, ...]:
+        """The rows of each part, or where they went."""
         return tuple(keeper.result(keys) for keeper in self._keepers)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
 from distmom.numerics.labels import file_key
-from distmom.numerics.regroup import NOT_OURS, CellRows
+from distmom.numerics.regroup import NOT_OURS, CellRows, Floats
 from distmom.numerics.weighted import plain_rows
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.layouts import Layout, Place
@@ -75,22 +76,38 @@ class KeepRows:
 
     def begin(self, n_files: int, window: Any = None) -> RowKeeper:
         """An accumulator for the range `window`."""
-        return RowKeeper(self, window)
+        return RowKeeper(self, window, self.cells(window.sizes, window.first_cell))
+
+    def cells(self, sizes: NDArray[np.int64], first: int) -> CellRows:
+        """Room for blocks of so many rows, whose numbers begin with `first`."""
+        return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
 
     def merge(self, left: CellRows, right: CellRows) -> CellRows:
         """Not defined: rows do not leave their unit of work."""
         raise NotImplementedError("kept rows are used where they are")
 
 
-class RowKeeper:
-    """The `Accumulator` of `KeepRows`."""
+class RowPlaces(Protocol):
+    """Where rows go, such as `CellRows`."""
 
-    def __init__(self, spec: KeepRows, window: BlockRange) -> None:
+    def add(
+        self, columns: Sequence[Floats], gone: NDArray[np.bool_] | None, cells: NDArray[np.int64]
+    ) -> None:
+        """Take rows; see `CellRows.add`."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows that were counted have come, as far as this can know."""
+        ...
+
+
+class RowKeeper:
+    """The `Accumulator` of `KeepRows`; rows go to `cells` by the numbers of their blocks."""
+
+    def __init__(self, spec: KeepRows, window: BlockRange, cells: RowPlaces) -> None:
         self._spec = spec
         self._range = window
-        self._cells = CellRows(
-            window.sizes, len(spec.columns), compiled=spec.compiled, first_cell=window.first_cell
-        )
+        self._cells = cells
         self._number, self._path, self._key = 0, "", np.uint64(0)
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
@@ -116,7 +133,7 @@ class RowKeeper:
         try:
             self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))
         except ValueError as error:
-            raise _changed(self._path) from error
+            raise rows_changed(self._path) from error
 
     def _cells_of(self, labels: NDArray[np.int64], codes: NDArray[np.int64] | None) -> NDArray[np.int64]:
         table = self._range.cells
@@ -131,7 +148,7 @@ class RowKeeper:
     def end_file(self) -> None:
         """Nothing is left to do."""
 
-    def result(self, keys: list[Key]) -> CellRows:
+    def result(self, keys: list[Key]) -> Any:
         """The rows.
 
         Raises
@@ -140,7 +157,7 @@ class RowKeeper:
             If there are fewer rows than were counted before.
         """
         if not self._cells.whole:
-            raise _changed("the data")
+            raise rows_changed("the data")
         return self._cells
 
 
@@ -155,7 +172,8 @@ def missing_values(rows: Rows, nan: NanPolicy) -> Mask:
     return gone
 
 
-def _changed(path: str) -> DataError:
+def rows_changed(path: str) -> DataError:
+    """The error for rows that are not those of the first pass."""
     return DataError(
         f"{path or 'the data'}: other rows than when they were counted; data must not change while it is read"
     )

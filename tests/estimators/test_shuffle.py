@@ -97,8 +97,7 @@ class TinyRuns(spill.SpillWriter):
     """Sorts a few rows at a time."""
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._room = 500
+        super().__init__(*arguments, room=500)
 
 
 RICH = pa.schema(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ import numpy as np
 
 from distmom.cluster import Unit, UnitMerger, check_memory, connect, plan_units, run_units
 from distmom.cluster.memory import in_words
+from distmom.cluster.scratch import temporary_folder
 from distmom.errors import ConfigError, ResourceError
 from distmom.estimators.shuffle.work import (
     Spilled,
@@ -175,15 +174,15 @@ def shuffle(
     target = _target(data, output)
     lake = open_lake(data, storage_options=storage_options)
     reader = WholeRows.of(lake)  # type: ignore[arg-type]
+    where = scratch or target.parent
     with (
-        _temporary(target.parent, f".{target.name}.") as beside,
-        connect(client, workers, scheduler, threads, memory_limit) as executor,
+        temporary_folder(target.parent, f".{target.name}.") as beside,
+        connect(client, workers, scheduler, threads, memory_limit, scratch=where) as executor,
     ):
         plan = _plan(lake, reader, executor)  # type: ignore[arg-type]
-        where = target.parent if scratch is None else Path(scratch)
-        _check_resources(plan, executor, target.parent, where)
-        with _temporary(where, f".{target.name}.spill.") as spills:
-            found = _run(plan, seed, executor, spills, beside, progress)
+        _check_resources(plan, executor, target.parent)
+        spills = executor.scratch.folder(f".{target.name}.spill.")
+        found = _run(plan, seed, executor, spills, beside, progress)
         n_threads = executor.threads
         _rename(beside, target)
     return ShuffleResult(
@@ -215,16 +214,15 @@ def explain_shuffle(
     target = _target(data, output)
     lake = open_lake(data, storage_options=storage_options)
     reader = WholeRows.of(lake)  # type: ignore[arg-type]
-    with connect(**run) as executor:
+    with connect(**run, scratch=scratch or target.parent) as executor:
         plan = _plan(lake, reader, executor)  # type: ignore[arg-type]
-        where = target.parent if scratch is None else Path(scratch)
         return {
             "n_files": plan.n_files,
             "n_bytes": plan.n_bytes,
             "n_rows": plan.n_rows,
             "n_units": len(plan.units),
             "n_buckets": 1 << plan.bits,
-            "disk_for_spilled_rows": f"{in_words(plan.spilled_bytes)} in {where}",
+            "disk_for_spilled_rows": f"{in_words(plan.spilled_bytes)} in {executor.scratch.parent}",
             "disk_for_the_new_lake": f"at most about {in_words(plan.written_bytes)} in {target.parent}",
             "projected_memory_per_process": in_words(plan.unit_memory * executor.threads_per_process),
             "threads": executor.threads,
@@ -247,22 +245,6 @@ def _target(data: Any, output: str | os.PathLike[str]) -> Path:
     if would_list(data, target / "part-00000.parquet"):
         raise ConfigError(f"output: {target} lies in the lake that is read; name a folder outside of it")
     return target
-
-
-@contextmanager
-def _temporary(parent: Path, prefix: str) -> Iterator[Path]:
-    """A hidden folder that is gone at the end, with all that is in it."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    except OSError as error:
-        raise ResourceError(
-            f"{parent}: no temporary folder can be made there ({error.strerror}); "
-            "name a folder that you may write to as output or scratch"
-        ) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _plan(lake: Lake, reader: WholeRows, executor: Executor) -> ShufflePlan:
@@ -302,15 +284,12 @@ def _row_bytes(lake: Lake, reader: WholeRows, rows: Any) -> float:
     return most
 
 
-def _check_resources(plan: ShufflePlan, executor: Executor, target: Path, scratch: Path) -> None:
+def _check_resources(plan: ShufflePlan, executor: Executor, target: Path) -> None:
     """ResourceError if disk or memory will not suffice."""
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, "a bucket of rows")
     needed: dict[int, tuple[Path, int]] = {}
-    for folder, n_bytes in ((target, plan.written_bytes), (scratch, plan.spilled_bytes)):
-        try:
-            device = folder.stat().st_dev
-        except OSError as error:
-            raise ConfigError(f"scratch: {folder} is no folder ({error.strerror}); name another") from error
+    for folder, n_bytes in ((target, plan.written_bytes), (executor.scratch.parent, plan.spilled_bytes)):
+        device = folder.stat().st_dev
         needed[device] = folder, needed.get(device, (folder, 0))[1] + n_bytes
     for folder, n_bytes in needed.values():
         free = shutil.disk_usage(folder).free

@@ -99,26 +99,20 @@ class SpillRows:
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read and spill."""
-        # a second attempt writes a file of its own: a worker thought lost may still write the first one
-        path = Path(self.folder) / f"{unit.number:08}-{uuid4().hex}.arrow"
         notes = DictionaryNotes()
         total = n_rows = 0
         schema = spill_schema(self.reader.schema)
-        try:
-            with SpillWriter(path, schema, 1 << self.bits) as writer:
-                for number, file in enumerate(unit.files, unit.first_file):
-                    row, stop = unit.rows or (0, None)
-                    for stored in self.reader.batches(file, row, stop):
-                        check_stopped()
-                        notes.note(stored)
-                        columns = [plain_array(column) for column in stored.columns]
-                        batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-                        total = add_checksums(total, batch_checksum(batch, compiled=self.compiled))
-                        writer.add(batch, self._buckets(number, row, batch.num_rows))
-                        row, n_rows = row + batch.num_rows, n_rows + batch.num_rows
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+        with SpillWriter(self.folder, unit.number, schema, 1 << self.bits) as writer:
+            for number, file in enumerate(unit.files, unit.first_file):
+                row, stop = unit.rows or (0, None)
+                for stored in self.reader.batches(file, row, stop):
+                    check_stopped()
+                    notes.note(stored)
+                    columns = [plain_array(column) for column in stored.columns]
+                    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+                    total = add_checksums(total, batch_checksum(batch, compiled=self.compiled))
+                    writer.add(batch, self._buckets(number, row, batch.num_rows))
+                    row, n_rows = row + batch.num_rows, n_rows + batch.num_rows
         found = Spilled((writer.spill(),), total, notes.result())
         return UnitOutcome(found, n_rows, unit.n_bytes)
 

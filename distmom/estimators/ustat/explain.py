@@ -19,7 +19,8 @@ from distmom.estimators.ustat.blocks import CellMap, map_blocks
 from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import affordable, in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
-from distmom.estimators.ustat.ranges import Piece, planned_ranges
+from distmom.estimators.ustat.ranges import Piece
+from distmom.estimators.ustat.regrouping import planned_regrouping
 from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.sampled_several import planned_draws
@@ -139,12 +140,15 @@ def _second(
         if complete
         else sum(min(n // d for n, d in zip(sizes, kernel.degrees, strict=True)) for sizes in blocks)
     )
-    n_passes, needed = 1, plan.unit_memory
+    n_passes, needed, spilled = 1, plan.unit_memory, None
     if not (complete and from_comoments(plan, options)):
         sizes = np.sum([one.sizes for one in cells], axis=0)
-        piece = Piece(sizes, n_columns + options.weighted, plan.reader.options.batch_rows)
-        ranges, needed = planned_ranges([piece] * lines, executor)
-        n_passes = 1 + len(ranges)
+        names = plan.reader.options.value_names
+        each = [names] if options.joint_rows else [(name, *names[width:]) for name in names[:width]]
+        pieces = [Piece(sizes, mine, plan.reader.options.batch_rows) for mine in each]
+        on_disk = not any(source.in_memory for source, _ in samples)
+        regrouping = planned_regrouping(pieces * options.rows.repeats, executor, on_disk=on_disk)
+        n_passes, needed, spilled = 1 + regrouping.passes, regrouping.needed, regrouping.note
     seconds = in_words(seconds_for(kernel, n_tuples, executor.threads)) if n_tuples else None
     return {
         "n_rows": int(sum(one.sizes.sum() for one in cells)),
@@ -156,6 +160,7 @@ def _second(
         "pair_budget": options.pair_budget,
         "affordable": affordable(options, n_tuples, cells[0].sizes.size),
         "passes": n_passes,
+        "sorted_on_disk": spilled,
         "projected_memory_per_process": bytes_in_words(needed * executor.threads_per_process),
     }
 

@@ -30,14 +30,19 @@ class Piece(NamedTuple):
     ----------
     sizes : ndarray of int64
         Rows of each block, those of all samples together.
-    n_columns : int
+    names : tuple of str
         Values kept of a row.
     batch_rows : int
     """
 
     sizes: Counts
-    n_columns: int
+    names: tuple[str, ...]
     batch_rows: int
+
+    @property
+    def n_columns(self) -> int:
+        """Number of values kept of a row."""
+        return len(self.names)
 
 
 class Cut(NamedTuple):
@@ -49,18 +54,18 @@ class Cut(NamedTuple):
 
 
 def planned_ranges(
-    pieces: Sequence[Piece], executor: Executor, enough: int | None = None
+    pieces: Sequence[Piece], executor: Executor, enough: int | None = None, most: int | None = None
 ) -> tuple[list[list[Cut]], int]:
     """Ranges of the blocks of all pieces, one after the other, and the bytes that the largest of them needs.
 
-    There are `enough` of them, one for each thread by default, or more where memory asks for it.
+    There are `enough` of them, one for each thread by default, or more where memory or `most`, the bytes of
+    the rows of a range, ask for it.
 
     A range begins and ends anywhere: it may hold the last blocks of a piece and the first ones of the next.
     """
-    batch_bytes = max(64 * piece.batch_rows for piece in pieces) * (sum(p.n_columns for p in pieces) + 4)
+    reading = batch_bytes(pieces)
     evaluation = max(8 * (WORDS + 2 * p.n_columns) * int(p.sizes.max()) for p in pieces)
-    each = (executor.memory - PROCESS_BYTES) // executor.threads_per_process
-    room = max(1, min(each - batch_bytes - evaluation, RANGE_BYTES))
+    room = max(1, min(thread_bytes(executor) - reading - evaluation, most or RANGE_BYTES))
     n_bytes = np.concatenate([8 * p.n_columns * p.sizes for p in pieces])
     edges = range_edges(n_bytes, room, enough or executor.threads)
     worst = max(int(n_bytes[first:stop].sum()) for first, stop in pairwise(edges))
@@ -74,7 +79,17 @@ def planned_ranges(
             if low < high:
                 cuts.append(Cut(number, low - start, high - start))
         ranges.append(cuts)
-    return ranges, worst + evaluation + batch_bytes
+    return ranges, worst + evaluation + reading
+
+
+def batch_bytes(pieces: Sequence[Piece]) -> int:
+    """Memory in which the values of all pieces are decoded."""
+    return max(64 * piece.batch_rows for piece in pieces) * (sum(p.n_columns for p in pieces) + 4)
+
+
+def thread_bytes(executor: Executor) -> int:
+    """Memory that a unit of work has for itself."""
+    return (executor.memory - PROCESS_BYTES) // executor.threads_per_process
 
 
 def range_edges(n_bytes: Counts, room: int, threads: int) -> list[int]:

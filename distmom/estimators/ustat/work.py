@@ -17,6 +17,8 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.ranges import Cut, Piece, kept_blocks, planned_ranges
+from distmom.estimators.ustat.regrouping import Regrouping, block_buckets, planned_regrouping
+from distmom.estimators.ustat.spilled import FromBucket, ReadSorted, SortedUnit, Sorting, sort_rows
 from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.block_kernel import BlockKernel
 from distmom.reductions.disjoint_kernel import DisjointKernel
@@ -73,7 +75,7 @@ class Question(NamedTuple):
     def piece(self) -> Piece:
         """The size of its blocks."""
         sizes = np.sum([sample.cells.sizes for sample in self.samples], axis=0)
-        return Piece(sizes, len(self.samples[0].names), self.samples[0].plan.reader.options.batch_rows)
+        return Piece(sizes, self.samples[0].names, self.samples[0].plan.reader.options.batch_rows)
 
     def is_cut(self, executor: Executor) -> bool:
         """Whether its blocks are evaluated tile by tile."""
@@ -129,16 +131,78 @@ def _evaluated(
     questions: Sequence[Question], executor: Executor, progress: Progress | None
 ) -> tuple[Any, ...]:
     """States of questions whose blocks are evaluated where their rows are regrouped."""
-    ranges, needed = planned_ranges([question.piece for question in questions], executor)
-    check_memory(needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
-    asked = [tuple(cut.piece for cut in cuts) for cuts in ranges]
+    on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
+    plan = planned_regrouping([question.piece for question in questions], executor, on_disk=on_disk)
+    check_memory(plan.needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
+    asked = [tuple(cut.piece for cut in cuts) for cuts in plan.ranges]
     ways = list(dict.fromkeys(asked))
-    units = _units(questions, ranges, [ways.index(numbers) for numbers in asked], executor)
-    work = ReadSamples(tuple(_way(questions, numbers) for numbers in ways))
+    numbers = [ways.index(mine) for mine in asked]
+    if plan.disk:
+        sorted_ = _sorted(questions, plan, executor, progress)
+        work = ReadSamples(tuple(_way_from_disk(questions, mine, plan, sorted_) for mine in ways))
+        units = _units_from_disk(questions, plan, numbers)
+    else:
+        work = ReadSamples(tuple(_way(questions, mine) for mine in ways))
+        units = _units(questions, plan.ranges, numbers, executor)
     merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
     return tuple(state for _, state in found.parts)
+
+
+def _sorted(
+    questions: Sequence[Question], plan: Regrouping, executor: Executor, progress: Progress | None
+) -> SortedUnit:
+    """All rows of all samples on disk, sorted by ranges of blocks."""
+    samples = []
+    for s in range(len(questions[0].samples)):
+        mine = [question.samples[s] for question in questions]
+        everything = [kept_blocks(one.cells, 0, one.cells.sizes.size) for one in mine]
+        buckets = tuple(block_buckets(plan.ranges, q, blocks) for q, blocks in enumerate(everything))
+        samples.append(Sorting(_read(mine), _good_units(mine[0]), buckets))
+    n_columns = len(questions[0].samples[0].names)
+    return sort_rows(samples, n_columns, plan.n_buckets, plan.room, executor, progress)
+
+
+def _good_units(sample: Counted) -> tuple[Unit, ...]:
+    """The units of the first pass without the files that it left out; their windows are those of layouts."""
+    bad = {record.file for record in sample.skipped}
+    units = []
+    for unit in sample.plan.units:
+        good = [i for i, file in enumerate(unit.files) if file.path not in bad]
+        first_rows = unit.window[good] if isinstance(sample.plan.reduction.layout, StoredBlocks) else None
+        if good:
+            units.append(replace(unit, files=tuple(unit.files[i] for i in good), window=first_rows))
+    return tuple(units)
+
+
+def _way_from_disk(
+    questions: Sequence[Question], numbers: tuple[int, ...], plan: Regrouping, sorted_: SortedUnit
+) -> Way:
+    """As `_way`, for rows that have been sorted."""
+    mine = [questions[number] for number in numbers]
+    reads = [
+        ReadSorted(tuple(_keep(question.samples[s]) for question in mine), files, plan.n_buckets)
+        for s, files in enumerate(sorted_.files)
+    ]
+    return Way(tuple(reads), AnswerEach(numbers, tuple(question.kernel for question in mine)))
+
+
+def _units_from_disk(questions: Sequence[Question], plan: Regrouping, ways: Sequence[int]) -> list[Unit]:
+    """As `_units`, for rows that have been sorted."""
+    samples = range(len(questions[0].samples))
+    units, bucket = [], 0
+    for i, (cuts, way) in enumerate(zip(plan.ranges, ways, strict=True)):
+        parts = []
+        for s in samples:
+            window = tuple(
+                FromBucket(bucket + c, questions[q].samples[s].cells.sizes[first:stop], first)
+                for c, (q, first, stop) in enumerate(cuts)
+            )
+            parts.append(Unit(0, 0, 0, (), n_bytes=plan.disk // len(plan.ranges), window=window))
+        bucket += len(cuts)
+        units.append(sample_unit(i, tuple(parts), way))
+    return units
 
 
 def _tile_by_tile(question: Question, executor: Executor, progress: Progress | None) -> Any:

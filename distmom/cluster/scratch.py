@@ -1,0 +1,144 @@
+"""Where a run may put temporary files: one hidden folder, gone with all that is in it when the run ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import sleep
+
+from distmom.cluster.memory import in_words
+from distmom.errors import ConfigError, ResourceError
+
+logger = logging.getLogger("distmom")
+
+PAUSES = (0.0, 0.1, 0.5, 2.0)
+"""Seconds before further attempts at removing a folder, into which a unit given up may just have written."""
+
+
+class Scratch:
+    """Temporary files of one run.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The folder that the user named. By default Dask's ``temporary-directory`` or, without such, that of
+        the system, which ``TMPDIR`` moves.
+
+    Attributes
+    ----------
+    named : bool
+        Whether the user named a folder.
+    shared : bool
+        Whether all processes of the run are on this machine, and so see its folders.
+
+    Raises
+    ------
+    ConfigError
+        If `folder` is none.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.named = folder is not None
+        self.shared = True
+        self._parent = None if folder is None else Path(os.path.abspath(folder))  # noqa: PTH100  # links stay
+        self._made: Path | None = None
+        if self._parent is not None and not self._parent.is_dir():
+            raise ConfigError(f"scratch: {self._parent} is no folder; make it, or name another one")
+
+    @property
+    def reaches_all(self) -> bool:
+        """Whether all processes should see the folder: they are here, or the user named one."""
+        return self.shared or self.named
+
+    @property
+    def parent(self) -> Path:
+        """The folder in which that of the run is made.
+
+        Raises
+        ------
+        ResourceError
+            If there is none.
+        """
+        if self._parent is None:
+            self._parent = _default_folder()
+        return self._parent
+
+    def free_bytes(self) -> int:
+        """Bytes that are free there; 0 if nothing can be written."""
+        try:
+            parent = self.parent
+            return shutil.disk_usage(parent).free if os.access(parent, os.W_OK | os.X_OK) else 0
+        except (OSError, ResourceError):
+            return 0
+
+    def check_room(self, n_bytes: int) -> None:
+        """ResourceError if so many bytes will not fit."""
+        free = self.free_bytes()
+        if free < n_bytes:
+            raise ResourceError(
+                f"scratch: {in_words(n_bytes)} of disk are needed and {in_words(free)} can be had in "
+                f"{self.parent}; free some, or name another folder as scratch"
+            )
+
+    def folder(self, prefix: str = ".distmom-") -> Path:
+        """The folder of this run; made when it is asked for first."""
+        if self._made is None:
+            self._made = make_folder(self.parent, prefix)
+        return self._made
+
+    def close(self) -> None:
+        """Remove it, once nobody works any more. Idempotent."""
+        made, self._made = self._made, None
+        if made is not None:
+            remove_folder(made)
+
+
+def _default_folder() -> Path:
+    import dask
+
+    try:
+        return Path(dask.config.get("temporary-directory", None) or tempfile.gettempdir()).absolute()
+    except OSError as error:
+        raise ResourceError("scratch: no temporary folder can be written to; name one as scratch") from error
+
+
+def make_folder(parent: Path, prefix: str) -> Path:
+    """A new folder with a name of its own.
+
+    Raises
+    ------
+    ResourceError
+        If it cannot be made.
+    """
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    except OSError as error:
+        raise ResourceError(
+            f"{parent}: no temporary folder can be made there ({error.strerror}); "
+            "name a folder that you may write to as output or scratch"
+        ) from error
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder and all that is in it; a warning tells if that is not possible."""
+    for pause in PAUSES:
+        sleep(pause)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+    logger.warning("%s could not be removed", folder)
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """A hidden folder that is gone at the end, with all that is in it, unless it got another name."""
+    folder = make_folder(parent, prefix)
+    try:
+        yield folder
+    finally:
+        remove_folder(folder)
