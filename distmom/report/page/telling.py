@@ -155,16 +155,12 @@ def advice_block(tellings: Iterable[Telling]) -> Advice:
 
 
 def notes_block(results: Results) -> list[Block]:
-    """What a reader should know that asks for nothing."""
-    found = notes(results)
-    return [Words("Also good to know", tuple(found))] if found else []
-
-
-def notes(results: Results) -> list[str]:
-    """What else is to be said of the results: what the data block does not tell."""
+    """What a reader should know that asks for nothing, and that the data block does not tell."""
     if len(results) == 1:
-        return [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
-    return [f"{line}." for line in each_once(results, [r.notes for r in results])]
+        found = [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
+    else:
+        found = [f"{line}." for line in each_once(results, [r.notes for r in results])]
+    return [Words("Also good to know", tuple(found))] if found else []
 
 
 def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:

@@ -22,7 +22,7 @@ from distmom.report.page.parts import (
     Story,
 )
 from distmom.report.page.scales import Numbers
-from distmom.report.page.telling import closing_blocks, interval_words, notes
+from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
 
@@ -66,7 +66,7 @@ def story(found: TournamentResult) -> Story:
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
         "was better.",
     )
-    blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table]
+    blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table, *notes_block(found)]
     after = closing_blocks(found, _assumptions(found))
     word = "files disagree" if found.files_disagree else "cycle" if found.cycle else "champion found"
     return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), after)
@@ -96,7 +96,7 @@ def _advice(found: TournamentResult, mood: Mood) -> Advice:
             "Every finalist lost to another one (a cycle): the champion is the one whose farthest better is "
             "nearest. More rows, or fewer candidates that resemble each other, would decide it."
         )
-    return Advice(mood, "What to do", (*lines, *notes(found)))
+    return Advice(mood, "What to do", tuple(lines))
 
 
 def _facts(found: TournamentResult) -> tuple[tuple[str, str], ...]:
