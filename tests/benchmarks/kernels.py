@@ -49,6 +49,7 @@ def sorted_forms(n: int, rng: np.random.Generator) -> None:
     both = np.column_stack([x, 0.3 * x + y])
     tied = np.round(both, 2)
     gini, tau, tau_b = kernels.gini(), kernels.kendall(), kernels.kendall_b()
+    weights = (rng.exponential(size=n),)
     show(
         f"Gini, {n:,} rows",
         least(
@@ -68,6 +69,7 @@ def sorted_forms(n: int, rng: np.random.Generator) -> None:
                 "scipy": lambda: stats.kendalltau(*both.T),
                 "tau-a": lambda: block_sums(tau, both, rows=False),
                 "tau-a with row means": lambda: block_sums(tau, both),
+                "tau-a, weighted": lambda: block_sums(tau, both, weights=weights),
             },
             5,
         ),
@@ -79,6 +81,9 @@ def sorted_forms(n: int, rng: np.random.Generator) -> None:
             {
                 "scipy": lambda: stats.kendalltau(*tied.T),
                 "tau-b": lambda: block_sums(tau_b, tied, rows=False),
+                "tau-b, weighted": lambda: block_sums(tau_b, tied, weights=weights),
+                "concordance": lambda: block_sums(kernels.concordance(), tied, rows=False),
+                "concordance, weighted": lambda: block_sums(kernels.concordance(), tied, weights=weights),
             },
             5,
         ),

@@ -158,8 +158,7 @@ def ustatistic(
 
     With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
     that of the law in which rows are drawn in proportion to their weight; its variance is that of the
-    jackknife, and blocks have rows of positive weight alone. Kernels that are counted by sorting (Kendall,
-    concordance, ranking) and the third moment have no fast form then.
+    jackknife, and blocks have rows of positive weight alone. The third moment has no fast form then.
 
     With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
     rows, and the interval that of repeated partitions.

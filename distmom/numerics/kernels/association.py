@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
 from distmom.numerics.kernels.order import OrderCounts, dense_ranks, order_counts, run_starts, tied_pairs
-from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
+from distmom.numerics.kernels.order_weights import order_masses, untied_masses
+from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
 
 
 def signs(rows: tuple[Floats, ...], column: int) -> NDArray[np.int8]:
@@ -26,6 +27,14 @@ def counted(n: int, twice_sum: int, second: float, twice_rows: NDArray[np.int64]
     return PairSums(n_pairs, twice_sum / (2 * n_pairs), second, row_means)
 
 
+def weighed(weights: Floats, sums: Floats, second: Floats) -> PairSums:
+    """PairSums of weighted rows, from the weighted sums of the kernel and of its square at each row."""
+    mass = Mass(sums.size, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):  # no pairs, a row without others
+        mean, square = mass.add(sums) / np.float64(mass.ordered), mass.add(second) / np.float64(mass.ordered)
+        return PairSums(mass.n_pairs, mean, square, (mass.at_rows(sums),))
+
+
 @dataclass(frozen=True)
 class Kendall(Kernel):
     """Sign of (x - x')(y - y'): its U-statistic is Kendall's tau-a, pairs tied in either column count 0."""
@@ -37,10 +46,11 @@ class Kendall(Kernel):
         """1 for a concordant, -1 for a discordant pair, 0 for a tied one."""
         return np.asarray(signs(rows, 0) * signs(rows, 1), np.float64)
 
-    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """From exact counts; weighted rows are not counted."""
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
+        """From exact counts, or sums of weights."""
         if weights is not None:
-            return None
+            alike, unlike = order_masses(*_columns(samples[0]), weights[0])
+            return weighed(weights[0], alike - unlike, alike + unlike)
         n = samples[0].shape[0]
         pairs, by_row = order_counts(*_columns(samples[0]), rows=rows)
         untied = (pairs.concordant + pairs.discordant) / count_tuples((2,), (n,))
@@ -64,12 +74,13 @@ class Untied(Kernel):
         """By comparison."""
         return np.asarray(rows[0][..., self.column] != rows[1][..., self.column], np.float64)
 
-    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """From the sizes of ties; weighted rows are not counted."""
-        if weights is not None:
-            return None
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
+        """From the sizes of ties, or their weights."""
         n = samples[0].shape[0]
         values = samples[0][:, self.column].copy()
+        if weights is not None:
+            untied_by = untied_masses(values, weights[0])
+            return weighed(weights[0], untied_by, untied_by)
         twice_rows = None
         if rows:
             ranks, starts = dense_ranks(values)
@@ -106,10 +117,13 @@ class Ordered(Kernel):
         differ = rows[0][..., 0] != rows[1][..., 0]
         return np.asarray(0.5 * (differ * 1.0 + product))
 
-    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """From exact counts; weighted rows are not counted."""
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
+        """From exact counts, or sums of weights."""
         if weights is not None:
-            return None
+            outcome, score = _columns(samples[0])
+            alike, unlike = order_masses(outcome, score, weights[0])
+            rest = untied_masses(outcome, weights[0]) - unlike  # alike and half of the ties
+            return weighed(weights[0], 0.5 * (rest + alike), 0.25 * (rest + 3.0 * alike))
         n = samples[0].shape[0]
         pairs, by_row = order_counts(*_columns(samples[0]), rows=rows)
         halves = _score_ties(pairs)

@@ -107,7 +107,7 @@ def kendall() -> Kernel:
 
     Notes
     -----
-    By sorting, in exact integers: O(n log n). With weights all pairs are taken, tile by tile.
+    By sorting, in exact integers: O(n log n). Takes weights.
 
     References
     ----------
@@ -123,7 +123,7 @@ def kendall_b() -> Kernel:
     Notes
     -----
     Not a U-statistic but a function of three: biased by O(1/n) in a block of n rows; NaN where a column is
-    constant. O(n log n).
+    constant. O(n log n). Takes weights.
     """
     return KendallB()
 
@@ -134,7 +134,7 @@ def concordance() -> Kernel:
     Notes
     -----
     Pairs with equal outcomes are not comparable, equal scores count 1/2. A ratio of two U-statistics; NaN
-    where all outcomes are equal. Censored outcomes have no place in it. O(n log n).
+    where all outcomes are equal. Censored outcomes have no place in it. O(n log n). Takes weights.
     """
     return Concordance()
 

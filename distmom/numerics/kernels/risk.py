@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
 from distmom.numerics import tile_types
-from distmom.numerics.kernels.association import counted, signs
+from distmom.numerics.kernels.association import counted, signs, weighed
 from distmom.numerics.kernels.distance import mean_distance
 from distmom.numerics.kernels.exponential import softplus
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
 from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples
+from distmom.numerics.kernels.order_weights import order_masses, untied_masses
+from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
 
 LN2 = 0.6931471805599453
 
@@ -82,10 +83,12 @@ class Ranking(Kernel):
         return np.where(order == 0, self._tied, loss)
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """The zero-one loss from exact counts, the other losses from tiles."""
-        if self.loss != "zero-one" or weights is not None:
+        """The zero-one loss from exact counts or sums of weights, the other losses from tiles."""
+        if self.loss != "zero-one":
             return None
         x = samples[0]
+        if weights is not None:
+            return self._weighed(x[:, 0].copy(), x[:, 1].copy(), weights[0])
         tie = 1 if self.ties == "half" else 0  # twice the contribution
         pairs, by_row = order_counts(x[:, 0].copy(), x[:, 1].copy(), rows=rows)
         halves = (pairs.y_tied - pairs.both_tied) + tie * pairs.x_tied
@@ -94,6 +97,15 @@ class Ranking(Kernel):
         if by_row is not None:
             twice_rows = 2 * by_row.discordant + (by_row.y_tied - by_row.both_tied) + tie * by_row.x_tied
         return counted(x.shape[0], 2 * pairs.discordant + halves, second, twice_rows)
+
+    def _weighed(self, outcome: Floats, score: Floats, weights: Floats) -> PairSums:
+        """The zero-one loss of weighted rows."""
+        alike, unlike = order_masses(outcome, score, weights)
+        untied = untied_masses(outcome, weights)
+        tied = Mass(outcome.size, weights).others - untied
+        rest = untied - alike  # in the wrong order, and ties of the score, which count half
+        sums, second = 0.5 * (rest + unlike), 0.25 * (rest + 3.0 * unlike)
+        return weighed(weights, sums + self._tied * tied, second + self._tied**2 * tied)
 
 
 @dataclass(frozen=True)

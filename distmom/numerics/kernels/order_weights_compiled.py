@@ -1,0 +1,116 @@
+"""Compiled sums of the weights of concordant and discordant rows; all words are in ``order_weights.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics._jit import njit
+
+SMALL = 32  # groups of so few rows are taken pair by pair
+
+
+@njit
+def _finish(ranks, runs, rows, masses, concordant, discordant, first, last, at, alike, unlike):
+    """Take a small group pair by pair, in the order of x, and write the sums of its rows."""
+    for i in range(first, last):
+        for j in range(first, i):
+            if runs[at, j] == runs[at, i] or ranks[at, j] == ranks[at, i]:
+                continue
+            if ranks[at, j] < ranks[at, i]:
+                concordant[at, i] += masses[at, j]
+                concordant[at, j] += masses[at, i]
+            else:
+                discordant[at, i] += masses[at, j]
+                discordant[at, j] += masses[at, i]
+    for i in range(first, last):
+        alike[rows[at, i]] = concordant[at, i]
+        unlike[rows[at, i]] = discordant[at, i]
+
+
+@njit
+def _forwards(ranks, runs, masses, concordant, discordant, first, last, bit, at):
+    """Add the rows of the group with a lesser x: those of the same run of x wait until it has ended."""
+    lacking = having = wait_lacking = wait_having = 0.0
+    run = -1
+    for i in range(first, last):
+        if runs[at, i] != run:
+            run = runs[at, i]
+            lacking += wait_lacking
+            having += wait_having
+            wait_lacking = wait_having = 0.0
+        if (ranks[at, i] >> bit) & 1:
+            concordant[at, i] += lacking
+            wait_having += masses[at, i]
+        else:
+            discordant[at, i] += having
+            wait_lacking += masses[at, i]
+
+
+@njit
+def _backwards(ranks, runs, rows, masses, concordant, discordant, first, middle, last, bit, at):
+    """Add the rows with a greater x, and move those that lack the bit before those that have it."""
+    to = 1 - at
+    lacking = having = wait_lacking = wait_having = 0.0
+    run = -1
+    zero, one = middle, last
+    for i in range(last - 1, first - 1, -1):
+        if runs[at, i] != run:
+            run = runs[at, i]
+            lacking += wait_lacking
+            having += wait_having
+            wait_lacking = wait_having = 0.0
+        alike, unlike, mass = concordant[at, i], discordant[at, i], masses[at, i]
+        if (ranks[at, i] >> bit) & 1:
+            unlike += lacking
+            wait_having += mass
+            one -= 1
+            place = one
+        else:
+            alike += having
+            wait_lacking += mass
+            zero -= 1
+            place = zero
+        ranks[to, place], runs[to, place], rows[to, place] = ranks[at, i], runs[at, i], rows[at, i]
+        masses[to, place], concordant[to, place], discordant[to, place] = mass, alike, unlike
+
+
+@njit
+def sweep(ranks, runs, rows, masses, concordant, discordant, starts, alike, unlike):
+    """Weights of the concordant and discordant rows of each row into `alike` and `unlike`.
+
+    All arrays but the last three have shape (2, n); their first lines hold the ranks of y, the runs of x, the
+    numbers and the weights of the rows in the order of x, and zeros. `starts[r]` rows have a rank below r. A
+    group of ranks that agree in their higher bits fills the places from the start of its lowest rank on.
+    Depth first.
+    """
+    n_ranks = starts.size - 1
+    bits = 0
+    while (1 << bits) < n_ranks:
+        bits += 1
+    lows, levels, size = np.zeros(130, np.int64), np.zeros(130, np.int64), 1
+    levels[0] = bits
+    while size > 0:
+        size -= 1
+        low, level = lows[size], levels[size]
+        first, last = starts[low], starts[min(low + (1 << level), n_ranks)]
+        at = (bits - level) & 1
+        if level == 0 or last - first <= SMALL:
+            if level == 0:  # one rank: nothing to add
+                for i in range(first, last):
+                    alike[rows[at, i]] = concordant[at, i]
+                    unlike[rows[at, i]] = discordant[at, i]
+            else:
+                _finish(ranks, runs, rows, masses, concordant, discordant, first, last, at, alike, unlike)
+            continue
+        half = low + (1 << (level - 1))
+        middle = starts[min(half, n_ranks)]
+        bit = level - 1
+        _forwards(ranks, runs, masses, concordant, discordant, first, last, bit, at)
+        _backwards(ranks, runs, rows, masses, concordant, discordant, first, middle, last, bit, at)
+        lows[size], levels[size] = low, bit
+        size += 1
+        if half < n_ranks:
+            lows[size], levels[size] = half, bit
+            size += 1
