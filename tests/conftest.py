@@ -1,19 +1,34 @@
 """Settings for all tests."""
 
+import gc
+import os
 import signal
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from shared import SHARED
 
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=40)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=500)
 settings.load_profile("default")
 
+# Hundreds of processes start here: they find bytecode, whatever the shell says about writing it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Idle workers measure themselves less often: a dozen of them took a tenth of the machine.
+os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL", "5s")
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
+KERNELS = pytest.StashKey[list[subprocess.Popen[bytes]]]()
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile all kernels once, before the test processes start: else each of them would.
+    """Compile all kernels once, while the test processes collect: else each of them would.
 
     And hear Ctrl-C: a shell starts background jobs with SIGINT ignored, which all children inherit, and the
     tests that interrupt a program would wait for ever.
@@ -22,4 +37,56 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     several = getattr(config.option, "numprocesses", None)
     if several and not hasattr(config, "workerinput"):
-        subprocess.run([sys.executable, "-m", "distmom.numerics"], check=True)
+        halves = (["rows"], ["pairs", "weights", "units", "regrouping"])
+        command = [sys.executable, "-m", "distmom.numerics"]
+        config.stash[KERNELS] = [subprocess.Popen([*command, *half]) for half in halves]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: object) -> None:
+    """No test starts before the kernels are compiled."""
+    for process in node.config.stash.get(KERNELS, []):  # type: ignore[attr-defined]
+        assert process.wait() == 0, "the kernels cannot be compiled"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for process in config.stash.get(KERNELS, []):
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder ``demo`` with both lakes of flights; its tests are a group, so that it is made once."""
+    from pipelines import flights
+
+    root = tmp_path_factory.mktemp("flights") / "demo"
+    table = flights.flights()
+    assert flights.write_lake(table, root / "clean") == 365
+    assert flights.write_lake(table, root / "damaged", damaged=True) == 365
+    return root
+
+
+def place(item: pytest.Item) -> tuple[object, object]:
+    """Group and folder."""
+    mark = item.get_closest_marker("xdist_group")
+    return mark and mark.args[0], item.path.parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a group come first and together in one process, too: what they share has an end."""
+    for item in items:
+        if "demo" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("flights"))
+    items.sort(key=lambda item: str(place(item)[0] or "~"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    yield
+    if SHARED.is_open and (nextitem is None or place(item) != place(nextitem)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # of comms that close
+            SHARED.close()
+            gc.collect()

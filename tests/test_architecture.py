@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.xdist_group("architecture")  # each module is parsed once
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "distmom"
@@ -41,9 +45,20 @@ def room_of(path: Path) -> str:
     return parts[0].removesuffix(".py")
 
 
-def imports(text: str) -> Iterator[tuple[int, str]]:
+@cache
+def nodes(text: str) -> tuple[ast.AST, ...]:
+    """All nodes of a module: parsed once for all rules."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
+@cache
+def imports(text: str) -> tuple[tuple[int, str], ...]:
     """Line and module of every import, those inside of functions and for the type checker included."""
-    for node in ast.walk(ast.parse(text)):
+    return tuple(_imports(text))
+
+
+def _imports(text: str) -> Iterator[tuple[int, str]]:
+    for node in nodes(text):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -53,8 +68,13 @@ def imports(text: str) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, f"distmom.{alias.name}") for alias in node.names)
             else:
                 yield node.lineno, node.module or ""
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and called(node.func).endswith("import_module"):
             yield from ((node.lineno, str(a.value)) for a in node.args[:1] if isinstance(a, ast.Constant))
+
+
+def called(function: ast.expr) -> str:
+    """Last part of a function's name."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def wrong_arrows(text: str, room: str) -> list[str]:
@@ -66,6 +86,12 @@ def wrong_arrows(text: str, room: str) -> list[str]:
         if module == "a relative module" or (parts[0] == "distmom" and parts[1] not in allowed):
             found.append(f"line {line} imports {module}")
     return found
+
+
+def test_groups_of_tests_stay_together(request: pytest.FixtureRequest) -> None:
+    """A pytest that is too new for its pytest-xdist spreads them, and everything shared is made twice."""
+    if request.config.getoption("loadgroup", False):
+        assert request.node.nodeid.endswith("@architecture")
 
 
 def test_every_room_is_known() -> None:
@@ -188,7 +214,7 @@ def test_modules_and_functions_stay_readable() -> None:
         n_lines = text.count("\n")
         if n_lines > MOST_LINES:
             wrong.append(f"{path.relative_to(ROOT)}: {n_lines} lines")
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(text):
             if (
                 isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
                 and _length(node) > MOST_FUNCTION_LINES
@@ -223,17 +249,23 @@ FORBIDDEN = {
 
 
 def texts() -> Iterator[Path]:
-    for path in sorted(ROOT.rglob("*")):
-        inside = path.relative_to(ROOT).parts
-        if not SKIPPED & set(inside) and path.is_file() and path.suffix in TEXT and path != Path(__file__):
-            yield path
+    """Files of text; folders that are skipped are not even entered, for one of them holds an environment."""
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = sorted(set(folders) - SKIPPED)
+        for path in (Path(folder, name) for name in sorted(set(files) - SKIPPED)):
+            if path.suffix in TEXT and path.is_file() and path != Path(__file__):
+                yield path
+
+
+@cache
+def contents() -> dict[str, str]:
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8", "replace") for path in texts()}
 
 
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_the_project_speaks_of_itself_alone(what: str) -> None:
-    found = [
-        str(p.relative_to(ROOT)) for p in texts() if FORBIDDEN[what].search(p.read_text("utf-8", "replace"))
-    ]
+    assert {"README.md", "Makefile", "distmom/version.py", ".ci/run"} <= contents().keys()
+    found = [name for name, text in contents().items() if FORBIDDEN[what].search(text)]
     assert not found, f"{what} in {', '.join(found)}"
 
 

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared import SHARED
 
 from distmom.cluster import Executor, ThreadExecutor
 
 NO_DASHBOARD = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
 HERE = Path(__file__).parent
-PROCESSES = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
-EXECUTORS = ["threads", "inproc", pytest.param("processes", marks=PROCESSES)]
+EXECUTORS = ["threads", "inproc", pytest.param("processes", marks=pytest.mark.cluster)]
+SHARING = {"processes_client", "inproc_client", "executor"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.is_relative_to(HERE) and SHARING & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("cluster"))
         if item.path.is_relative_to(HERE):  # closing comms leave sockets to the collector now and then
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 
 
-@pytest.fixture(scope="session")
-def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+@contextmanager
+def two_processes(scratch: Path) -> Iterator[Any]:
     """Two worker processes; a task fails once its workers died three times."""
     import dask
     from distributed import Client, LocalCluster
 
-    scratch = str(tmp_path_factory.mktemp("dask"))
     settings = {
-        "temporary-directory": scratch,
+        "temporary-directory": str(scratch),
         "distributed.scheduler.allowed-failures": 2,
         "distributed.deploy.lost-worker-timeout": "1h",  # see cluster/local.py
     }
@@ -50,8 +54,8 @@ def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture(scope="session")
-def inproc_client() -> Iterator[Any]:
+@contextmanager
+def two_threads() -> Iterator[Any]:
     """Two workers in this process: a scheduler's behaviour without the start of processes."""
     from distributed import Client, LocalCluster
 
@@ -60,6 +64,16 @@ def inproc_client() -> Iterator[Any]:
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return SHARED.get("two processes", lambda: two_processes(tmp_path_factory.mktemp("dask")))
+
+
+@pytest.fixture
+def inproc_client() -> Any:
+    return SHARED.get("two threads", two_threads)
 
 
 @pytest.fixture(params=EXECUTORS)

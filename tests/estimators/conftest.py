@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from shared import SHARED
 
 if TYPE_CHECKING:
     from mean_lakes import SomeWorkers
@@ -64,11 +65,9 @@ class FourWorkers:
         self._address = ""
 
 
-@pytest.fixture(scope="session")
-def four_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FourWorkers]:
-    cluster = FourWorkers(str(tmp_path_factory.mktemp("dask")))
-    yield cluster
-    cluster.close()
+@pytest.fixture
+def four_workers(tmp_path_factory: pytest.TempPathFactory) -> FourWorkers:
+    return SHARED.get("four workers", lambda: closing(FourWorkers(str(tmp_path_factory.mktemp("dask")))))  # type: ignore[no-any-return]
 
 
 @pytest.fixture

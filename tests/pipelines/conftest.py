@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from pipeline_example import SUMMARY
 
-from pipelines import flights
 from pipelines.job import run_config
 
 
@@ -53,13 +52,3 @@ def folder(tmp_path: Path) -> Path:
         pq.write_table(pa.table({"x": x, "y": x + 1, "kind": ["a", "b"] * 200}), lake / f"f{number}.parquet")
     (tmp_path / "job.toml").write_text(SUMMARY)
     return tmp_path
-
-
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder ``demo`` with both lakes of flights."""
-    root = tmp_path_factory.mktemp("flights") / "demo"
-    table = flights.flights()
-    assert flights.write_lake(table, root / "clean") == 365
-    assert flights.write_lake(table, root / "damaged", damaged=True) == 365
-    return root

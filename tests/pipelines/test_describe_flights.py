@@ -16,19 +16,15 @@ import pytest
 import distmom as dm
 from pipelines import flights
 
-pytestmark = pytest.mark.xdist_group("flights")  # the lake is made once
-
 BAD = ("month=1/day-20.parquet", "month=6/day-03.parquet", "month=10/day-31.parquet")
 NUMBERS = ("dep_time", "dep_delay", "arr_time", "arr_delay", "air_time", "distance")
 DELAYS = ("dep_delay", "arr_delay")
 Damage = Callable[[pa.Table], pa.Table]
 
 
-@pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("flights") / "clean"
-    flights.write_lake(flights.flights(), folder)
-    return folder
+@pytest.fixture
+def clean(demo: Path) -> Path:
+    return demo / "clean"
 
 
 def each(names: tuple[str, ...], change: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> Damage:

@@ -22,6 +22,13 @@ import pytest
 KEYS = {"access_key": "AKIAEXAMPLE", "secret_key": "very-secret-EXAMPLE", "region": "us-east-1"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "s3_port" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("s3"))  # one server
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_stray_environment() -> Iterator[None]:
     """Neither credentials, endpoints nor proxies of whoever runs the tests."""
