@@ -52,8 +52,10 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         The first entries are those of `distmom.explain_mean`; ``kernel``, ``statistic``, ``pairs``;
         ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form, or any kernel of drawn or
         disjoint pairs, is evaluated on, else 0),
-        ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (ranges of blocks, each of
-        which reads the lake, or in which rows of samples are gathered); ``n_pairs`` of each sample of pairs;
+        ``seconds_one_by_one`` (roughly, in words), ``pair_budget``; ``passes`` (over the lake: one that
+        counts, and one for each range of blocks, or one that sorts rows on disk, or those in which rows of
+        samples are gathered); ``sorted_on_disk`` (how many bytes and where, or why not although it would be
+        faster, else None); ``n_pairs`` of each sample of pairs;
         ``projected_memory_per_process``, ``seed``, ``skipped``.
 
     Raises
