@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from distmom.cli.answer import answer, given, options_named
-from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
+from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS, SCRATCH_OPTION
 
 SHARED = ("nan", "missing", "on_bad_file", "n_blocks", "block_by", "confidence_level", "rng")
 """Options that mean the same as for ``distmom mean``."""
@@ -73,6 +73,7 @@ OWN_OPTIONS = [
         *OWN_OPTIONS,
         *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
         *RUN_OPTIONS,
+        SCRATCH_OPTION,
         *OUTPUT_OPTIONS,
     ],
 )

@@ -221,6 +221,14 @@ RUN_OPTIONS = [
     click.Option(["--batch-rows"], type=int, metavar="ROWS", help="Rows decoded at a time."),
 ]
 
+SCRATCH_OPTION = click.Option(
+    ["--scratch"],
+    type=click.Path(),
+    metavar="FOLDER",
+    help="For rows that are sorted on disk; all workers must reach it.  "
+    "[default: on one machine $TMPDIR or /var/tmp]",
+)
+
 OUTPUT_OPTIONS = [
     click.Option(
         ["--dry-run"], is_flag=True, help="Show files, bytes, units, memory and blocks; read no rows."

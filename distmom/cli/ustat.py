@@ -9,7 +9,7 @@ import click
 
 from distmom.cli.answer import answer, given
 from distmom.cli.kernels import kernel_of
-from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS
+from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS, SCRATCH_OPTION
 
 KERNEL_OPTIONS = [
     click.Option(
@@ -79,6 +79,7 @@ APPLY = [option for option in BLOCK_OPTIONS if option.name != "joint"]
         *APPLY,
         *MATRIX_OPTIONS,
         *RUN_OPTIONS,
+        SCRATCH_OPTION,
         *OUTPUT_OPTIONS,
     ],
 )

@@ -42,7 +42,13 @@ def in_words(n_bytes: float) -> str:
 
 
 def check_memory(
-    per_unit_bytes: float, threads: int, limit: int, worst: str, *, base_bytes: int = PROCESS_BYTES
+    per_unit_bytes: float,
+    threads: int,
+    limit: int,
+    worst: str,
+    *,
+    base_bytes: int = PROCESS_BYTES,
+    remedy: str = "use fewer columns or blocks",
 ) -> None:
     """Refuse a run whose units do not fit into a process, before anything is read.
 
@@ -58,6 +64,8 @@ def check_memory(
         Name of the largest unit (``Unit.name``).
     base_bytes : int
         What a process needs before any data.
+    remedy : str
+        Where not even one thread fits.
 
     Raises
     ------
@@ -69,7 +77,8 @@ def check_memory(
         return
     fitting = int((limit - base_bytes) // per_unit_bytes) if per_unit_bytes > 0 else 0
     plural = "s" if fitting > 1 else ""
-    remedy = f"use {fitting} thread{plural} per process" if fitting > 0 else "use fewer columns or blocks"
+    if fitting > 0:
+        remedy = f"use {fitting} thread{plural} per process"
     raise ResourceError(
         f"{worst}: projected memory {in_words(needed)} per process ({threads} x {in_words(per_unit_bytes)} "
         f"and {in_words(base_bytes)} for the program) exceeds the limit of {in_words(limit)}; "

@@ -26,8 +26,8 @@ class Scratch:
     Parameters
     ----------
     folder : path, optional
-        The folder that the user named. By default Dask's ``temporary-directory`` or, without such, that of
-        the system, which ``TMPDIR`` moves.
+        The folder that the user named. By default Dask's ``temporary-directory``, that which ``TMPDIR``
+        names, or the system's for large files.
 
     Attributes
     ----------
@@ -99,10 +99,14 @@ class Scratch:
 
 
 def _default_folder() -> Path:
+    """Where many bytes may go for a while; ``/tmp`` is in memory on some systems."""
     import dask
 
+    named = dask.config.get("temporary-directory", None) or os.environ.get("TMPDIR")
+    if named is None and os.access("/var/tmp", os.W_OK | os.X_OK):
+        named = "/var/tmp"
     try:
-        return Path(dask.config.get("temporary-directory", None) or tempfile.gettempdir()).absolute()
+        return Path(named or tempfile.gettempdir()).absolute()
     except OSError as error:
         raise ResourceError("scratch: no temporary folder can be written to; name one as scratch") from error
 

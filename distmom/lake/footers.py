@@ -309,6 +309,12 @@ def _pool() -> pa.MemoryPool:
     return pa.default_memory_pool()
 
 
+def release_memory() -> None:
+    """Give back to the system what the pools keep: a worker that seems full is not given any work."""
+    for pool in (_pool(), pa.default_memory_pool()):
+        pool.release_unused()
+
+
 def _parquet_file(
     stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns | None
 ) -> pq.ParquetFile:

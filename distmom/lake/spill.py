@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.errors import ResourceError
+from distmom.lake.footers import release_memory
 
 LEAST_RUN, MOST_RUN = 32_000_000, 128_000_000
 PIECE_BYTES = 32_000
@@ -101,6 +102,8 @@ class SpillWriter:
                     self._part.replace(self._path)
         finally:
             self._part.unlink(missing_ok=True)
+            self._batches = []
+            release_memory()
 
     def add(self, batch: pa.RecordBatch, buckets: NDArray[np.uint16]) -> None:
         """Add rows and the bucket of each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -77,6 +78,7 @@ def compare(
     scheduler: str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
     batch_rows: int = BATCH_ROWS,
     storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
@@ -124,6 +126,8 @@ def compare(
     confidence_level : float
         Of each interval, and of the tests together: a column has ``drifted`` if its adjusted p-value is at
         most ``1 - confidence_level``.
+    scratch
+        As for `distmom.ustatistic`.
     rng, client, workers, scheduler, threads, memory_limit, batch_rows, storage_options, progress
         As for `distmom.mean`.
 
@@ -199,7 +203,7 @@ def compare(
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(*opened[0])) else None
     left_out = 0
-    with connect(*place, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
         if both is None:
             assert by is not None
             pass_ = MeanOptions(nan=nan, on_bad_file=on_bad_file)
@@ -249,6 +253,7 @@ def explain_compare(data: Any, column: Any = None, **options: Any) -> dict[str, 
         "scheduler",
         "threads",
         "memory_limit",
+        "scratch",
         "batch_rows",
         "storage_options",
     )

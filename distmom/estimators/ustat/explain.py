@@ -53,8 +53,10 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         ``tuples_one_by_one`` (tuples of rows that a kernel without a fast form, or any kernel of drawn or
         disjoint pairs, is evaluated on, else 0),
         ``seconds_one_by_one`` (roughly, in words), ``pair_budget``, ``affordable`` (what to ask for instead
-        where these are more, else None); ``passes`` (ranges of blocks, each of
-        which reads the lake, or in which rows of samples are gathered); ``n_pairs`` of each sample of pairs;
+        where these are more, else None); ``passes`` (over the lake: one that counts, and one for each range
+        of blocks, or one that sorts rows on disk, or those in which rows of samples are gathered);
+        ``sorted_on_disk`` (how many bytes and where, or why not although it would be faster, else None);
+        ``n_pairs`` of each sample of pairs;
         ``projected_memory_per_process``, ``seed``, ``skipped``.
 
     Raises

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, check_stopped, run_units
 from distmom.cluster.work import ReadAndReduce
+from distmom.lake.footers import release_memory
 from distmom.lake.spill import Spill, SpillWriter, bucket_batches
 from distmom.numerics.regroup import CellRows, Counts, Floats
 from distmom.reductions.keep_each import KeepEach
@@ -153,6 +154,7 @@ class ReadSorted:
         """The rows of the blocks, in the order of files and rows."""
         kept = tuple(self._rows(*both) for both in zip(self.parts, unit.window, strict=True))
         n_rows = sum(int(rows.starts[-1]) for rows in kept)
+        release_memory()
         return UnitOutcome(kept, n_rows, unit.n_bytes)
 
     def _rows(self, part: KeepRows, wanted: FromBucket) -> CellRows:

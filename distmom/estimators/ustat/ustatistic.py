@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -65,6 +66,7 @@ def ustatistic(
     scheduler: str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
     batch_rows: int = BATCH_ROWS,
     storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
@@ -121,6 +123,9 @@ def ustatistic(
         As for `distmom.mean`. A row enters with all its columns or, where one is missing, not at all.
     interval : {"auto", "order", "exact", "paper", "none"}
         As for `distmom.mean`; ``"paper"`` is sqrt(6 V) on both sides.
+    scratch : path, optional
+        Folder for rows that are regrouped by way of the disk (see Notes), which all workers can reach. By
+        default, on one machine, Dask's ``temporary-directory``, ``$TMPDIR`` or ``/var/tmp``; on several none.
     confidence_level, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
     storage_options, progress
         As for `distmom.mean`.
@@ -140,7 +145,8 @@ def ustatistic(
     NoAnswerError
         There are too few rows, or no finite answer because half or more of the blocks are ruined.
     ResourceError
-        The rows of one block do not fit into memory, or the cluster was lost.
+        The rows of one block do not fit into memory, those that are sorted not into `scratch`, or the cluster
+        was lost.
 
     Notes
     -----
@@ -191,12 +197,14 @@ def ustatistic(
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
 
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
-    memory allows; several columns share both passes. Variances, covariances, correlations and squared
-    distances take one pass and no rows are kept; their variance is the spread between the fine blocks of a
-    block. Kernels with a fast form take
-    O(n log n) time or less, others n^2/(2 K) evaluations; where blocks are few and large, their pairs are
-    shared out in tiles of 2^15 x 2^15 rows. The same data and seed give the same bits on any
-    number of threads or workers.
+    memory allows; several columns share both passes. Where that would take more than two further passes, rows
+    are read once more and go by way of the disk: every unit of work leaves one file of its rows, sorted by
+    ranges of blocks, in a folder of its own within `scratch`, which is removed at the end, also after errors
+    and Ctrl-C. Memory is then that of a batch and of the largest block. Variances, covariances, correlations
+    and squared distances take one pass and no rows are kept; their variance is the spread between the fine
+    blocks of a block. Kernels with a fast form take O(n log n) time or less, others n^2/(2 K) evaluations;
+    where blocks are few and large, their pairs are shared out in tiles of 2^15 x 2^15 rows. The same data and
+    seed give the same bits on any number of threads or workers.
 
     References
     ----------
@@ -251,7 +259,7 @@ def ustatistic(
     place = place_of(in_memory, client, workers, scheduler, threads)
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
-    with connect(*place, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
         if several:
             run_all = run_sampled_several if options.sampled else run_samples
             found = run_all(opened, options, seed, executor, progress)

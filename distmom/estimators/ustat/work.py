@@ -133,7 +133,7 @@ def _evaluated(
     """States of questions whose blocks are evaluated where their rows are regrouped."""
     on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
     plan = planned_regrouping([question.piece for question in questions], executor, on_disk=on_disk)
-    check_memory(plan.needed, executor.threads_per_process, executor.memory, "the largest range of blocks")
+    _check_fits(plan.needed, executor.threads_per_process, executor)
     asked = [tuple(cut.piece for cut in cuts) for cuts in plan.ranges]
     ways = list(dict.fromkeys(asked))
     numbers = [ways.index(mine) for mine in asked]
@@ -148,6 +148,12 @@ def _evaluated(
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
     return tuple(state for _, state in found.parts)
+
+
+def _check_fits(needed: int, threads: int, executor: Executor) -> None:
+    """ResourceError if the largest block does not fit into memory."""
+    remedy = "use more blocks (n_blocks), which are smaller, or fewer columns"
+    check_memory(needed, threads, executor.memory, "the largest range of blocks", remedy=remedy)
 
 
 def _sorted(
@@ -210,7 +216,7 @@ def _tile_by_tile(question: Question, executor: Executor, progress: Progress | N
     assert isinstance(question.kernel, BlockKernel)
     kernel = by_tiles(question.kernel, executor, progress)
     ranges, needed = planned_ranges([question.piece], executor, enough=1)
-    check_memory(needed, 1, executor.memory, "the largest range of blocks")
+    _check_fits(needed, 1, executor)
     work = ReadSamples((_way([question], (0,))._replace(finish=HandOver()),))
     state: Any = None
     for unit in _units([question], ranges, [0] * len(ranges), executor):
