@@ -73,7 +73,15 @@ def test_two_workers(
     assert same(right, run(lake, options, client=client_of(2)))
 
 
-@EACH
+# each death takes seconds: those whose states are least alike
+@pytest.mark.parametrize(
+    "options",
+    [
+        options if name in ("samples", "vectors", "units") else pytest.param(options, marks=pytest.mark.slow)
+        for name, options in VARIANTS.items()
+    ],
+    ids=VARIANTS,
+)
 def test_after_a_worker_was_killed_in_the_middle(
     lake: Path, options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
