@@ -194,6 +194,7 @@ def test_a_file_that_kills_its_worker_twice(eight_files: Path, client_of: Client
     assert same(found, run(eight_files, {}, threads=1))
 
 
+@pytest.mark.slow  # six deaths of workers; a unit of work that does so is in cluster/test_cluster_client.py
 def test_a_file_that_always_kills_its_worker_is_named(eight_files: Path, client_of: Clients) -> None:
     (eight_files / "_fatal").write_text("5.parquet\n1000")
     client = client_of(4)
