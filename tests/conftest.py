@@ -20,6 +20,11 @@ settings.load_profile("default")
 # Hundreds of processes start here: they find bytecode, whatever the shell says about writing it.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Nothing here outlives the machine: waiting for the disk took ten milliseconds for each state and file.
+os.fsync = lambda handle: None  # type: ignore[assignment]
+# Two test processes and their workers fill two processors: more threads in each would wait for each other.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
 # Idle workers measure themselves less often: a dozen of them took a tenth of the machine.
 os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL", "5s")
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")

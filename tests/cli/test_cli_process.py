@@ -85,7 +85,7 @@ def test_interrupt_on_threads(long_lake: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("busy", "to_all"),
     [
-        pytest.param(False, False, id="while workers start"),
+        pytest.param(False, False, id="while workers start", marks=pytest.mark.slow),
         pytest.param(False, True, id="while workers start, to all as a terminal does"),
         pytest.param(True, True, id="while workers read, to all"),
         pytest.param(True, False, id="while workers read", marks=pytest.mark.slow),

@@ -18,7 +18,7 @@ from hosts import Host, hosts, skip_without
 from programs import distmom, program, run, wait_until
 
 Mapping = dict[str, Any]
-pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("container")]
 MOST_MEGABYTES = 800
 
 

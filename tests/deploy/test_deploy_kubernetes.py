@@ -18,7 +18,7 @@ from programs import ROOT, distmom, program, run, wait_until
 
 FOLDER = ROOT / "deploy/kubernetes"
 Mapping = dict[str, Any]
-pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("kubernetes")]
 KINDS = {"cluster": "daskcluster", "job": "daskjob"}
 
 

@@ -13,7 +13,7 @@ import pytest
 from programs import ROOT, distmom, run, wait_until
 from slurm_node import missing_programs, slurm
 
-pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
 
 
 @pytest.fixture(scope="module")

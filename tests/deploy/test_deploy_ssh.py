@@ -13,7 +13,7 @@ import pytest
 from hosts import Host, hosts, skip_without
 from programs import ROOT, distmom, program, run, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("ssh")]
 CLUSTER = ROOT / "deploy/ssh/cluster"
 NODES = ("node1", "node2", "node3")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from programs import ROOT, distmom, program, run, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("tls")]
 
 
 def certificates(folder: Path) -> Path:

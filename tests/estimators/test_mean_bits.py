@@ -88,33 +88,25 @@ def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
     return dm.mean(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
 
 
-@EACH
-def test_threads(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    right = run(lake, options)
-    cut_work(monkeypatch, max_files=1)
-    for threads in (1, 2, 4):
-        assert same(right, run(lake, options, threads=threads)), threads
+CUTS: list[tuple[dict[str, int], dict[str, int]]] = [
+    ({"max_files": 1}, {"threads": 1, "batch_rows": 10**6}),
+    ({"max_files": 1}, {"threads": 4, "batch_rows": 7}),
+    ({"unit_bytes": 15_000}, {"threads": 2}),
+    ({"max_files": 3}, {"threads": 1, "batch_rows": 1}),
+]
+"""Units of work, and who does them in which batches: every number of each once, for a run takes its time."""
 
 
 @EACH
-def test_batches(lake: Path, options: dict[str, Any]) -> None:
+def test_units_threads_batches_and_engines(
+    lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     right = run(lake, options)
-    for batch_rows in (1, 7, 10**6):
-        assert same(right, run(lake, options, batch_rows=batch_rows)), batch_rows
-
-
-@EACH
-def test_units_of_files(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    right = run(lake, options)
-    for cut in ({"max_files": 3}, {"unit_bytes": 15_000}):
-        cut_work(monkeypatch, **cut)
-        assert same(right, run(lake, options)), cut
-
-
-@EACH
-def test_compiled(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    right = run(lake, options)
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
+    for units, how in CUTS:
+        cut_work(monkeypatch, **units)
+        assert same(right, run(lake, options, **how)), (units, how)
+    cut_work(monkeypatch)
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
     assert same(right, run(lake, options))
     cut_work(monkeypatch, max_files=2)
     assert same(right, run(lake, options, threads=2, batch_rows=33))

@@ -73,7 +73,15 @@ def test_two_workers(
     assert same(right, run(lake, options, client=client_of(2)))
 
 
-@EACH
+# each death takes seconds: those whose states are least alike
+@pytest.mark.parametrize(
+    "options",
+    [
+        options if name in ("samples", "vectors", "units") else pytest.param(options, marks=pytest.mark.slow)
+        for name, options in VARIANTS.items()
+    ],
+    ids=VARIANTS,
+)
 def test_after_a_worker_was_killed_in_the_middle(
     lake: Path, options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +194,7 @@ def test_a_file_that_kills_its_worker_twice(eight_files: Path, client_of: Client
     assert same(found, run(eight_files, {}, threads=1))
 
 
+@pytest.mark.slow  # six deaths of workers; a unit of work that does so is in cluster/test_cluster_client.py
 def test_a_file_that_always_kills_its_worker_is_named(eight_files: Path, client_of: Clients) -> None:
     (eight_files / "_fatal").write_text("5.parquet\n1000")
     client = client_of(4)

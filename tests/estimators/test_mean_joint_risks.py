@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,15 @@ def test_wild_vectors_are_set_aside_and_the_plain_mean_is_lost(joint: str) -> No
     assert np.abs(found.plain_estimate).min() > 1e5  # negative control
 
 
-@pytest.mark.parametrize("law", ["normal", "student", "lognormal", "pareto"])
+def lawful(laws: Iterable[str]) -> pytest.MarkDecorator:
+    """The lightest and the heaviest tails; those in between in the slow run."""
+    between = ("student", "lognormal")
+    return pytest.mark.parametrize(
+        "law", [pytest.param(law, marks=pytest.mark.slow if law in between else ()) for law in laws]
+    )
+
+
+@lawful(["normal", "student", "lognormal", "pareto"])
 @JOINT
 def test_the_risk_under_scattered_damage_stays_that_of_clean_rows(law: str, joint: str) -> None:
     """40 vectors of 4,000 rows, 20 of which are wild in one coordinate each."""
@@ -78,7 +86,7 @@ LAWS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@lawful(LAWS)
 @pytest.mark.parametrize("options", [{"n_blocks": 7}, {}], ids=str)
 def test_radius_and_intervals_cover(law: str, options: dict[str, Any]) -> None:
     """400 vectors of 500 rows, dependent coordinates: misses are at most Binomial(400, 0.01).

@@ -15,7 +15,7 @@ from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.rule.status import NoInterval, status_list
 from distmom.theory.partition import partition_halfwidth
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=40)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=25)
 
 
 def lists(moments):

@@ -133,9 +133,8 @@ def test_many_pairs_with_replacement_tend_to_the_complete_statistic() -> None:
     assert np.abs(found.values - complete.mean).max() < SIX_SIGMA * error
 
 
-@pytest.mark.parametrize(
-    ("replace", "right"), [pytest.param(False, 0.4000, marks=pytest.mark.slow), (True, 0.4571)]
-)
+@pytest.mark.slow  # one call for each of 20,000 data sets; the next test has one lake
+@pytest.mark.parametrize(("replace", "right"), [(False, 0.4000), (True, 0.4571)])
 def test_variance_of_a_sample_of_pairs(replace: bool, right: float) -> None:
     """Over data and draws: n = 8, M = 10, normal rows, (x - y)^2/2; Var(U_n) = 2/7 and Var(h) = 2."""
     n_data = 20_000

@@ -26,7 +26,7 @@ def whole_order(seed, files, bits):
     return tuple(found)
 
 
-@pytest.mark.parametrize("bits", [0, 1, 3])
+@pytest.mark.parametrize("bits", [0, 3])
 def test_all_orders_of_four_rows_are_equally_likely(bits):
     seen = Counter(whole_order(seed, [2, 0, 1, 1], bits) for seed in range(4800))
     counts = [seen[order] for order in permutations(range(4))]

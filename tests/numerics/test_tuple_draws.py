@@ -39,7 +39,7 @@ def test_triples_are_ordered_and_distinct(n, size, block, replace):
     assert replace or len(set(triples)) == size
 
 
-@pytest.mark.parametrize("size", [1, 4, 9])
+@pytest.mark.parametrize("size", [1, 9])
 @pytest.mark.parametrize("replace", [False, True])
 def test_triples_are_uniform(size, replace):
     seen = Counter()

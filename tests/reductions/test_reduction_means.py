@@ -107,7 +107,7 @@ def test_any_cutting_into_batches_gives_the_same_bits(layout: Layout, groups: in
     spec = spec_of(layout, grouped=bool(groups))
     files = make_files(SIZES, columns=2, groups=groups)
     whole = reduce_all(spec, files)
-    for batch in (1, 7, 61, 997):
+    for batch in (1, 61):
         assert same_state(whole, reduce_all(spec, files, batch)), batch
     assert same_state(whole, reduce_all(spec, files, itertools.cycle([1, 100, 3, 64, 17])))
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 from distmom.estimators.mean import plan as mean_plan
 
-pytestmark = pytest.mark.xdist_group("coverage")  # the tables are made once
+TOGETHER = pytest.mark.xdist_group("coverage")  # the tables are made once
 
 REPLICATIONS, MANY = 200, 2_000
 FAILURE = 1e-7
@@ -66,6 +66,7 @@ def check_coverage(tables: Tables) -> None:
             assert cell.given - cell.covered <= allowed, (name, law, kind, cell.coverage)
 
 
+@TOGETHER
 def test_intervals_cover(tables: Tables) -> None:
     check_coverage(tables)
 
@@ -81,6 +82,7 @@ def check_bound(name: str, cell: Cell) -> int:
     return broken
 
 
+@TOGETHER
 @pytest.mark.parametrize("law", [*LAWS, *RARE])
 def test_no_bound_is_below_the_failure_probability(tables: Tables, law: str) -> None:
     """With the true variance, also where hardly a row differs from 0. Control: a thirtieth of the bound."""
@@ -93,6 +95,7 @@ def test_no_bound_is_below_the_failure_probability(tables: Tables, law: str) -> 
     assert broken
 
 
+@TOGETHER
 def test_order_intervals_that_forget_ten_wild_rows_miss_more_often(tables: Tables) -> None:
     """Control: the same blocks of the same rows, with the ranks for clean blocks."""
     aware, forgetful = (
@@ -116,6 +119,7 @@ def test_dependent_rows_need_blocks_of_neighbours() -> None:
     assert bound is not None and random[name, "exact"].failures(eps) > most_misses(200, bound(eps))
 
 
+@TOGETHER
 def test_risk_of_the_schemes(tables: Tables) -> None:
     """n MSE / sigma^2 of normal rows; 200 replications have a relative error of 10 %."""
     risk = {name: table["normal", "exact"].nmse for name, table in tables.items()}
