@@ -14,6 +14,7 @@ from distmom.cluster.plan import Done, Unit, plan_units
 from distmom.cluster.plan_cost import merge_depth, scheduler_bytes
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, RunResult, run_units
+from distmom.cluster.scratch import Scratch
 from distmom.cluster.stop import check_stopped
 from distmom.cluster.threads import ThreadExecutor
 
@@ -25,6 +26,7 @@ __all__ = [
     "Merged",
     "Progress",
     "RunResult",
+    "Scratch",
     "Tasks",
     "ThreadExecutor",
     "Unit",

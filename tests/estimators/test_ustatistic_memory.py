@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -40,3 +42,32 @@ def test_memory_is_that_of_the_blocks_kept(tmp_path: Path, monkeypatch: pytest.M
     assert large < 1.2 * small + 2**20 and large < 8 * 60_000 * 12
     monkeypatch.setattr(ranges, "RANGE_BYTES", 10**9)
     assert peak(tmp_path / "large", 35) > 8 * 60_000 * 12  # the negative control: all blocks at once
+
+
+MEASURE = """
+import resource, sys
+import distmom as dm
+from distmom.estimators.ustat import ranges, regrouping
+regrouping.MOST_READS, regrouping.LEAST_BYTES = (0, 0) if sys.argv[3] == "by disk" else (10**9, 0)
+regrouping.RANGE_BYTES = regrouping.LEAST_RUN = 1_000_000
+options = {"n_blocks": int(sys.argv[2]), "threads": 1, "rng": 0, "scratch": sys.argv[4]}
+dm.ustatistic(sys.argv[1], "x", kernel="gini", **options)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_memory_by_way_of_the_disk(tmp_path: Path) -> None:
+    """Blocks of 100,000 rows, one or so at a time, Arrow's memory included. Reading again keeps all rows."""
+    g = np.random.default_rng(0)
+    for name, n_files in (("small", 2), ("large", 8)):
+        for i in range(n_files):
+            write(tmp_path / name / f"{i:02}.parquet", {"x": g.normal(size=10**6)})
+
+    def megabytes(name: str, n_blocks: int, way: str) -> int:
+        words = [sys.executable, "-c", MEASURE, tmp_path / name, str(n_blocks), way, tmp_path]
+        return int(subprocess.run(words, capture_output=True, check=True, text=True).stdout)
+
+    small, large = (megabytes(*which, "by disk") for which in (("small", 20), ("large", 80)))
+    assert large < small + 10, (small, large)
+    assert megabytes("large", 80, "again") > large + 20

@@ -15,6 +15,7 @@ import pytest
 import distmom as dm
 from distmom.cluster import plan, runner
 from distmom.estimators.learn import rows as learn_rows
+from distmom.estimators.ustat import regrouping
 
 N_FILES = 24
 
@@ -37,7 +38,11 @@ def mean(lake: Path, out: Path, **place: Any) -> Any:
 
 
 def pairs(lake: Path, out: Path, **place: Any) -> Any:
-    return dm.ustatistic(lake, "x", kernel="gini", rng=7, **place)
+    """Rows are counted, sorted on disk, and evaluated."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "RANGE_BYTES": 8_000}.items():
+            patch.setattr(regrouping, name, value)
+        return dm.ustatistic(lake, "x", kernel="gini", rng=7, scratch=out, **place)
 
 
 def tournament(lake: Path, out: Path, **place: Any) -> Any:

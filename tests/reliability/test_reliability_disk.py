@@ -57,14 +57,18 @@ def fill(folder: Path, leaving: int = 0) -> None:
 
 
 # a shuffle looks at its files, spills their rows and joins them: units of work number 1 to 2 n + 1
-@pytest.mark.parametrize("n_done", [N_FILES + 5, 2 * N_FILES], ids=["while rows are spilled", "written"])
+@pytest.mark.parametrize(
+    ("job", "n_done"),
+    [("shuffle", N_FILES + 5), ("shuffle", 2 * N_FILES), ("pairs", N_FILES + 5)],
+    ids=["rows are spilled", "written", "sorted for their blocks"],
+)
 def test_the_disk_fills_up_in_the_middle_of_a_shuffle(
-    n_done: int, lake: Path, disk: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+    job: str, n_done: int, lake: Path, disk: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_file_a_unit(monkeypatch)
     Meanwhile(monkeypatch, lambda n: fill(disk) if n == n_done else None)
     with pytest.raises(dm.ResourceError, match=r"No space left on device.*; free some") as caught:
-        JOBS["shuffle"](lake, disk, client=client)
+        JOBS[job](lake, disk, client=client)
     assert "\n" not in str(caught.value)
     assert [path.name for path in disk.iterdir()] == ["filler"]
 

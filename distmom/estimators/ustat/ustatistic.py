@@ -196,15 +196,15 @@ def ustatistic(
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
 
-    Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time as
-    memory allows; several columns share both passes. Where that would take more than two further passes, rows
-    are read once more and go by way of the disk: every unit of work leaves one file of its rows, sorted by
-    ranges of blocks, in a folder of its own within `scratch`, which is removed at the end, also after errors
-    and Ctrl-C. Memory is then that of a batch and of the largest block. Variances, covariances, correlations
-    and squared distances take one pass and no rows are kept; their variance is the spread between the fine
-    blocks of a block. Kernels with a fast form take O(n log n) time or less, others n^2/(2 K) evaluations;
-    where blocks are few and large, their pairs are shared out in tiles of 2^15 x 2^15 rows. The same data and
-    seed give the same bits on any number of threads or workers.
+    Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time
+    as memory allows; several columns share both passes. Where that would take more than two further
+    passes, rows are read once more and go by way of the disk: every unit of work leaves one file of its
+    rows, sorted by ranges of blocks, in a folder of its own within `scratch`, which is removed at the
+    end, also after errors and Ctrl-C. Memory is then that of a batch and of the largest block. Variances,
+    covariances, correlations and squared distances take one pass and no rows are kept; their variance is
+    the spread between the fine blocks of a block. Kernels with a fast form take O(n log n) time or less,
+    others n^2/(2 K) evaluations; where blocks are few and large, their pairs are shared out in tiles of
+    2^15 x 2^15 rows. The same data and seed give the same bits on any number of threads or workers.
 
     References
     ----------

@@ -1,0 +1,266 @@
+"""Blocks regrouped by way of the disk have the bits of those regrouped by reading again; nothing stays."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mean_lakes import SomeWorkers, cut_work, dirty_lake, same, write
+from small_leaves import patch_leaves
+
+import distmom as dm
+from distmom.cluster import Scratch
+from distmom.errors import DataError, ResourceError
+from distmom.estimators.mean import plan as mean_plan
+from distmom.estimators.ustat import ranges, regrouping, spilled
+from distmom.estimators.ustat.explain import explain_ustatistic
+from distmom.lake.spill import SpillWriter
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},
+    "columns": {"column": ["x", "y"], "by": "name"},
+    "pairs of columns": {"column": ["x", "y"], "kernel": "kendall", "n_blocks": 9},
+    "no fast form": {"kernel": dm.kernels.kernel(lambda a, b: abs(a - b) > 1.0), "n_blocks": 9},
+    "NaN kept": {"nan": "keep", "n_blocks": 101},
+    "stored, grouped": {"order": "stored", "by": "key"},
+    "chunks": {"chunk_rows": 7},
+    "units, grouped": {"block_by": "u", "by": "key", "n_blocks": 3},
+    "files": {"block_by": "file"},
+    "weights": {"column": ["y", "u"], "weights": "w", "n_blocks": 9},
+    "partitions": {"repeats": 3, "n_blocks": 9},
+    "disjoint pairs": {"pairs": "disjoint", "kernel": "distance", "column": ["x", "y"], "n_blocks": 9},
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dirty_lake(tmp_path_factory.mktemp("lake"), rows=60)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    (tmp_path / "scratch").mkdir()
+    return tmp_path / "scratch"
+
+
+@pytest.fixture
+def by_disk(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let rows go by way of the disk; the numbers of units that did."""
+    return patch_disk(monkeypatch)
+
+
+def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_000) -> list[int]:
+    for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "RANGE_BYTES": range_bytes}.items():
+        patch.setattr(regrouping, name, value)
+    units: list[int] = []
+    sort_rows = spilled.sort_rows
+
+    def counted(samples: Any, n_columns: int, n_buckets: int, _: int, *more: Any) -> Any:
+        units.append(sum(len(sample.units) for sample in samples))
+        return sort_rows(samples, n_columns, n_buckets, room, *more)
+
+    patch.setattr("distmom.estimators.ustat.work.sort_rows", counted)
+    return units
+
+
+def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
+    return dm.ustatistic(lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more})
+
+
+@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+def test_same_bits_as_by_reading_again(
+    lake: Path, options: dict[str, Any], scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = run(lake, options)
+    cut_work(monkeypatch, max_files=2)
+    units = patch_disk(monkeypatch)
+    assert same(right, run(lake, options, threads=3, batch_rows=33, scratch=scratch))
+    assert units == [7] and list(scratch.iterdir()) == []
+
+
+def test_same_bits_compiled(lake: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run(lake, VARIANTS["weights"])
+    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
+    patch_disk(monkeypatch)
+    assert same(right, run(lake, VARIANTS["weights"], threads=2, batch_rows=50, scratch=scratch))
+
+
+def test_same_bits_from_parts_of_files(lake: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_leaves(monkeypatch)
+    for name in ("weights", "stored, grouped"):
+        right = run(lake, VARIANTS[name])
+        with monkeypatch.context() as patch:
+            patch.setattr(mean_plan, "LARGE_FILE", 0)
+            patch.setattr(mean_plan, "SHARES", 1_000_000)
+            cut_work(patch, unit_bytes=2_000, max_files=4)
+            units = patch_disk(patch)
+            assert same(right, run(lake, VARIANTS[name], threads=2, batch_rows=50, scratch=scratch))
+            assert units[0] > 9
+
+
+def test_two_samples(lake: Path, tmp_path: Path, by_disk: list[int], scratch: Path) -> None:
+    both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
+    table = [dm.ustatistic, dm.compare]
+    asked: list[dict[str, Any]] = [
+        {"kernel": "energy", "column": "y", "n_blocks": 9, "rng": 1},
+        {"column": ["x", "y"], "statistics": ["auc", "energy"], "n_permutations": 99, "rng": 1},
+    ]
+    for function, options in zip(table, asked, strict=True):
+        found = function(both, **options, threads=2, batch_rows=33, scratch=scratch)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(regrouping, "MOST_READS", 10**9)
+            assert same(function(both, **options, threads=1), found)
+    assert len(by_disk) == 2 and list(scratch.iterdir()) == []
+
+
+def test_files_that_were_left_out_stay_out(lake: Path, by_disk: list[int], tmp_path: Path) -> None:
+    bad = dirty_lake(tmp_path / "bad", rows=60)
+    victim = bad / "part=2" / "005.parquet"
+    victim.write_bytes(victim.read_bytes()[:-20])
+    for order in ("random", "stored"):
+        found = run(bad, {"on_bad_file": "skip", "order": order, "n_blocks": 9}, threads=2)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(regrouping, "MOST_READS", 10**9)
+            assert same(run(bad, {"on_bad_file": "skip", "order": order, "n_blocks": 9}), found)
+        assert [skipped["file"] for skipped in found.data["skipped"]] == ["part=2/005.parquet"]
+    assert len(by_disk) == 2
+
+
+@settings(max_examples=12)
+@given(
+    sizes=st.lists(st.integers(0, 90), min_size=1, max_size=5).filter(lambda sizes: sum(sizes) > 1),
+    n_blocks=st.integers(1, 12),
+    room=st.integers(1, 3_000),
+    range_bytes=st.integers(1, 1_000),
+    batch_rows=st.integers(1, 50),
+)
+def test_any_cut_has_the_bits_of_one_range(
+    sizes: list[int],
+    n_blocks: int,
+    room: int,
+    range_bytes: int,
+    batch_rows: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("cuts")
+    for i, n in enumerate(sizes):
+        write(folder / f"{i}.parquet", {"x": np.random.default_rng(i).normal(size=n)})
+    right = run(folder, {"n_blocks": n_blocks})
+    with pytest.MonkeyPatch.context() as patch:
+        cut_work(patch, max_files=1)
+        patch.setattr(ranges, "RANGE_BYTES", range_bytes)
+        again = run(folder, {"n_blocks": n_blocks}, batch_rows=batch_rows)
+        units = patch_disk(patch, room, range_bytes)
+        found = run(folder, {"n_blocks": n_blocks}, batch_rows=batch_rows, threads=2)
+    assert same(right, again) and same(right, found) and units == [len(sizes)]
+
+
+def test_the_plan_says_when_and_where(
+    lake: Path, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(**more: Any) -> tuple[int, str | None]:
+        found = explain_ustatistic(lake, "x", kernel="gini", n_blocks=9, threads=1, **more)
+        return found["passes"], found["sorted_on_disk"]
+
+    assert plan() == (2, None)
+    monkeypatch.setattr(ranges, "RANGE_BYTES", 3_000)
+    assert plan() == (10, None)  # so few bytes are read again
+    monkeypatch.setattr(regrouping, "LEAST_BYTES", 0)
+    rows = explain_ustatistic(lake, "x", kernel="gini", n_blocks=9)["n_rows"]
+    passes, told = plan(scratch=scratch)
+    assert passes == 2 and told is not None and told.endswith(f" kB in {scratch}")
+    assert 10 * rows < 1_000 * float(told.split()[0]) < 10 * rows + 50_000
+    with monkeypatch.context() as patch:
+        patch.setattr(Scratch, "reaches_all", False)
+        assert plan() == (10, "no: name a folder that all workers share as scratch")
+    assert plan(memory_limit="300MB") == (10, "no: there is not enough memory to sort rows")
+    monkeypatch.setattr(Scratch, "free_bytes", lambda _: 100)
+    passes, told = plan()
+    assert passes == 10 and told is not None and told.endswith("kB have no room; name a folder as scratch")
+    for function in (run, lambda *a, **k: plan(scratch=scratch)):
+        with pytest.raises(ResourceError, match=r"scratch: .* are needed and 100 B can be had in"):
+            function(lake, {"n_blocks": 9}, scratch=scratch)
+    assert list(scratch.iterdir()) == []
+
+
+def test_data_in_memory_stays_there(by_disk: list[int]) -> None:
+    run({"x": np.arange(1_000.0)}, {})
+    assert by_disk == []
+
+
+class Interrupts:
+    """Ctrl-C once so many units are done."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def begin(self, n_units: int, n_bytes: int) -> None: ...
+
+    def end(self) -> None: ...
+
+    def advance(self, n_rows: int, n_bytes: int) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [3, 5, 9], ids=["begun", "sorted", "read"])
+def test_an_interrupt_leaves_nothing(
+    after: int, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_work(monkeypatch, max_files=8)  # two units count, two sort, some evaluate
+    with pytest.raises(KeyboardInterrupt):
+        run(lake, {"n_blocks": 101}, threads=2, progress=Interrupts(after), scratch=scratch)
+    assert len(by_disk) == 1 and list(scratch.iterdir()) == []
+
+
+def test_failures_are_one_line_and_leave_nothing(
+    lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SpillWriter, "_flush", full)
+        with pytest.raises(ResourceError, match=r"No space left on device, .* another folder as scratch$"):
+            run(lake, {}, scratch=scratch)
+    with monkeypatch.context() as patch:  # as workers that do not share the folder see it
+        patch.setattr(Scratch, "folder", lambda _: scratch / "elsewhere")
+        with pytest.raises(ResourceError, match=r"No such file or directory; name a folder .* share"):
+            run(lake, {}, scratch=scratch)
+    bucket_batches = spilled.bucket_batches
+    with monkeypatch.context() as patch:  # the lake changes between the passes
+        patch.setattr(spilled, "bucket_batches", lambda *a: (b.slice(1) for b in bucket_batches(*a)))
+        with pytest.raises(DataError, match="other rows than when they were counted"):
+            run(lake, {}, scratch=scratch)
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("by_tiles", [False, True])
+def test_a_block_that_does_not_fit_is_refused(
+    by_tiles: bool, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranges, "WORDS", 10**7)  # for each row of the block that is evaluated
+    monkeypatch.setattr("distmom.estimators.ustat.work.cuts_blocks", lambda *_: by_tiles)
+    words = r"the largest range of blocks: projected memory .*; use more blocks \(n_blocks\), which"
+    with pytest.raises(ResourceError, match=words):
+        run(lake, {"n_blocks": 1, "threads": 2}, scratch=scratch)
+    assert by_disk == [] and list(scratch.iterdir()) == []
+
+
+@pytest.mark.cluster
+@pytest.mark.xdist_group("cluster")
+def test_same_bits_on_workers(
+    lake: Path, client_of: Callable[[int], SomeWorkers], by_disk: list[int], scratch: Path
+) -> None:
+    found = run(lake, VARIANTS["weights"], client=client_of(2), threads=None, scratch=scratch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regrouping, "MOST_READS", 10**9)
+        assert same(run(lake, VARIANTS["weights"]), found)
+    assert len(by_disk) == 1 and list(scratch.iterdir()) == []
