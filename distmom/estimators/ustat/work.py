@@ -1,7 +1,8 @@
-"""The second pass: rows of whole blocks regrouped by reading the lake again, range after range of blocks."""
+"""The second pass: rows of whole blocks regrouped, range after range of blocks, from the lake or from disk."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +33,8 @@ from distmom.reductions.state import MeanState
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import FileRef, Source
+
+logger = logging.getLogger("distmom")
 
 BlockWork = BlockKernel | DisjointKernel | PairLosses
 
@@ -134,6 +137,8 @@ def _evaluated(
     on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
     plan = planned_regrouping([question.piece for question in questions], executor, on_disk=on_disk)
     _check_fits(plan.needed, executor.threads_per_process, executor)
+    if plan.note is not None:
+        logger.info("rows sorted on disk: %s", plan.note)
     asked = [tuple(cut.piece for cut in cuts) for cuts in plan.ranges]
     ways = list(dict.fromkeys(asked))
     numbers = [ways.index(mine) for mine in asked]
