@@ -1,4 +1,4 @@
-"""The second pass: rows of whole blocks regrouped, range after range of blocks, from the lake or from disk."""
+"""The second pass: rows of whole blocks regrouped, from the lake or from disk, and their statistics."""
 
 from __future__ import annotations
 
