@@ -13,7 +13,7 @@ from typing import Any
 import distmom as dm
 from distmom.errors import ConfigError
 from pipelines.config import Config, Key
-from pipelines.job import DATA, RUN, Job, arguments, main
+from pipelines.job import DATA, SCRATCH, Job, arguments, main
 from pipelines.log import MinuteLines, log
 
 DRIFT = {
@@ -64,7 +64,7 @@ def _arguments(config: Config) -> dict[str, Any]:
     return arguments(config, "drift")
 
 
-TABLES = {"data": {**DATA, "where": Key("texts")}, "drift": DRIFT, "run": {**RUN, "scratch": Key("text")}}
+TABLES = {"data": {**DATA, "where": Key("texts")}, "drift": DRIFT, "run": SCRATCH}
 JOB = Job("drift", TABLES, run, explain)
 
 if __name__ == "__main__":

@@ -56,6 +56,9 @@ RUN = {
     "on_change": Key("text"),
     "log": Key("text", choices=("text", "json")),
 }
+SCRATCH = {**RUN, "scratch": Key("text")}
+"""Of jobs that may sort rows on disk."""
+
 OUTPUT = {"files": Key("texts", required=True)}
 COMMON: Tables = {"data": DATA, "run": RUN, "output": OUTPUT}
 
