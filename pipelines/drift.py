@@ -13,7 +13,7 @@ from typing import Any
 import distmom as dm
 from distmom.errors import ConfigError
 from pipelines.config import Config, Key
-from pipelines.job import DATA, Job, arguments, main
+from pipelines.job import DATA, SCRATCH, Job, arguments, main
 from pipelines.log import MinuteLines, log
 
 DRIFT = {
@@ -64,7 +64,8 @@ def _arguments(config: Config) -> dict[str, Any]:
     return arguments(config, "drift")
 
 
-JOB = Job("drift", {"data": {**DATA, "where": Key("texts")}, "drift": DRIFT}, run, explain)
+TABLES = {"data": {**DATA, "where": Key("texts")}, "drift": DRIFT, "run": SCRATCH}
+JOB = Job("drift", TABLES, run, explain)
 
 if __name__ == "__main__":
     main(JOB)

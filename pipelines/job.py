@@ -56,6 +56,9 @@ RUN = {
     "on_change": Key("text"),
     "log": Key("text", choices=("text", "json")),
 }
+SCRATCH = {**RUN, "scratch": Key("text")}
+"""Of jobs that may sort rows on disk."""
+
 OUTPUT = {"files": Key("texts", required=True)}
 COMMON: Tables = {"data": DATA, "run": RUN, "output": OUTPUT}
 
@@ -98,8 +101,9 @@ def arguments(config: Config, own: str) -> dict[str, Any]:
     paths = [config.beside(path) for path in paths]
     data["data"] = paths[0] if len(paths) == 1 else paths
     run.pop("log", None)
-    if "state" in run:
-        run["state"] = config.beside(run["state"])
+    for name in ("state", "scratch"):
+        if name in run:
+            run[name] = config.beside(run[name])
     run["rng"] = None if run.get("rng") == "random" else run.get("rng", SEED)
     return {**data, **config.table(own), **run}
 

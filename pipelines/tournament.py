@@ -12,7 +12,7 @@ from typing import Any
 
 import distmom as dm
 from pipelines.config import Config, Key
-from pipelines.job import Job, arguments, main
+from pipelines.job import SCRATCH, Job, arguments, main
 from pipelines.log import MinuteLines
 
 TOURNAMENT = {
@@ -62,7 +62,7 @@ def _arguments(config: Config) -> dict[str, Any]:
     return given
 
 
-JOB = Job("tournament", {"tournament": TOURNAMENT}, run, explain)
+JOB = Job("tournament", {"tournament": TOURNAMENT, "run": SCRATCH}, run, explain)
 
 if __name__ == "__main__":
     main(JOB)

@@ -13,6 +13,7 @@ from distmom.cli.mean import (
     DATA_OPTIONS,
     OUTPUT_OPTIONS,
     RUN_OPTIONS,
+    SCRATCH_OPTION,
 )
 
 LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
@@ -110,6 +111,7 @@ SHARED = (
         *OWN_OPTIONS,
         *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
         *RUN_OPTIONS,
+        SCRATCH_OPTION,
         *OUTPUT_OPTIONS,
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from distmom.cluster import connect
 from distmom.cluster import scratch as module
 from distmom.cluster.scratch import Scratch, temporary_folder
 from distmom.errors import ConfigError, ResourceError
+
+
+@pytest.fixture(autouse=True)
+def no_folder_of_dask() -> Iterator[None]:
+    with dask.config.set({"temporary-directory": None}):
+        yield
 
 
 def test_the_folder_lives_as_long_as_the_run(tmp_path: Path) -> None:

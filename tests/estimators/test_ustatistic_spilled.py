@@ -119,6 +119,18 @@ def test_two_samples(lake: Path, tmp_path: Path, by_disk: list[int], scratch: Pa
     assert len(by_disk) == 2 and list(scratch.iterdir()) == []
 
 
+def test_a_tournament_regroups_the_rows_of_each_part(
+    lake: Path, by_disk: list[int], scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(**more: Any) -> dm.TournamentResult:
+        return dm.tournament(lake, ["u", "key"], "y", loss="ranking", n_blocks=9, rng=1, **more)
+
+    found = play(threads=2, batch_rows=33, scratch=scratch)
+    assert len(by_disk) >= 2 and list(scratch.iterdir()) == []
+    monkeypatch.setattr(regrouping, "MOST_READS", 10**9)
+    assert found.same_bits(play(threads=1))
+
+
 def test_files_that_were_left_out_stay_out(lake: Path, by_disk: list[int], tmp_path: Path) -> None:
     bad = dirty_lake(tmp_path / "bad", rows=60)
     victim = bad / "part=2" / "005.parquet"
@@ -231,7 +243,7 @@ def test_failures_are_one_line_and_leave_nothing(
         with pytest.raises(ResourceError, match=r"No space left on device, .* another folder as scratch$"):
             run(lake, {}, scratch=scratch)
     with monkeypatch.context() as patch:  # as workers that do not share the folder see it
-        patch.setattr(Scratch, "folder", lambda _: scratch / "elsewhere")
+        patch.setattr("distmom.estimators.ustat.work.make_folder", lambda *_: scratch / "elsewhere")
         with pytest.raises(ResourceError, match=r"No such file or directory; name a folder .* share"):
             run(lake, {}, scratch=scratch)
     bucket_batches = spilled.bucket_batches

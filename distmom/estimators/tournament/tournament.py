@@ -70,6 +70,7 @@ def tournament(
     scheduler: str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
     batch_rows: int = BATCH_ROWS,
     storage_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
@@ -132,6 +133,8 @@ def tournament(
     missing, on_bad_file, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
     storage_options, progress
         As for `distmom.mean`.
+    scratch : path, optional
+        As for `distmom.ustatistic`: for losses of pairs on blocks that do not fit into memory together.
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
     scheme : {"partition", "swor", "monte_carlo"}
@@ -246,7 +249,7 @@ def tournament(
     )
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
-    with connect(*place, memory_limit, load=load) as executor:
+    with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
         keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
         arena: Arena | BlockArena
         if isinstance(field, PairField) or options.sampled:

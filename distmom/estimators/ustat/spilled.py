@@ -19,6 +19,8 @@ from distmom.reductions.keep_rows import KeepRows, rows_changed
 from distmom.reductions.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from distmom.cluster import Executor, Progress
 
 
@@ -101,6 +103,7 @@ def sort_rows(
     n_columns: int,
     n_buckets: int,
     room: int,
+    folder: Path,
     executor: Executor,
     progress: Progress | None,
 ) -> SortedUnit:
@@ -110,7 +113,7 @@ def sort_rows(
         tuple((sample.read, sample.buckets) for sample in samples),
         spill_schema(n_columns, labels),
         n_buckets,
-        str(executor.scratch.folder()),
+        str(folder),
         room,
     )
     mine = [(s, unit) for s, sample in enumerate(samples) for unit in sample.units]

@@ -1,7 +1,8 @@
-"""The second pass: rows of whole blocks regrouped by reading the lake again, range after range of blocks."""
+"""The second pass: rows of whole blocks regrouped, from the lake or from disk, and their statistics."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from distmom.cluster import Unit, UnitMerger, check_memory, run_units
 from distmom.cluster.samples import ReadSamples, Way, sample_unit
+from distmom.cluster.scratch import make_folder, remove_folder
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan
@@ -30,8 +32,12 @@ from distmom.reductions.questions import AnswerEach, Answers, HandedOver, HandOv
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from distmom.cluster import Executor, Progress
     from distmom.lake import FileRef, Source
+
+logger = logging.getLogger("distmom")
 
 BlockWork = BlockKernel | DisjointKernel | PairLosses
 
@@ -134,11 +140,15 @@ def _evaluated(
     on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
     plan = planned_regrouping([question.piece for question in questions], executor, on_disk=on_disk)
     _check_fits(plan.needed, executor.threads_per_process, executor)
+    if plan.note is not None:
+        logger.info("rows sorted on disk: %s", plan.note)
     asked = [tuple(cut.piece for cut in cuts) for cuts in plan.ranges]
     ways = list(dict.fromkeys(asked))
     numbers = [ways.index(mine) for mine in asked]
+    folder = None
     if plan.disk:
-        sorted_ = _sorted(questions, plan, executor, progress)
+        folder = make_folder(executor.scratch.folder(), "sorted-")
+        sorted_ = _sorted(questions, plan, folder, executor, progress)
         work = ReadSamples(tuple(_way_from_disk(questions, mine, plan, sorted_) for mine in ways))
         units = _units_from_disk(questions, plan, numbers)
     else:
@@ -147,6 +157,8 @@ def _evaluated(
     merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
+    if folder is not None:
+        remove_folder(folder)  # there may be more to regroup; after a failure it goes with that of the run
     return tuple(state for _, state in found.parts)
 
 
@@ -157,7 +169,11 @@ def _check_fits(needed: int, threads: int, executor: Executor) -> None:
 
 
 def _sorted(
-    questions: Sequence[Question], plan: Regrouping, executor: Executor, progress: Progress | None
+    questions: Sequence[Question],
+    plan: Regrouping,
+    folder: Path,
+    executor: Executor,
+    progress: Progress | None,
 ) -> SortedUnit:
     """All rows of all samples on disk, sorted by ranges of blocks."""
     samples = []
@@ -167,7 +183,7 @@ def _sorted(
         buckets = tuple(block_buckets(plan.ranges, q, blocks) for q, blocks in enumerate(everything))
         samples.append(Sorting(_read(mine), _good_units(mine[0]), buckets))
     n_columns = len(questions[0].samples[0].names)
-    return sort_rows(samples, n_columns, plan.n_buckets, plan.room, executor, progress)
+    return sort_rows(samples, n_columns, plan.n_buckets, plan.room, folder, executor, progress)
 
 
 def _good_units(sample: Counted) -> tuple[Unit, ...]:
