@@ -354,7 +354,7 @@ def why_none(result: UStatisticResult, degree: int) -> str:
         return (
             f"{name}: no finite answer: the kernel has no value in {result.n_ruined_blocks} of "
             f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks (n_blocks), "
-            "or more rows"
+            "or rows with more different values"
         )
     return (
         f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
