@@ -205,7 +205,7 @@ def ustatistic(
     distances take one pass and no rows are kept; their variance is the spread between the fine blocks of a
     block. Kernels with a fast form take
     O(n log n) time or less, others n^2/(2 K) evaluations; where blocks are few and large, their pairs are
-    shared out in tiles of 2^15 x 2^15 rows. The same data and seed give the same bits on any
+    shared out in tiles of 2^15 x 2^15 rows at most. The same data and seed give the same bits on any
     number of threads or workers.
 
     References
