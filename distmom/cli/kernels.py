@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -75,7 +76,7 @@ def _degrees(text: str) -> tuple[int, ...]:
 
 
 def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
-    """Parameters of the kernel: numbers, true and false where they look like them."""
+    """Parameters of the kernel: numbers, true and false, and lists where they look like them."""
     found: dict[str, Any] = {}
     for text in given:
         name, sign, value = text.partition("=")
@@ -85,5 +86,14 @@ def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
         try:
             found[key] = int(value) if value.strip("+-").isdecimal() else float(value)
         except ValueError:
-            found[key] = WORDS.get(value.lower(), value)
+            found[key] = _list(text, value) if value.startswith("[") else WORDS.get(value.lower(), value)
     return found
+
+
+def _list(text: str, value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ConfigError(
+            f"--parameter: a matrix is a list of its rows such as matrix=[[1,0],[0,1]], not {text!r}"
+        ) from error

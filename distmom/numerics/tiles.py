@@ -1,10 +1,10 @@
 """Complete U-statistics of any kernel of pairs, tile by tile: O(tile) memory beside one sum for each row.
 
-The pairs of one sample (or of two) are a triangle (or a rectangle) of *tiles* (i, j) of 2**15 x 2**15 rows; a
-tile of one sample on the diagonal holds each of its pairs once, and none of a row with itself. A tile gives
-the sum at each of its rows and the sum of squares; it is a unit of work, about 1e9 pairs, that knows nothing
-of the others. Tiles are added row by row of the triangle, whoever made them, so the bits do not depend on who
-did.
+The pairs of one sample (or of two) are a triangle (or a rectangle) of *tiles* (i, j) of 2**15 x 2**15 rows at
+most, of smaller samples less, so that there are enough to be shared; a tile of one sample on the diagonal
+holds each of its pairs once, and none of a row with itself. A tile gives the sum at each of its rows and the
+sum of squares; it is a unit of work, 2e7 to 1e9 pairs, that knows nothing of the others. Tiles are added row
+by row of the triangle, whoever made them, so the bits do not depend on who did.
 
 Within a tile strips of 512 rows of the first side stand in lanes, and rows of the second side pass by in
 fours: lane sums grow by ``(a + b) + (c + d)``, the sum at a passing row is taken by halving. NumPy and the
@@ -23,7 +23,10 @@ from distmom.numerics import tile_types
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats, Mass, PairSums, add_up, count_tuples
 
-TILE = 1 << 15
+TILE, LEAST_TILE, SIDES = 1 << 15, 1 << 12, 8
+"""Rows of a side of a tile, at most and at least; and sides of a sample between the two: 36 tiles, of which
+two threads or a few more get nearly equal shares."""
+
 STRIP = 512
 _PASSING = 64  # rows of the second side that NumPy takes at once, a multiple of 4
 COMPILE = 1 << 20  # below so many pairs NumPy is done before Numba is loaded
@@ -51,17 +54,24 @@ class TileSums(NamedTuple):
     right: Floats
 
 
-def tile_numbers(kernel: Kernel, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+def tile_side(sizes: tuple[int, ...]) -> int:
+    """Rows of a side of a tile, a power of two that depends on the size of the samples alone."""
+    wanted = -(-max(sizes) // SIDES)
+    return min(TILE, max(LEAST_TILE, 1 << (wanted - 1).bit_length()))
+
+
+def tile_numbers(sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """All tiles in the order in which they are added."""
-    sides = [-(-n // TILE) for n in sizes]
+    side = tile_side(sizes)
+    sides = [-(-n // side) for n in sizes]
     for i in range(sides[0]):
         for j in range(i if len(sizes) == 1 else 0, sides[-1]):
             yield i, j
 
 
-def tile_rows(number: int) -> slice:
+def tile_rows(number: int, side: int) -> slice:
     """Rows of a sample that one side of a tile takes."""
-    return slice(number * TILE, (number + 1) * TILE)
+    return slice(number * side, (number + 1) * side)
 
 
 def pair_tile(
@@ -143,7 +153,8 @@ class Sides(NamedTuple):
 
 def tile_sides(prepared: Sequence[Floats], weights: tuple[Floats, ...] | None, i: int, j: int) -> Sides:
     """What tile (i, j) of the prepared rows of one or two samples is made of."""
-    sides = tile_rows(i), tile_rows(j)
+    side = tile_side(tuple(sample.shape[0] for sample in prepared))
+    sides = tile_rows(i, side), tile_rows(j, side)
     x = prepared[0][sides[0]]
     y = None if len(prepared) == 1 and i == j else prepared[-1][sides[1]]
     return Sides(x, y, None if weights is None else (weights[0][sides[0]], weights[-1][sides[1]]))
@@ -174,7 +185,7 @@ class TileFold:
         self._kernel, self._sizes, self._weights = kernel, sizes, weights
         self._rows = [np.zeros(n) for n in sizes] if rows else None
         self._total = self._squares = 0.0
-        self._awaited = tile_numbers(kernel, sizes)
+        self._awaited, self._side = tile_numbers(sizes), tile_side(sizes)
 
     def add(self, i: int, j: int, tile: TileSums) -> None:
         """Add tile (i, j).
@@ -190,9 +201,9 @@ class TileFold:
             self._total += tile.total
             self._squares += tile.squares
             if self._rows is not None:
-                self._rows[0][tile_rows(i)] += tile.left
+                self._rows[0][tile_rows(i, self._side)] += tile.left
                 if tile.right.size:
-                    self._rows[-1][tile_rows(j)] += tile.right
+                    self._rows[-1][tile_rows(j, self._side)] += tile.right
 
     def result(self) -> PairSums:
         """The sums over all tiles, as means.
@@ -255,7 +266,7 @@ def tiled_sums(
     compiled = is_compiled(kernel, compiled, float(sizes[0]) * float(sizes[-1]))
     prepared = [kernel.prepare(sample) for sample in samples]
     fold = TileFold(kernel, sizes, rows=rows, weights=weights)
-    for i, j in tile_numbers(kernel, sizes):
+    for i, j in tile_numbers(sizes):
         x, y, masses = tile_sides(prepared, weights, i, j)
         fold.add(i, j, pair_tile(kernel, x, y, rows=rows, weights=masses, compiled=compiled))
     return fold.result()

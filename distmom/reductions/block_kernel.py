@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.kernels.components import (
+    jackknife_of_parts,
     jackknife_variance,
     one_sample_variances,
     two_sample_variances,
 )
 from distmom.numerics.kernels.evaluate import Form, Tiles, block_sums
-from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.kernel import Kernel, Weights, is_quotient
 from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples, tuple_mass
 from distmom.numerics.tiles import tiled_sums
 
 COMPONENTS = 3
-"""Variances of a kernel's projections: sigma_1^2 and sigma_2^2, or zeta_10, zeta_01 and zeta_11."""
+"""Variances of a kernel's projections: sigma_1^2 and sigma_2^2, or zeta_10, zeta_01 and zeta_11; of a ratio
+N/D those of both statistics in a block and their covariance: Var N, Cov, Var D."""
 
 
 class KeptRows(Protocol):
@@ -56,7 +58,8 @@ class BlockStatistics:
     variance : ndarray, shape (B, *shape)
         Estimated variance of the statistic of a block of this size; NaN where it was not asked for.
     components : ndarray, shape (B, COMPONENTS)
-        Estimated variances of the projections of a plain kernel of pairs; NaN where there are none.
+        Estimated variances of the projections of a plain kernel of pairs, or of the parts of a ratio N/D; NaN
+        where there are none.
     mass : ndarray, shape (B,)
         Weight of all tuples: their number where rows have no weights.
     """
@@ -178,6 +181,9 @@ class BlockKernel:
         that of the jackknife.
         """
         components = [np.nan] * COMPONENTS
+        if is_quotient(self.kernel):
+            parts = jackknife_of_parts(self.kernel, sums, weights)
+            components = [float(v) for v in (parts[0, 0], parts[0, 1], parts[1, 1])]
         if weights is not None:
             return np.asarray(jackknife_variance(self.kernel, sums, weights), np.float64), components
         plain = len(self.kernel.parts) == 1 and np.ndim(sums[0].mean) == 0

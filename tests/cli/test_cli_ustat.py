@@ -113,3 +113,17 @@ def test_a_function_of_ones_own_is_named_by_its_module(
     ):
         refused = distmom("ustat", *ask, "--kernel", *words)
         assert refused.code == 2 and told in refused.err and refused.err.count("\n") == 1, words
+
+
+def test_a_matrix_is_a_list_of_its_rows() -> None:
+    from distmom.cli.kernels import parameters_of
+
+    given = ("matrix=[[1, 0], [0, 2.5]]", "threshold=3", "similarity=rbf", "symmetrize=true")
+    assert parameters_of(given) == {
+        "matrix": [[1, 0], [0, 2.5]],
+        "threshold": 3,
+        "similarity": "rbf",
+        "symmetrize": True,
+    }
+    with pytest.raises(dm.ConfigError, match="a matrix is a list of its rows"):
+        parameters_of(("matrix=[[1, 0], [0",))

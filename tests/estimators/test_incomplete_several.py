@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations, product
 from math import comb, prod
 from pathlib import Path
@@ -14,14 +15,17 @@ from mean_lakes import dirty_lake, same
 
 import distmom as dm
 from distmom import kernels
+from distmom.cluster import ThreadExecutor
 from distmom.estimators.ustat import sampled_tuples as module
 from distmom.estimators.ustat.explain import explain_ustatistic
+from distmom.estimators.ustat.gather import RowSource
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.random import resolve_seed, stream_key
 from distmom.numerics.tuple_draws import sample_tuples
+from distmom.reductions.gather import GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
 
 SIX_SIGMA = 6.0  # of a normal law: 2e-9
@@ -201,3 +205,24 @@ def test_defaults_wild_rows_and_what_is_refused() -> None:
         dm.ustatistic([x, y], kernel="energy", **options, statistic="v")
     with pytest.raises(dm.NoAnswerError, match="the kernel takes 2"):
         dm.ustatistic([x, y[:1]], kernel="energy", **options, n_blocks=3, n_pairs=7)
+
+
+def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More pairs than 2**64: memory is that of the pairs drawn."""
+    n = (6 * 10**9, 5 * 10**9)
+    seen: list[np.ndarray] = []
+
+    def rows(source: RowSource, wanted: np.ndarray, progress: Any) -> Any:
+        seen.append(wanted)
+        return GatheredRows(wanted[:, None] / source.n_rows, np.zeros(wanted.size, np.uint8)), ()
+
+    monkeypatch.setattr(module, "gather_rows", rows)
+    with row_source({"x": np.arange(3.0)}) as small:
+        both = [RowSource(small.reader, small.files, np.array([m]), ThreadExecutor(1)) for m in n]
+        tracemalloc.start()
+        found = sampled_tuples(KERNELS["auc"], both, 1, 5, 20_000, compiled=False)[0]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert all(wanted[-1] > 2**32 and wanted.size > 99_900 for wanted in seen)
+    assert np.abs(found.values - 0.5).max() < SIX_SIGMA * np.sqrt(0.25 / 20_000)
+    assert peak < 200_000 * 8 * 12 and np.isfinite(found.halfwidth(0.01))

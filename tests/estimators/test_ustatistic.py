@@ -118,6 +118,8 @@ def test_matrices_are_projected_and_have_intervals_or_a_radius() -> None:
     assert np.diagonal(whole.estimate).tolist() == [1.0] * 3 and whole.estimate[0, 1] == pytest.approx(
         1, abs=1e-3
     )
+    assert whole.intervals is None and "kernel='correlation'" in whole.interval_reason
+    assert np.diagonal(whole.plain_estimate).tolist() == [1.0] * 3
     ball = dm.ustatistic(data, kernel="covariance", joint="geometric", n_blocks=9, rng=0)
     assert np.linalg.norm(ball.estimate - true) < ball.radius and np.array_equal(
         ball.estimate, ball.estimate.T

@@ -67,11 +67,11 @@ def test_tiles_made_in_any_order_are_the_block(n, width, seed):
         x, y = rng.normal(size=n), rng.normal(size=n // 2 + 1)
         for k, samples in ((catalogue.gini(), (x,)), (catalogue.auc(), (x, y))):
             sizes = tuple(s.size for s in samples)
-            numbers = list(tile_numbers(k, sizes))
+            numbers, side = list(tile_numbers(sizes)), tiles.tile_side(sizes)
             made = {}
             for i, j in random.Random(seed).sample(numbers, len(numbers)):
-                other = None if len(sizes) == 1 and i == j else samples[-1][tile_rows(j)]
-                made[i, j] = pair_tile(k, samples[0][tile_rows(i)], other)
+                other = None if len(sizes) == 1 and i == j else samples[-1][tile_rows(j, side)]
+                made[i, j] = pair_tile(k, samples[0][tile_rows(i, side)], other)
             fold = TileFold(k, sizes)
             for i, j in numbers:
                 fold.add(i, j, made[i, j])
@@ -136,3 +136,17 @@ def test_users_functions_of_rows_and_of_two_samples():
         assert found.n_tuples == 600 and found.mean == pytest.approx(wanted[1], rel=1e-12)
         for rows, exact in zip(found.row_means, wanted[3], strict=True):
             np.testing.assert_allclose(rows, exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [9_000, 20_000, 33_000, 40_000, 60_000, 100_000, 270_000])
+def test_two_workers_get_nearly_equal_shares(n):
+    """Each tile goes to the one that is free first; the tiles depend on the number of rows alone."""
+    side = tiles.tile_side((n,))
+    assert side in (1 << 12, 1 << 13, 1 << 14, 1 << 15)
+    busy, total = [0, 0], 0
+    for i, j in tile_numbers((n,)):
+        a, b = (len(range(n)[tile_rows(k, side)]) for k in (i, j))
+        pairs = a * b if i != j else a * (a - 1) // 2
+        busy[busy.index(min(busy))] += pairs
+        total += pairs
+    assert total == n * (n - 1) // 2 and total / max(busy) > 1.9

@@ -25,10 +25,11 @@ from distmom.estimators.rule.apply import BlockSource, answer_rule
 from distmom.estimators.rule.repeated import answer_repeated
 from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.ustat.blocks import CellMap
+from distmom.estimators.ustat.fieller import FiellerEnds, Quotients, fieller_ends, uneven
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
-from distmom.numerics.kernels.kernel import Kernel, Ratio
+from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.median import lower_median
 from distmom.numerics.moments import Moments
@@ -102,8 +103,10 @@ class Answerer:
         """The rule of the mean for the statistics of the blocks."""
         return self.answered(("order", "exact"), self.plan.options.confidence_level)
 
-    def answered(self, intervals: tuple[str, ...], level: float, n_columns: int = 1) -> RuleAnswer:
-        """The rule for the blocks of one partition, or of several."""
+    def answered(
+        self, intervals: tuple[str, ...], level: float, n_columns: int = 1, moments: Moments | None = None
+    ) -> RuleAnswer:
+        """The rule for the blocks of one partition, or of several; by default of their statistics."""
         given = self.plan.blocks.n_blocks
         how: Any = {
             "n_blocks": "auto" if given is None else given,
@@ -111,7 +114,7 @@ class Answerer:
             "outlying": self.plan.blocks.outlying,
             "n_columns": n_columns,
         }
-        moments = self._moments()
+        moments = self._moments() if moments is None else moments
         if self.repeats == 1:
             return answer_rule(moments, None, None, level, intervals=intervals, **how)
         lines = moments.count.shape[0]
@@ -135,7 +138,10 @@ class Answerer:
         With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
         blocks then gives the variance of the mean of their statistics.
         """
-        return self.placed(self.values, self.blocks.variance)
+        if self._point is None or not is_quotient(self.options.kernel):
+            return self.placed(self.values, self.blocks.variance)
+        ratio: Floats = np.asarray(self.options.kernel.combine(*self._point), np.float64)
+        return self.placed(*self._quotients.linearised(ratio, self._point[1]))
 
     def placed(self, values: Floats, variance: Floats) -> Moments:
         """Values of all blocks, and their variances, as moments: a line for each group (and partition)."""
@@ -161,21 +167,51 @@ class Answerer:
         """The statistic of each block.
 
         Blocks of the automatic rule are averaged, and averages of ratios have the bias of small blocks. So
-        ratios are taken to first order about the ratio of the median blocks of their group.
+        ratios are taken to first order about a point.
+        """
+        kernel, parts = self.options.kernel, np.moveaxis(self.blocks.means, 1, 0)
+        if self._point is None:
+            return np.asarray(kernel.combine(*parts), np.float64)
+        at = tuple(one[self._group] for one in self._point)
+        alone = np.repeat(self.cells.n_blocks, self.cells.n_blocks * self.repeats) == 1
+        return np.asarray(
+            np.where(alone, kernel.combine(*parts), kernel.linear(at, tuple(parts))), np.float64
+        )
+
+    @cached_property
+    def _group(self) -> NDArray[np.int64]:
+        """The group of each block."""
+        return np.repeat(np.arange(self.cells.n_blocks.size), self.cells.n_blocks * self.repeats)
+
+    @cached_property
+    def _point(self) -> tuple[Floats, ...] | None:
+        """For each group the robust means of the parts of a ratio, if its blocks are taken to first order.
+
+        By the rule, which averages blocks: the median of the denominators of small blocks may be 0.
         """
         kernel = self.options.kernel
-        parts = np.moveaxis(self.blocks.means, 1, 0)
-        if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio):
-            return np.asarray(kernel.combine(*parts), np.float64)
-        values = np.empty(parts.shape[1:])
-        for g, n_blocks in enumerate(self.cells.n_blocks.tolist()):
-            where = self.mine(g)
-            mine = parts[:, where]
-            if n_blocks == 1:
-                values[where] = kernel.combine(*mine)
-            else:
-                values[where] = kernel.linear(tuple(lower_median(mine, axis=1)), tuple(mine))
-        return values
+        if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio) or kernel.shape(2):
+            return None
+        unknown = np.full(self._group.size, np.nan)
+        means = [self.placed(self.blocks.means[:, p], unknown) for p in range(len(kernel.parts))]
+        level = self.plan.options.confidence_level
+        return tuple(self.answered((), level, moments=one).estimate for one in means)
+
+    @cached_property
+    def _quotients(self) -> Quotients:
+        """Numerators and denominators of all blocks."""
+        numerator, denominator = self.blocks.means.T
+        return Quotients(numerator, denominator, self.blocks.components, self._group)
+
+    @cached_property
+    def _fieller(self) -> FiellerEnds:
+        """Exact intervals of ratios."""
+
+        def rule(values: Floats, variance: Floats) -> RuleAnswer:
+            moments = self.placed(values, variance)
+            return self.answered(("exact",), self.plan.options.confidence_level, moments=moments)
+
+        return fieller_ends(self._quotients, self._rule().estimate, rule)
 
     def _result(self, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> UStatisticResult:
         mine, n_blocks = self.mine(g), int(answer.n_blocks[g])
@@ -210,11 +246,17 @@ class Answerer:
         self, answer: RuleAnswer, g: int, mine: slice, estimate: float
     ) -> tuple[str, tuple[float, float] | None, str | None, float | None]:
         """Kind, ends, reason and level of a group's interval."""
+        quotient = is_quotient(self.options.kernel)
         kind = interval_kind(self.plan, int(answer.n_blocks[g]), self.plan.options.delta)
+        if quotient and self._point is None and self.plan.options.interval == "auto":
+            below = self.blocks.means[mine, 1], self.blocks.components[mine, 2]
+            kind = "exact" if kind == "order" and uneven(*below) else kind
         if kind == "paper":
             return kind, *self._paper_interval(g, mine, estimate), None
         if self.cells.lowered[g] and kind != "none":
             return kind, None, REASON_WORDS[NoInterval.FEWER_ROWS_THAN_BLOCKS], None
+        if kind == "exact" and quotient:
+            return kind, *self._fieller.shown(g), None
         return kind, *shown_interval(answer.intervals, g, kind)
 
     def _paper_interval(
@@ -308,6 +350,12 @@ def why_none(result: UStatisticResult, degree: int) -> str:
             f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "
             f"{degree} ({result.n_null} null, {result.n_nan} NaN); give more rows"
         )
+    if not result.n_inf and not result.n_nan:
+        return (
+            f"{name}: no finite answer: the kernel has no value in {result.n_ruined_blocks} of "
+            f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks (n_blocks), "
+            "or rows with more different values"
+        )
     return (
         f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
         f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
@@ -317,7 +365,7 @@ def why_none(result: UStatisticResult, degree: int) -> str:
 
 def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)) -> dict[str, Any]:
     """Lower medians over some blocks of the variances of a kernel of pairs."""
-    if kernel.degrees != (2,):
+    if kernel.degrees != (2,) or isinstance(kernel, Ratio):
         return {}
     found = lower_median(blocks.components[mine, :2], axis=0).tolist()
     names = ("sigma1_squared", "sigma2_squared")

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.partitions import Cells, portions
@@ -15,7 +16,7 @@ from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.estimators.ustat.tuple_samples import lower_medians
 from distmom.estimators.ustat.work import Counted, Question, run_blocks
-from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.labels import repeat_seed
 from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
@@ -94,7 +95,18 @@ def disjoint_statistics(
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)
+    if variances and is_quotient(kernel):
+        components[:] = _of_quotients(moments)
     counts = tuple(moments.count.tolist())
     mass = moments.count.astype(np.float64)
     sizes = np.stack([one.sizes for one in cells], axis=1)
     return BlockStatistics(sizes, counts, moments.mean, variance, components, mass)
+
+
+def _of_quotients(moments: TupleMoments) -> NDArray[np.float64]:
+    """Variances of the means of numerator and denominator, and their covariance: Var N, Cov, Var D."""
+    n = moments.count.astype(np.float64)
+    mean, product = moments.mean, moments.product
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        spread = [product[:, a, b] - mean[:, a] * mean[:, b] for a, b in ((0, 0), (0, 1), (1, 1))]
+        return np.where(n[:, None] > 1.0, np.stack(spread, axis=1) / (n[:, None] - 1.0), np.nan)

@@ -21,6 +21,12 @@ from distmom.report import UStatisticResult
 
 Floats = NDArray[np.float64]
 
+OF_COVARIANCES = (
+    "blocks have covariances, which give correlations no interval; use kernel='correlation' and two columns "
+    "at a time"
+)
+"""Why projected correlations have none."""
+
 
 @dataclass(frozen=True)
 class MatrixAnswerer(Answerer):
@@ -77,7 +83,7 @@ class MatrixAnswerer(Answerer):
             block_size=(int(answer.block_size[first, 0]), int(answer.block_size[first, 1])),
             n_ruined_blocks=int(answer.n_ruined[first]),
             n_set_aside=int(answer.n_set_aside[first]),
-            plain_estimate=self._plain(mine),
+            plain_estimate=self._plain_matrix(mine),
             statistic=self.options.statistic,
             pairs=self.options.pairs,
             n_pairs=sum(self.blocks.n_tuples[mine]),
@@ -106,6 +112,8 @@ class MatrixAnswerer(Answerer):
         if self.cells.lowered[g]:
             why = REASON_WORDS[NoInterval.FEWER_ROWS_THAN_BLOCKS]
             return none | {"interval_kind": kind, "interval_reason": why}
+        if self.options.project == "correlation":
+            return none | {"interval_kind": kind, "interval_reason": OF_COVARIANCES}
         if self._geometric:
             ruined = max(int(answer.n_ruined[entries.start]), self.plan.blocks.outlying)
             fixed = self.plan.blocks.n_blocks is not None
@@ -126,6 +134,12 @@ class MatrixAnswerer(Answerer):
             "achieved_level": max(0.0, 1.0 - sum(1.0 - level for level in levels)) if levels else None,
         }
 
+    def _plain_matrix(self, mine: slice) -> Floats:
+        """The plain statistic, as correlations if these are asked for."""
+        plain: Floats = self._plain(mine)
+        with np.errstate(invalid="ignore"):
+            return as_correlation(plain) if self.options.project == "correlation" else plain
+
     def _projected(self, matrix: Floats) -> tuple[Floats, tuple[str, ...]]:
         """The matrix made positive semi-definite, or a correlation matrix, if asked for."""
         project = self.options.project
@@ -140,5 +154,4 @@ class MatrixAnswerer(Answerer):
             found = nearest_correlation(matrix)
         moved = float(np.abs(found - matrix).max())
         note = f"projected to the nearest {project} matrix: entries moved by at most {moved:.3g}"
-        about = ("intervals are those of the covariances",) if project == "correlation" else ()
-        return found, (*((note,) if moved > 0.0 else ()), *about)
+        return found, (note,) if moved > 0.0 else ()

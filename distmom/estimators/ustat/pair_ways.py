@@ -217,6 +217,6 @@ def plan_kernel(kernel: Kernel) -> Kernel:
     if any(part.kernel.degrees != (2,) for part in kernel.parts) or len(kernel.degrees) != 1:
         raise ConfigError(
             f"kernel: plans are for pairs of rows of one sample, and {kernel.name!r} takes others; "
-            "use explain_ustatistic with the data"
+            "use explain_ustatistic, or distmom ustat --dry-run, with the data"
         )
     return kernel

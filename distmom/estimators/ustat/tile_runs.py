@@ -6,19 +6,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
-from distmom.numerics import tiles
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.sums import Floats, PairSums
-from distmom.numerics.tiles import Sides, TileFold, TileSums, is_compiled, pair_tile, tile_numbers, tile_sides
+from distmom.numerics.tiles import (
+    Sides,
+    TileFold,
+    TileSums,
+    is_compiled,
+    pair_tile,
+    tile_numbers,
+    tile_side,
+    tile_sides,
+)
 from distmom.reductions.block_kernel import BlockKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 WAVE, TILES_PER_THREAD = 64, 8
-"""Tiles that are under way together: so many, or so many a thread. Their sums, half a megabyte each, are kept
-until they are added in their order."""
+"""Tiles that are under way together: so many, or so many a thread. Their sums, half a megabyte each at most,
+are kept until they are added in their order."""
 
 BLOCKS_PER_THREAD = 4
 """With as many blocks every thread has enough to do, and they need not be cut."""
@@ -82,7 +90,7 @@ class TileRunner:
         compiled = is_compiled(kernel, None, float(sizes[0]) * float(sizes[-1]))
         prepared = [kernel.prepare(sample) for sample in samples]
         fold = TileFold(kernel, sizes, rows=rows, weights=weights)
-        numbers = list(tile_numbers(kernel, sizes))
+        numbers = list(tile_numbers(sizes))
         work = TileWork(kernel, rows, compiled)
         step = max(WAVE, TILES_PER_THREAD * self.executor.threads)
         for start in range(0, len(numbers), step):
@@ -116,7 +124,7 @@ def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, exe
     n_blocks : int
     executor : Executor
     """
-    if not isinstance(kernel, BlockKernel) or largest <= tiles.TILE:
+    if not isinstance(kernel, BlockKernel) or largest <= 2 * tile_side((largest,)):
         return False
     if executor.threads == 1 or n_blocks >= BLOCKS_PER_THREAD * executor.threads:
         return False

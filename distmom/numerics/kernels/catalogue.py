@@ -371,6 +371,13 @@ def named(name: str, **parameters: Any) -> Kernel:
     try:
         takes.bind(**parameters)
     except TypeError as cause:
-        shown = ", ".join(str(parameter) for parameter in takes.parameters.values()) or "no parameters"
-        raise ConfigError(f"kernel {key!r} takes {shown}, got {parameters or 'none'}: {cause}") from cause
+        shown = ", ".join(map(_shown, takes.parameters.values())) or "no parameters"
+        given = ", ".join(f"{word}={value!r}" for word, value in parameters.items()) or "none"
+        raise ConfigError(f"kernel {key!r} takes {shown}; got {given} ({cause})") from cause
     return make(**parameters)
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    """A parameter by its name, with the default where it has one."""
+    bare = parameter.replace(annotation=inspect.Parameter.empty)
+    return str(bare) if bare.default is inspect.Parameter.empty else f"{bare} by default"

@@ -145,6 +145,17 @@ def jackknife_by_sample(
     return tuple(found)
 
 
+def jackknife_of_parts(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weights = None) -> Floats:
+    """Covariance matrix of the parts of a kernel of one sample, in the same way; shape (parts, parts)."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        left_out = np.stack(
+            [_leave_one_out(part, one, 0, weights) for part, one in zip(kernel.parts, sums, strict=True)]
+        )
+        n = left_out.shape[1]
+        away = left_out - (np.array([add_up(line) for line in left_out]) / n)[:, None]
+        return np.array([[(n - 1) / n * add_up(a * b) for b in away] for a in away])
+
+
 def _leave_one_out(part: Part, sums: PairSums, sample: int, weights: Weights) -> Floats:
     if sums.row_means is None:
         raise ValueError("the jackknife needs row means")

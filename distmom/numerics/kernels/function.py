@@ -213,10 +213,16 @@ def kernel(
     except ConfigError:
         raise
     except Exception as cause:
+        said = (str(cause).strip() or "no message").splitlines()[0]
+        remedy = (
+            "it must take single rows, and do only what Numba compiles"
+            if compiled
+            else "write it with NumPy's functions for arrays of rows, or pass compiled=True if it takes "
+            "single rows"
+        )
         raise ConfigError(
             f"kernel {made.name!r} failed on rows of numbers between -2 and 2 ({type(cause).__name__}: "
-            f"{(str(cause).strip() or 'no message').splitlines()[0]}); "
-            f"it must take rows as described for compiled={compiled}"
+            f"{said}); {remedy}"
         ) from cause
     return made
 

@@ -196,3 +196,8 @@ class Ratio(Kernel):
             for one, other in zip(at[1:], means[1:], strict=True):
                 moved = moved - power * ratio * (other - one) / np.where(one == 0.0, np.nan, one)
             return ratio + moved
+
+
+def is_quotient(kernel: Kernel) -> bool:
+    """Whether the statistic is one U-statistic over another, N/D."""
+    return isinstance(kernel, Ratio) and len(kernel.parts) == 2

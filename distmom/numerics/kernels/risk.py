@@ -188,7 +188,13 @@ class MetricLoss(Kernel):
     name: ClassVar[str] = "mahalanobis"
 
     def __post_init__(self) -> None:
-        rows = np.asarray(self.matrix, np.float64)
+        try:
+            rows = np.asarray(self.matrix, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"matrix must have rows of numbers, got {self.matrix!r}; pass one row and column for each "
+                "feature, such as [[1, 0], [0, 1]]"
+            ) from error
         if (
             rows.ndim != 2
             or rows.shape[0] != rows.shape[1]

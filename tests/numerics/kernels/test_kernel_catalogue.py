@@ -48,7 +48,7 @@ def test_the_public_module_has_all_of_it():
         (lambda: named("gnii"), "did you mean 'gini'"),
         (lambda: named("zzz"), "choose one of variance, "),
         (lambda: named("mmd"), "'mmd' takes bandwidth.* got none.*missing"),
-        (lambda: named("gini", width=3), r"'gini' takes no parameters, got \{'width': 3\}"),
+        (lambda: named("gini", width=3), r"'gini' takes no parameters; got width=3"),
         (lambda: kernels.rbf(0.0), "bandwidth must be a positive number, got 0.0"),
         (lambda: kernels.mmd(np.nan), "bandwidth must be a positive number, got nan"),
         (lambda: kernels.mmd(1.0, "cosine"), "similarity must be rbf or laplace, got 'cosine'"),
@@ -100,3 +100,11 @@ def test_metrics_may_be_tiny_singular_or_zero(matrix):
 def test_a_statistic_without_a_function_says_so():
     with pytest.raises(NotImplementedError, match="concordance has no value of its own"):
         kernels.concordance().value(np.zeros(2), np.zeros(2))
+
+
+def test_what_a_kernel_takes_is_said_in_plain_words():
+    with pytest.raises(ConfigError, match=r"takes bandwidth, similarity='rbf' by default; got none"):
+        named("mmd")
+    for matrix in ("1,0;0,1", [[1, "x"], [0, 1]], [[1, 0], [0]]):
+        with pytest.raises(ConfigError, match=r"rows of numbers.*such as \[\[1, 0\], \[0, 1\]\]"):
+            named("mahalanobis", matrix=matrix)
