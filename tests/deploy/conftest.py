@@ -24,7 +24,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def long_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty-four files, which take a while in batches of one row."""
+    """Sixty-four files, which take a while in batches of few rows."""
     folder = tmp_path_factory.mktemp("long")
     g = np.random.default_rng(1)
     for i in range(64):
