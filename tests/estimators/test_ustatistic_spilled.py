@@ -65,7 +65,7 @@ def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_
         units.append(sum(len(sample.units) for sample in samples))
         return sort_rows(samples, n_columns, n_buckets, room, *more)
 
-    patch.setattr("distmom.estimators.ustat.work.sort_rows", counted)
+    patch.setattr("distmom.estimators.ustat.from_disk.sort_rows", counted)
     return units
 
 
@@ -259,7 +259,7 @@ def test_a_block_that_does_not_fit_is_refused(
     by_tiles: bool, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranges, "WORDS", 10**7)  # for each row of the block that is evaluated
-    monkeypatch.setattr("distmom.estimators.ustat.work.cuts_blocks", lambda *_: by_tiles)
+    monkeypatch.setattr("distmom.estimators.ustat.counted.cuts_blocks", lambda *_: by_tiles)
     words = r"the largest range of blocks: projected memory .*; use more blocks \(n_blocks\), which"
     with pytest.raises(ResourceError, match=words):
         run(lake, {"n_blocks": 1, "threads": 2}, scratch=scratch)
