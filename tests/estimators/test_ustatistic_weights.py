@@ -163,8 +163,7 @@ def test_intervals_cover_the_weighted_statistic() -> None:
         ({"scheme": "swor"}, "equal chances"),
         ({"repeats": 3}, "weighted rows are not repeated"),
         ({"interval": "paper"}, "unweighted"),
-        ({"kernel": "third-moment", "statistic": "v", "n_blocks": 3}, "no weighted V-form"),
-        ({"kernel": "third-moment", "pair_budget": 10}, "no fast form with weights"),
+        ({"kernel": "distance", "column": ["x", "y"], "pair_budget": 10}, "no fast form with weights"),
     ],
 )
 def test_what_does_not_go_with_weights(lake: Path, options: dict[str, Any], words: str) -> None:

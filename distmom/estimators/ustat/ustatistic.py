@@ -164,7 +164,7 @@ def ustatistic(
 
     With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
     that of the law in which rows are drawn in proportion to their weight; its variance is that of the
-    jackknife, and blocks have rows of positive weight alone. The third moment has no fast form then.
+    jackknife, and blocks have rows of positive weight alone.
 
     Of a ratio of two U-statistics N/D (`concordance`) the ``exact`` interval is Fieller's: the R around the
     answer for which the exact interval of N - R D, whose mean is 0 at the true ratio, holds 0. Where that of

@@ -97,7 +97,7 @@ def third_moment() -> Kernel:
 
     Notes
     -----
-    The U-form is Fisher's k-statistic, the V-form divides by n. From power sums: O(n). No weights.
+    The U-form is Fisher's k-statistic, the V-form divides by n. From power sums: O(n). Takes weights.
     """
     return ThirdMoment()
 

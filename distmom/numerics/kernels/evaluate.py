@@ -39,8 +39,7 @@ def block_sums(
     rows : bool
         Row means are wanted; sorted forms and cheap kernels are faster without.
     weights : tuple of ndarray, optional
-        Non-negative weights of the rows of each sample; a tuple of rows weighs their product. Kernels of
-        triples then take all triples.
+        Non-negative weights of the rows of each sample; a tuple of rows weighs their product.
     tiles : callable
         What takes all pairs: `tiled_sums`, or what gives the same.
 

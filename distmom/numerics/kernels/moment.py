@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from distmom.errors import ConfigError
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
 from distmom.numerics.kernels.sums import Floats, Mass, PairSums, Value, add_up, count_tuples
 
@@ -196,10 +195,10 @@ class ThirdMoment(Kernel):
             xy, xz, yz = x - y, x - z, y - z
             return np.asarray((xy + xz) * (yz - xy) * (xz + yz) / -6.0)
 
-    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """From power sums of the centred rows, each row taken out for its own mean; weighted rows are not."""
+    def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
+        """From power sums of the centred rows, each row taken out for its own mean."""
         if weights is not None:
-            return None
+            return self._weighed(samples[0], weights[0])
         n = samples[0].size
         with np.errstate(invalid="ignore", over="ignore"):
             d = centred(samples[0], Mass(n))
@@ -215,20 +214,26 @@ class ThirdMoment(Kernel):
                 row_means = (total / ((n - 1.0) * (n - 2.0) / 2.0),)
             return PairSums(count_tuples((3,), (n,)), mean, None, row_means)
 
-    def v_form(self, sums: PairSums, *samples: Floats, weights: Weights = None) -> PairSums:
-        """The plain central moment: division by n.
+    def _weighed(self, x: Floats, weights: Floats) -> PairSums:
+        """From power sums of the rows other than each one, by their weights and by the weights' squares."""
+        mass = Mass(x.size, weights)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            d = centred(x, mass)
+            terms = [power * d**k for power in (weights, weights * weights) for k in range(4)]
+            w1, a1, a2, a3, w2, b1, b2, b3 = (add_up(term) - term for term in terms)
+            pairs = w1 * w1 - w2  # ordered pairs of different other rows
+            total = (d * d * d * pairs + 2.0 * (a3 * w1 - b3)) / 3.0
+            total -= d * d * (a1 * w1 - b1) + d * (a2 * w1 - b2) + (a1 * a2 - b3)
+            total += 2.0 * d * (a1 * a1 - b2)
+            mean = add_up(weights * total) / add_up(weights * pairs)
+            return PairSums(count_tuples((3,), (mass.n_rows,)), mean, None, (total / pairs,))
 
-        Raises
-        ------
-        ConfigError
-            If there are weights.
-        """
-        if weights is not None:
-            raise ConfigError(f"kernel {self.name!r} has no weighted V-form; use statistic='u'")
-        n = samples[0].size
+    def v_form(self, sums: PairSums, *samples: Floats, weights: Weights = None) -> PairSums:
+        """The plain central moment: division by n, or by the weight of all rows."""
+        mass = _mass(samples[0], weights)
         with np.errstate(invalid="ignore", over="ignore"):
-            d = centred(samples[0], Mass(n))
+            d = centred(samples[0], mass)
             squares = d * d
-            m2, m3 = add_up(squares) / n, add_up(squares * d) / n
+            m2, m3 = mass.add(squares) / mass.total, mass.add(squares * d) / mass.total
             rows = (squares * d / 3.0 + 2.0 * m3 / 3.0 - d * m2,)
-        return PairSums(n**3, m3, None, rows if sums.row_means is not None else None)
+        return PairSums(mass.n_rows**3, m3, None, rows if sums.row_means is not None else None)

@@ -11,7 +11,8 @@ from kernel_twins import PLAIN, as_rows, sample_of, sign, triple, twin_sums
 
 from distmom.errors import ConfigError
 from distmom.numerics.kernels import catalogue
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums, one_by_one, statistic
+from distmom.numerics.kernels.function import FunctionKernel
 from distmom.numerics.kernels.sums import ascending
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.kernels.two_samples import Between
@@ -247,10 +248,25 @@ def test_sampled_pairs_are_plain_means():
     assert np.isnan(TupleMoments.of(kernel, x[:0], x[:0]).mean[0, 0])
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_third_moment_of_weighted_rows_is_a_triple_loop(tied):
+    rng, kernel = np.random.default_rng(14), catalogue.third_moment()
+    x = 1e3 + sample_of(kernel, 1, rng, 12, tied)
+    weights = np.exp(rng.normal(size=12)) * (np.arange(12) != 5)
+    used = weights > 0
+    for form in ("u", "v"):
+        (found,) = block_sums(kernel, x, weights=(weights,), form=form)
+        count, mean, _, (means,) = twin_sums(triple, [as_rows(x - 1e3)], (3,), [weights], form)
+        assert found.n_tuples == count
+        np.testing.assert_allclose(found.mean, mean, rtol=CLOSE)
+        np.testing.assert_allclose(found.row_means[0][used], means[used], rtol=CLOSE, atol=CLOSE)
+    assert not one_by_one(kernel, 1, weighted=True)
+
+
 def test_what_has_no_such_form_is_refused():
-    x = np.arange(9.0)
-    with pytest.raises(ConfigError, match=r"third-moment.*no weighted V-form"):
-        block_sums(catalogue.third_moment(), x, weights=(x,), form="v")
+    kernel = FunctionKernel(lambda a, b, c: a * b * c, (3,), 1, False, False)
+    with pytest.raises(ConfigError, match=r"no V-form; use statistic='u'"):
+        block_sums(kernel, np.arange(9.0), form="v")
 
 
 def test_equal_values_keep_their_order():
