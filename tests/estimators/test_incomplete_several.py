@@ -104,19 +104,20 @@ def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
     """Given the data the samples are independent: (N - M)/(N - 1) S^2/M, or S^2/M with replacement."""
     g, kernel = np.random.default_rng(2), KERNELS["of degrees 2, 1"]
     data = [g.normal(size=6), g.normal(size=5)]  # 15 * 5 tuples
-    values = drawn(data, kernel, 6, 8000, 20, replace=replace).values
+    values = drawn(data, kernel, 6, 3000, 20, replace=replace).values
     sums = block_sums(kernel, *data)[0]
     s2 = sums.second - sums.mean**2
     right = s2 / 20 * (1.0 if replace else (75 - 20) / 74)
-    # nearly normal means: the variance has a relative error of sqrt(2/8000) = 1.6 %
-    assert abs(values.var() / right - 1.0) < 0.08
-    assert abs(values.mean() - sums.mean) < SIX_SIGMA * np.sqrt(right / 8000)
+    # nearly normal means: the variance has a relative error of sqrt(2/3000) = 2.6 %; bounds at five of it
+    assert abs(values.var() / right - 1.0) < 0.13
+    assert replace or abs(values.var() / (s2 / 20) - 1.0) > 0.13  # the negative control
+    assert abs(values.mean() - sums.mean) < SIX_SIGMA * np.sqrt(right / 3000)
 
 
 @pytest.mark.parametrize(("replace", "right"), [(False, 0.5724), (True, 0.6438)])
 def test_variance_over_data_and_draws(replace: bool, right: float) -> None:
     """M = 8 of the 20 pairs of 4 and 5 normal rows, y - x: Var(U_n) = 1/4 + 1/5, Var(h) = 2."""
-    n_data, key = 6000, stream_key(9, "tuples of 1, 1")
+    n_data, key = 5000, stream_key(9, "tuples of 1, 1")
     data = np.random.default_rng(3).normal(size=(n_data, 9))
     values = np.empty(n_data)
     for r, rows in enumerate(data):
@@ -151,25 +152,25 @@ def test_how_often_a_row_is_used() -> None:
 def test_variances_and_halfwidth_are_those_of_theory() -> None:
     g = np.random.default_rng(5)
     data = [g.normal(size=20_000), g.normal(size=8_000)]
-    means = drawn(data, KERNELS["mean-difference"], 8, 31, 20_000)
+    means = drawn(data, KERNELS["mean-difference"], 8, 11, 20_000)
     complete, kernel_variance = means.variances()
     assert abs(kernel_variance / 2.0 - 1.0) < 0.05
     assert abs(complete / (1 / 20_000 + 1 / 8_000) - 1.0) < 0.15  # medians of groups, biased low
     how: dict[str, Any] = {"replacement": False, "degree": (1, 1)}
     v = incomplete_variance(float(complete), float(kernel_variance), (20_000, 8_000), 20_000, **how)
     a = pair_inverse_inclusion((20_000, 8_000), 20_000, **how)
-    assert means.halfwidth(0.01) == resampled_halfwidth(v, 31, a, 0.01)
+    assert means.halfwidth(0.01) == resampled_halfwidth(v, 11, a, 0.01)
     # (X - Y)^2: zeta_10 = zeta_01 = Var(x^2 + 1) = 2
     square = kernels.kernel(lambda x, y: (x - y) ** 2, 2, n_samples=2)
-    complete = drawn(data, square, 8, 31, 20_000).variances()[0]
+    complete = drawn(data, square, 8, 11, 20_000).variances()[0]
     assert abs(complete / (2 / 20_000 + 2 / 8_000) - 1.0) < 0.2
-    # by the jackknife: beside 400 statistics of samples a hundred times smaller
+    # by the jackknife: beside 400 statistics of samples 500 times smaller
     kernel = KERNELS["of degrees 2, 1"]
-    complete = drawn(data, kernel, 8, 31, 20_000).variances()[0]
-    many = zip(g.normal(size=(400, 200)), g.normal(size=(400, 80)), strict=True)
+    complete = drawn(data, kernel, 8, 11, 20_000).variances()[0]
+    many = zip(g.normal(size=(400, 40)), g.normal(size=(400, 16)), strict=True)
     found = [block_sums(kernel, *both, rows=False)[0].mean for both in many]
-    assert 0.7 < 100 * complete / np.var(found) < 1.5
-    energy = drawn(data, KERNELS["energy"], 8, 31, 20_000)  # degenerate
+    assert 0.7 < 500 * complete / np.var(found) < 1.5
+    energy = drawn(data, KERNELS["energy"], 8, 11, 20_000)  # degenerate
     assert 0.0 < energy.variances()[0] < 0.1 * energy.variances()[1] / 8_000
 
 
@@ -191,10 +192,8 @@ def test_defaults_wild_rows_and_what_is_refused() -> None:
     g = np.random.default_rng(8)
     x, y = g.normal(size=3000), g.normal(size=2000) + 0.5
     options: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "rng": 0, "confidence_level": 0.9}
-    found = dm.ustatistic([x, y], kernel="mean-difference", **options)
-    assert found.n_pairs == found.n_blocks * (
-        10_000_000 // (2 * found.n_blocks)
-    )  # rows drawn, within the budget
+    found = dm.ustatistic([x, y], kernel="mean-difference", **options, n_blocks=11)
+    assert found.n_pairs == 11 * 10 * 5000  # ten for each row
     assert found.interval[0] < 0.5 < found.interval[1]
     x[:10] = -1e9
     wild = dm.ustatistic([x, y], kernel="mean-difference", **options, n_blocks=35, n_pairs=100)
