@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_READS = 2
 """Each value that is kept may be read so often; beyond that, rows go by way of the disk.
 
-Measured for Gini's difference (64 million rows of one column, 101 blocks, two threads, all in the file cache),
+Measured for Gini's difference (64 million rows of one column, 101 blocks, two threads, warm file cache),
 seconds of a processor: 8.1 to 8.9 by way of the disk; 8.9 to 10.9, 9.4, 12.5 and 19.2 where the lake is read
 again for 2, 4, 8 and 16 ranges. The evaluation takes about 5 of them.
 """
