@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MOST_READS = 2
 """Each value that is kept may be read so often; beyond that, rows go by way of the disk.
 
-Measured for Gini's difference (64 million rows of one column, 101 blocks, all in the file cache), seconds of
-a processor: 8.5 by way of the disk; 11.2, 11.4, 14.3 and 20.9 where the lake is read again for 2, 4, 8 and 16
-ranges. The evaluation takes about 5 of them.
+Measured for Gini's difference (64 million rows of one column, 101 blocks, two threads, warm file cache),
+seconds of a processor: 8.1 to 8.9 by way of the disk; 8.9 to 10.9, 9.4, 12.5 and 19.2 where the lake is read
+again for 2, 4, 8 and 16 ranges. The evaluation takes about 5 of them.
 """
 
 LEAST_BYTES = 64_000_000
