@@ -13,6 +13,7 @@ compiled twin in ``tiles_compiled.py`` follow the same order with the same bits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -28,7 +29,6 @@ TILE, LEAST_TILE, SIDES = 1 << 15, 1 << 12, 8
 two threads or a few more get nearly equal shares."""
 
 STRIP = 512
-_PASSING = 64  # rows of the second side that NumPy takes at once, a multiple of 4
 COMPILE = 1 << 20  # below so many pairs NumPy is done before Numba is loaded
 
 
@@ -282,14 +282,14 @@ def _numpy_pair_sums(
     right: Floats,
 ) -> float:
     """Twin of `tiles_compiled.pair_sums`."""
-    total = 0.0
+    total, passing = 0.0, _rows_at_once(x)
     with np.errstate(invalid="ignore", over="ignore"):
         for x0 in range(0, x.shape[0], STRIP):
             strip = x[x0 : x0 + STRIP]
             for y0 in range(x0 if same else 0, y.shape[0], STRIP):
                 sums, squares = np.zeros(strip.shape[0]), np.zeros(strip.shape[0])
-                for start in range(y0, min(y0 + STRIP, y.shape[0]), _PASSING):
-                    stop = min(start + _PASSING, y0 + STRIP, y.shape[0])
+                for start in range(y0, min(y0 + STRIP, y.shape[0]), passing):
+                    stop = min(start + passing, y0 + STRIP, y.shape[0])
                     values = np.array(
                         kernel.prepared_value(strip[None], y[start:stop, None]), np.float64, ndmin=2
                     )
@@ -310,14 +310,24 @@ def _numpy_pair_sums(
     return total
 
 
+def _rows_at_once(x: Floats) -> int:
+    """Rows of the second side that pass together, a multiple of 4: as many as make few, large operations."""
+    return max(4, STRIP // math.prod(x.shape[1:]) // 4 * 4)
+
+
 def _add_fours(values: Floats, sums: Floats, squares: Floats) -> None:
-    """Add passing rows to the lanes in fours; the last four may be incomplete."""
+    """Add passing rows to the lanes in fours; the last four may be incomplete.
+
+    Few operations on large arrays: between them Python's lock is held, and threads wait for each other.
+    """
     short = -values.shape[0] % 4
     if short:
         values = np.concatenate([values, np.zeros((short, values.shape[1]))])
-    for a, b, c, d in values.reshape(-1, 4, values.shape[1]):
-        sums += (a + b) + (c + d)
-        squares += (a * a + b * b) + (c * c + d * d)
+    for total, terms in ((sums, values), (squares, values * values)):
+        a, b, c, d = terms.reshape(-1, 4, values.shape[1]).swapaxes(0, 1)
+        fours = np.concatenate([total[None], (a + b) + (c + d)])
+        # of several columns one row after the other; a single one would be added in pairs
+        total[:] = np.add.reduce(fours, axis=0) if total.size > 1 else np.add.accumulate(fours, axis=0)[-1]
 
 
 def _halve(values: Floats) -> Floats:

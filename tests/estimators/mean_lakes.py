@@ -114,3 +114,19 @@ class SomeWorkers(Client):
 
     def submit(self, *args: Any, **kwargs: Any) -> Any:
         return super().submit(*args, workers=list(self.chosen) or None, **kwargs)
+
+
+class Interrupts:
+    """Ctrl-C once so many units are done."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def begin(self, n_units: int, n_bytes: int) -> None: ...
+
+    def end(self) -> None: ...
+
+    def advance(self, n_rows: int, n_bytes: int) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mean_lakes import dirty_lake, write
+from mean_lakes import Interrupts, dirty_lake, write
 
 import distmom as dm
 from distmom.cluster import plan_units
@@ -301,22 +301,6 @@ def test_rows_that_are_lost_on_the_way_are_noticed(
     with pytest.raises(ResourceError, match=r"were written, with checksum .* nothing was kept"):
         dm.shuffle(tmp_path / "lake", tmp_path / "out")
     assert left_behind(tmp_path) == []
-
-
-class Interrupts:
-    """Ctrl-C once so many units are done."""
-
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    def begin(self, n_units: int, n_bytes: int) -> None: ...
-
-    def end(self) -> None: ...
-
-    def advance(self, n_rows: int, n_bytes: int) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("small_buckets")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mean_lakes import SomeWorkers, cut_work, dirty_lake, same, write
+from mean_lakes import Interrupts, SomeWorkers, cut_work, dirty_lake, same, write
 from small_leaves import patch_leaves
 
 import distmom as dm
@@ -204,22 +204,6 @@ def test_the_plan_says_when_and_where(
 def test_data_in_memory_stays_there(by_disk: list[int]) -> None:
     run({"x": np.arange(1_000.0)}, {})
     assert by_disk == []
-
-
-class Interrupts:
-    """Ctrl-C once so many units are done."""
-
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    def begin(self, n_units: int, n_bytes: int) -> None: ...
-
-    def end(self) -> None: ...
-
-    def advance(self, n_rows: int, n_bytes: int) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("after", [3, 5, 9], ids=["begun", "sorted", "read"])
