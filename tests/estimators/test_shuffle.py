@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from mean_lakes import Interrupts, dirty_lake, write
+from peak_memory import PRINT_PEAK
 
 import distmom as dm
 from distmom.cluster import plan_units
@@ -328,16 +329,18 @@ def test_an_empty_folder_is_filled_with_ordinary_permissions(tmp_path: Path) -> 
     assert (plan["n_rows"], plan["n_buckets"], plan["n_files"]) == (50, 1, 1)
 
 
-MEASURE = """
-import resource, sys
+MEASURE = (
+    """
+import sys
 import distmom as dm
 from distmom.estimators.shuffle.shuffle import shuffle
 from distmom.lake import spill
 shuffle.BUCKET_BYTES = spill.LEAST_RUN = 2_000_000
 shuffle.UNIT_BYTES = 1_000_000
 dm.shuffle(sys.argv[1], sys.argv[2], threads=2, rng=0)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
+    + PRINT_PEAK
+)
 
 
 @pytest.mark.slow

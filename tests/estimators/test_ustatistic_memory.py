@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mean_lakes import write
+from peak_memory import PRINT_PEAK
 
 import distmom as dm
 from distmom.estimators.ustat import ranges
@@ -44,16 +45,18 @@ def test_memory_is_that_of_the_blocks_kept(tmp_path: Path, monkeypatch: pytest.M
     assert peak(tmp_path / "large", 35) > 8 * 60_000 * 12  # the negative control: all blocks at once
 
 
-MEASURE = """
-import resource, sys
+MEASURE = (
+    """
+import sys
 import distmom as dm
 from distmom.estimators.ustat import ranges, regrouping
 lake, n_blocks, most_reads, scratch = sys.argv[1:]
 regrouping.MOST_READS, regrouping.LEAST_BYTES, regrouping.PIECE_BYTES = int(most_reads), 0, 1
 regrouping.RANGE_BYTES = regrouping.LEAST_RUN = 1_000_000
 dm.ustatistic(lake, "x", kernel="gini", n_blocks=int(n_blocks), threads=1, rng=0, scratch=scratch)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
+    + PRINT_PEAK
+)
 
 
 @pytest.mark.slow
