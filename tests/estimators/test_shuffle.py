@@ -333,7 +333,7 @@ MEASURE = (
     """
 import sys
 import distmom as dm
-from distmom.estimators.shuffle.shuffle import shuffle
+from distmom.estimators.shuffle import shuffle
 from distmom.lake import spill
 shuffle.BUCKET_BYTES = spill.LEAST_RUN = 2_000_000
 shuffle.UNIT_BYTES = 1_000_000

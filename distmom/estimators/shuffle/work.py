@@ -191,6 +191,7 @@ class WriteBucket:
         except BaseException:
             attempt.unlink(missing_ok=True)
             raise
+        footers.release_memory()
         return UnitOutcome(Written(n_rows, 1, n_bytes, total), n_rows, unit.n_bytes)
 
     def _ordered(self, bucket: int) -> pa.Table:
