@@ -18,6 +18,7 @@ from distmom.numerics.group_sample import GroupSampler
 from distmom.numerics.kernels.catalogue import distance, gini
 from distmom.numerics.kernels.fading import fade
 from distmom.numerics.kernels.order import order_counts
+from distmom.numerics.kernels.order_weights import order_masses
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
 from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
@@ -134,7 +135,7 @@ def compile_regrouping() -> None:
 
 
 def compile_pairs() -> None:
-    """The same for kernels of pairs: tiles without weights, counts by sorting, draws."""
+    """The same for kernels of pairs: tiles without weights, counts and weights by sorting, draws."""
     x = np.arange(8.0)
     rows = np.stack([x % 3, x % 4], axis=1)
     ranking = [Ranking(loss) for loss in ("hinge", "logistic")]
@@ -143,6 +144,7 @@ def compile_pairs() -> None:
     tiled_sums(gini(), x, compiled=True)
     for with_rows in (False, True):
         order_counts(x, x, rows=with_rows, compiled=True)
+    order_masses(x, x, x, compiled=True)
     fade(x[1:], x, compiled=True)
     sample_pairs(0, 0, 8, 4, compiled=True)
 
