@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from distmom.cluster.failures import one_line
 from distmom.errors import ConfigError, DataError, DistmomError
-from distmom.lake.memory import MemoryLake, open_memory
-from distmom.lake.schema import roles_of
+from distmom.lake.columns.schema import roles_of
+from distmom.lake.columns.vectors import measured
+from distmom.lake.memory.memory_lake import MemoryLake, open_memory
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.vectors import measured
 
 PARTITION_BYTES = 64_000_000
 """Stands for the unknown size of a partition: each is a unit of work of its own."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.cluster import UnitOutcome, plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
-from distmom.reductions.row_count import RowCount
+from distmom.reductions.counts.row_count import RowCount
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Unit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.options import MeanOptions, check_choice
-from distmom.numerics.losses import LOSSES, log_of_given
+from distmom.numerics.losses.row_losses import LOSSES, log_of_given
 from distmom.report import Results
 
 RowLoss = Callable[[Any, Any], Any]

@@ -12,16 +12,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
-from distmom.lake.convert import Valid, Values, converter, valid_rows
-from distmom.lake.partitions import typed_value
-from distmom.lake.scalars import one_value
-from distmom.lake.schema import kind_of, partition_arrow_type
+from distmom.lake.columns.convert import Valid, Values, converter, valid_rows
+from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.schema import kind_of, partition_arrow_type
+from distmom.lake.columns.vectors import WrongLength, components, lengths
+from distmom.lake.files.partitions import typed_value
 from distmom.lake.source import Batch, PartitionType, ReadOptions
-from distmom.lake.vectors import WrongLength, components, lengths
 
 if TYPE_CHECKING:
+    from distmom.lake.columns.times import TimeScale
     from distmom.lake.filters import Filter
-    from distmom.lake.times import TimeScale
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.convert import bit_values, valid_rows
+from distmom.lake.columns.convert import bit_values, valid_rows
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
 from distmom.lake.where.nodes import Node, columns_of
@@ -79,7 +79,7 @@ class TextFilter:
         return repr(self.node)
 
     def check(self, kinds: Mapping[str, str]) -> None:
-        """Check each comparison against the kinds of the columns (see `distmom.lake.schema.kind_of`).
+        """Check each comparison against the kinds of the columns (see `distmom.lake.columns.schema.kind_of`).
 
         Raises
         ------

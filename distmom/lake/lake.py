@@ -14,19 +14,19 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from distmom.errors import BusyStore, DataError, ResourceError
-from distmom.lake import footers
-from distmom.lake.logged import TableVersion
+from distmom.lake.columns.references import settle
+from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
+from distmom.lake.columns.schema import Reference, partition_arrow_type
+from distmom.lake.columns.times import TimeScale, with_times
+from distmom.lake.columns.vectors import measured
+from distmom.lake.files import footers
+from distmom.lake.files.store_errors import final
+from distmom.lake.files.stores import full_address
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
-from distmom.lake.references import settle
-from distmom.lake.schema import SEARCHED_FILES as FOOTERS
-from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
-from distmom.lake.store_errors import final
-from distmom.lake.stores import full_address
-from distmom.lake.table_columns import TableColumns
-from distmom.lake.times import TimeScale, with_times
-from distmom.lake.vectors import measured
+from distmom.lake.tables.logged import TableVersion
+from distmom.lake.tables.table_columns import TableColumns
 
 SEARCHED_FILES = 100
 """How many files may lack values before times are counted from 1970."""

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
-from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
-from distmom.lake.partitions import typed_value
-from distmom.lake.scalars import one_value
-from distmom.lake.schema import Reference, check_type, partition_arrow_type, roles_of
+from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
+from distmom.lake.files import footers
+from distmom.lake.files.partitions import typed_value
+from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
-from distmom.lake.store_errors import from_store
-from distmom.lake.table_columns import TableColumns
+from distmom.lake.tables.table_columns import TableColumns
 
 
 class Recent:

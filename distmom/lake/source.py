@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from distmom.lake.columns.times import TimeScale
     from distmom.lake.filters import Filter
-    from distmom.lake.times import TimeScale
 
 BATCH_ROWS = 131_072
 

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, ConfigError, DataError
-from distmom.lake import footers
+from distmom.lake.columns.schema import partition_arrow_type
+from distmom.lake.files import footers
+from distmom.lake.files.partitions import typed_value
 from distmom.lake.lake import Lake
-from distmom.lake.partitions import typed_value
 from distmom.lake.reader import row_groups_of
-from distmom.lake.schema import partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType
-from distmom.lake.table_columns import TableColumns
+from distmom.lake.tables.table_columns import TableColumns
 
 BATCH_ROWS = 65_536
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.random import Key, words
+from distmom.numerics.random.philox import Key, words
 
 Floats = NDArray[np.float64]
 Pairwise = Callable[[Floats, Floats], Floats]

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.comoments import Comoments, leaf_comoments
-from distmom.numerics.labels import file_key
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions import Accumulator
+from distmom.reductions.accumulate.leaves import LeafCutter, Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.keep_rows import missing_values
 from distmom.reductions.layouts import Layout, Place
-from distmom.reductions.leaves import LeafCutter, Rows
 from distmom.reductions.repeated import RepeatedBlocks
-from distmom.reductions.row_labels import row_labels
+from distmom.reductions.rows.keep_rows import missing_values
+from distmom.reductions.rows.row_labels import row_labels
 from distmom.reductions.state import Key, MeanState
 
 

@@ -13,23 +13,23 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.block_state import BlockState
-from distmom.numerics.cells import Cells, block_cells
-from distmom.numerics.chunks import chunk_moments
-from distmom.numerics.keyed_hash import unit_cells
-from distmom.numerics.labels import LabelTable, label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
-from distmom.numerics.leaf_stack import LeafStack
-from distmom.numerics.moments import Moments
-from distmom.numerics.random import stream_key
-from distmom.numerics.sample_tree import SampleWindow
-from distmom.numerics.sampled_leaf import sampled_leaf_moments
-from distmom.numerics.stored import stored_moments
-from distmom.numerics.weighted import WeightedMoments
-from distmom.numerics.weighted_cells import new_cells
-from distmom.numerics.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted_stored import weighted_stored_moments
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.cells import Cells, block_cells
+from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.labels import LabelTable, label_table, stored_edges, stored_labels
+from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments, together
+from distmom.numerics.blocks.leaf_stack import LeafStack
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.stored import stored_moments
+from distmom.numerics.random.keyed_hash import unit_cells
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.samples.sample_tree import SampleWindow
+from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
+from distmom.numerics.weighted.weighted_cells import new_cells
+from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
+from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.labels import file_key
-from distmom.numerics.random import words
-from distmom.reductions.keep_rows import missing_values
-from distmom.reductions.leaves import Rows
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.random.philox import words
+from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.rows.keep_rows import missing_values
 from distmom.reductions.state import Key
 
 Words = NDArray[np.uint64]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.distinct import UnitSketch
-from distmom.numerics.moments import Moments
-from distmom.numerics.sample import RowSample
-from distmom.numerics.weighted import WeightedMoments
-from distmom.reductions.leaves import Rows
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import Key, MeanState
 from distmom.reductions.stream import StreamNode, StreamState
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.block_state import BlockState
-from distmom.numerics.distinct import UnitSketch
-from distmom.numerics.sample import RowSample
-from distmom.numerics.weighted import WeightedMoments
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""

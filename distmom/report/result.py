@@ -206,7 +206,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, timedelta):
-        from distmom.lake.times import duration_text
+        from distmom.lake.columns.times import duration_text
 
         return duration_text(value // timedelta(microseconds=1), 10**6)
     if value is None or isinstance(value, (bool, int, str)):

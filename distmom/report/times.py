@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.lake.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
+from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.report.mean_result import MeanResult
 
 if TYPE_CHECKING:

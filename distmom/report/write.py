@@ -55,7 +55,7 @@ def write_results(results: Results | Result | PlanResult, path: str | os.PathLik
         ".csv": _write_csv,
         ".html": _write_html,
     }
-    from distmom.lake.atomic import atomic_file
+    from distmom.lake.files.atomic import atomic_file
 
     try:
         with atomic_file(target) as temporary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.solvers.oracle import Floats
 
 MOST_CHUNKS = 32

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from distmom.numerics.nearest import nearest_psd
+from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.solvers.oracle import Floats
 
 

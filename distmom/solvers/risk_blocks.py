@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.block_risk import BlockRisk
+from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.solvers.oracle import Floats
 
 

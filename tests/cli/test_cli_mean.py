@@ -289,7 +289,7 @@ def test_no_output_is_left_by_a_failure(distmom: Run, bad_lake: Path, tmp_path: 
 
 @pytest.fixture
 def no_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from distmom.cluster import local
+    from distmom.cluster.executors import local
     from distmom.lake import Reader
 
     def never(*_: object, **__: object) -> None:

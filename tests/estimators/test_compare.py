@@ -18,7 +18,7 @@ import distmom as dm
 from distmom.estimators.compare.answer import holm
 from distmom.estimators.compare.permuted import exchangeable
 from distmom.estimators.mean import plan as mean_plan
-from distmom.numerics.random import words
+from distmom.numerics.random.philox import words
 from distmom.reductions.row_sample import RowSample
 
 ALL = ("mean", "auc", "energy", "mmd", "mmd-laplace")
@@ -279,7 +279,7 @@ def test_a_cluster_gives_the_bits_of_threads(
 
 def test_the_rows_of_the_test_are_uniform(lakes: list[Path]) -> None:
     """600 draws of 5 of 10 rows: each row 300 times; 5 standard errors are 61, exceeded once in 2e6."""
-    from distmom.reductions.leaves import Rows
+    from distmom.reductions.accumulate.leaves import Rows
     from distmom.reductions.row_sample import SampleRows
 
     met = np.zeros(10)

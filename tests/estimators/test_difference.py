@@ -17,8 +17,8 @@ from small_leaves import patch_leaves
 import distmom as dm
 from distmom.estimators.difference.linearised import LEAST_UNITS, ROUNDS
 from distmom.estimators.mean import plan as mean_plan
-from distmom.lake.unit_hashes import UnitHashes
-from distmom.numerics.random import resolve_seed
+from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.numerics.random.philox import resolve_seed
 
 LADDER = [5, 7, 9, 15, 21, 27, 35, 45, 63, 105, 135, 189, 315, 945]
 

@@ -15,7 +15,7 @@ from distmom import kernels
 from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.ustat import ranges
 from distmom.estimators.ustat.explain import explain_ustatistic
-from distmom.numerics.random import permutation, resolve_seed, stream_key
+from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
 from distmom.theory import width_factor
 
 

@@ -16,9 +16,9 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.ustat import stored_tuples as module
 from distmom.estimators.ustat.sampled_blocks import BlockRows
 from distmom.estimators.ustat.stored_tuples import stored_tuples
+from distmom.numerics.blocks.labels import file_key, label_table, labels
 from distmom.numerics.kernels.tuples import TupleMoments
-from distmom.numerics.labels import file_key, label_table, labels
-from distmom.reductions.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 
 FIVE_SIGMA = 5.0  # of a normal law: 6e-7
 GINI = kernels.gini()

@@ -13,7 +13,7 @@ import pytest
 
 import distmom as dm
 from distmom.estimators.mean.counted_times import MOST_DAYS, scale_from_facts
-from distmom.lake.times import DAY
+from distmom.lake.columns.times import DAY
 
 NEAR = timedelta(microseconds=1)
 """Sums of rows of ten years are rounded to 32 ns; datetimes to a microsecond."""

@@ -13,7 +13,7 @@ from state_lakes import close, flat_lake, interrupted, refused, some_files
 
 import distmom as dm
 from distmom.estimators.mean.state import from_container, to_container
-from distmom.lake.statefile import read_state, write_state
+from distmom.lake.saved.statefile import read_state, write_state
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -253,7 +253,7 @@ def test_every_byte_of_a_state_is_guarded(lake: Path, tmp_path: Path) -> None:
     options = {"scheme": "swor", "n_blocks": 3, "block_size": 20}
     some = some_files(lake, tmp_path / "lake", range(2))
     mean(some, tmp_path / "s", **options)
-    from distmom.lake.container import read_container
+    from distmom.lake.saved.container import read_container
 
     whole = (tmp_path / "s").read_bytes()
     assert read_container(whole, "it").kind == "mean"

@@ -12,10 +12,10 @@ from mean_lakes import results, same, write
 
 import distmom as dm
 from distmom.estimators.mean.state import from_container
-from distmom.lake.statefile import read_state
-from distmom.numerics.distinct import UnitSketch
-from distmom.numerics.labels import file_cell, file_key
-from distmom.numerics.random import resolve_seed, stream_key
+from distmom.lake.saved.statefile import read_state
+from distmom.numerics.blocks.labels import file_cell, file_key
+from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.samples.distinct import UnitSketch
 from distmom.reductions.roots import _told_apart
 
 SEED = resolve_seed(7)[0]

@@ -12,9 +12,9 @@ import tournament_twin as twin
 from mean_lakes import write
 
 import distmom as dm
-from distmom.numerics.part_rows import rows_of_part
-from distmom.numerics.random import resolve_seed
-from distmom.numerics.row_samples import RowSamples
+from distmom.numerics.random.part_rows import rows_of_part
+from distmom.numerics.random.philox import resolve_seed
+from distmom.numerics.samples.row_samples import RowSamples
 
 K, B, SEED = 5, 40, 3
 SEED_BITS = resolve_seed(SEED)[0]

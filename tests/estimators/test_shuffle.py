@@ -23,9 +23,9 @@ from distmom.cluster import plan_units
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.estimators.shuffle import shuffle as module
 from distmom.estimators.shuffle import work as shuffle_work
-from distmom.lake import spill
-from distmom.numerics.random import resolve_seed
-from distmom.numerics.shuffle import bucket_order, row_buckets
+from distmom.lake.saved import spill
+from distmom.numerics.random.philox import resolve_seed
+from distmom.numerics.random.shuffle import bucket_order, row_buckets
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from distmom.errors import DataError, ResourceError
 from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.ustat import ranges, regrouping, spilled
 from distmom.estimators.ustat.explain import explain_ustatistic
-from distmom.lake.spill import SpillWriter
+from distmom.lake.saved.spill import SpillWriter
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},

@@ -12,8 +12,8 @@ from mean_lakes import SomeWorkers, dirty_lake, same
 
 import distmom as dm
 from distmom.estimators.ustat import ranges, tile_runs
-from distmom.numerics import tiles
 from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.numerics.pairs import tiles
 
 SQUARE = dm.kernels.kernel(lambda a, b: np.minimum((a - b) ** 2, 1.0))
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from distmom.errors import DataError
-from distmom.lake import container as room
-from distmom.lake.container import Container, read_container, write_container
+from distmom.lake.saved import container as room
+from distmom.lake.saved.container import Container, read_container, write_container
 
 TYPES = [
     "bool",

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from distmom.errors import DataError
-from distmom.lake import row_hashes
-from distmom.lake.row_hashes import batch_checksum, value_hashes
-from distmom.numerics.row_hash import add_checksums
+from distmom.lake.keys import row_hashes
+from distmom.lake.keys.row_hashes import batch_checksum, value_hashes
+from distmom.numerics.random.row_hash import add_checksums
 
 COLUMNS: dict[str, pa.Array] = {
     "float64": pa.array([1.5, None, -0.0, 0.0, float("inf"), 2.0]),

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import ResourceError
-from distmom.lake import spill
-from distmom.lake.spill import SpillWriter, bucket_batches
+from distmom.lake.saved import spill
+from distmom.lake.saved.spill import SpillWriter, bucket_batches
 
 SCHEMA = pa.schema([("i", pa.int64()), ("text", pa.string())])
 

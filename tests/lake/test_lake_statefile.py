@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from distmom.errors import ConfigError, DataError, ResourceError
-from distmom.lake import statefile
-from distmom.lake.atomic import atomic_file
-from distmom.lake.container import Container
-from distmom.lake.statefile import check_state_path, read_state, write_state
+from distmom.lake.files.atomic import atomic_file
+from distmom.lake.saved import statefile
+from distmom.lake.saved.container import Container
+from distmom.lake.saved.statefile import check_state_path, read_state, write_state
 
 LARGE = Container("test", {}, {"x": np.arange(100_000.0)})
 SMALL = Container("test", {}, {"x": np.arange(3.0)})
@@ -64,8 +64,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
         "import numpy as np\n"
         "from pathlib import Path\n"
         "from distmom.errors import ResourceError\n"
-        "from distmom.lake.container import Container\n"
-        "from distmom.lake.statefile import write_state\n"
+        "from distmom.lake.saved.container import Container\n"
+        "from distmom.lake.saved.statefile import write_state\n"
         "try:\n"
         f"    write_state(Path({str(path)!r}), Container('test', {{}}, {{'x': np.arange(1e6)}}))\n"
         "except ResourceError as error:\n"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics import shuffle
-from distmom.numerics.shuffle import bucket_bits, bucket_order, row_buckets
+from distmom.numerics.random import shuffle
+from distmom.numerics.random.shuffle import bucket_bits, bucket_order, row_buckets
 
 FAILURE = 1e-6  # chance that a correct implementation fails one test, had its seeds been drawn anew
 

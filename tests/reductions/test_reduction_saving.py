@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.distinct import UnitSketch
-from distmom.numerics.moments import Moments
-from distmom.numerics.sample import RowSample
-from distmom.reductions.leaves import Rows
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.sample import RowSample
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.saving import CLASSES, from_arrays, to_arrays
 from distmom.reductions.state import MeanState
 from distmom.reductions.stream import StreamNode, StreamState

@@ -78,7 +78,7 @@ def test_clocks_are_set_back_by_days(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where a message waits at that moment, Dask waits for as long; nobody else does. Else, the same bits."""
-    monkeypatch.setattr("distmom.cluster.client.SILENCE", 3.0)
+    monkeypatch.setattr("distmom.cluster.executors.client.SILENCE", 3.0)
     one_file_a_unit(monkeypatch)
     Meanwhile(monkeypatch, lambda n: offset.write_text(str(-2 * DAY)) if n == 30 else None)
     (tmp_path / "out").mkdir()

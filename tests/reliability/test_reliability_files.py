@@ -13,7 +13,7 @@ from numbered_work import joined, number
 
 import distmom as dm
 from distmom.cluster import plan_units, run_units
-from distmom.cluster.client import ClientExecutor
+from distmom.cluster.executors.client import ClientExecutor
 from distmom.lake.source import FileRef
 
 Right = dict[str, tuple[Any, int]]

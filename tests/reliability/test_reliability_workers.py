@@ -41,8 +41,10 @@ def test_a_worker_is_killed_at_every_tenth_of_the_work(
             kill_one(client)
 
     Meanwhile(monkeypatch, kill)
-    monkeypatch.setattr("distmom.cluster.client.PATIENCE", 0.5)  # for results that died with their worker
-    monkeypatch.setattr("distmom.cluster.crew.PATIENCE", 5.0)
+    monkeypatch.setattr(
+        "distmom.cluster.executors.client.PATIENCE", 0.5
+    )  # for results that died with their worker
+    monkeypatch.setattr("distmom.cluster.executors.crew.PATIENCE", 5.0)
     assert same(JOBS[name](lake, tmp_path, client=client), answer)
     assert len(killed) == len(TENTHS[name])
     assert [path.name for path in tmp_path.iterdir()] == ["mixed"] * (name == "shuffle")

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from pages import EVIL, PAGES, WILD, X
 
 import distmom as dm
-from distmom.lake.times import DAY, TimeScale
+from distmom.lake.columns.times import DAY, TimeScale
 from distmom.report.page.parts import Curve, Grid, Line, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.svg import draw_curve, draw_strip

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distmom.numerics.cell_sums import COMPILED, add_distances, add_losses, add_measures, add_to_cells
-from distmom.numerics.duels import duels, least_distances
-from distmom.reductions.candidates import RowLoss
+from distmom.numerics.losses.cell_sums import COMPILED, add_distances, add_losses, add_measures, add_to_cells
+from distmom.numerics.losses.duels import duels, least_distances
+from distmom.reductions.losses.candidates import RowLoss
 from distmom.solvers.tournament import Distances, last_round, play
 
 sys.path.append(str(Path(__file__).parents[1] / "estimators"))

@@ -29,7 +29,7 @@ from distmom.estimators.ustat.several import Pass, count_samples, sample_questio
 from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
 from distmom.reductions.block_means import load_kernels
 from distmom.report import CompareResult, Results
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce
 from distmom.estimators.compare.statistics import Compared
-from distmom.numerics.labels import repeat_seed
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.permutation_test import Floats, Units, p_values
-from distmom.numerics.random import stream_key
+from distmom.numerics.random.philox import stream_key
 from distmom.reductions.row_sample import RowSample, SampleRows
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, names_of, open_data, refuse_times
 from distmom.lake import BATCH_ROWS
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
 from distmom.reductions.block_means import load_kernels
 from distmom.report import DifferenceResult, Results
 

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.ladder import Flags, Floats
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.ladder import Flags, Floats
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.theory import ladder_levels
 
 LEAST_UNITS = 8

@@ -8,10 +8,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.met import Met, Place
-from distmom.lake.container import Container
-from distmom.lake.statefile import check_state_path, read_state, write_state
-from distmom.numerics.random import DRAW_VERSION
+from distmom.estimators.learn.row_counts import Met, Place
+from distmom.lake.saved.container import Container
+from distmom.lake.saved.statefile import check_state_path, read_state, write_state
+from distmom.numerics.random.philox import DRAW_VERSION
 from distmom.solvers import DescentState
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, ReadOptions, Source
     from distmom.lake.filters import Filter
-    from distmom.lake.keyvalues import Key
+    from distmom.lake.keys.keyvalues import Key
 
 MODES = ("auto", "resident", "streaming")
 TARGETS = ("label", "target", "y")

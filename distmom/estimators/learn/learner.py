@@ -17,7 +17,7 @@ from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.watch import Watch
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
 from distmom.report.result import plain
 
 try:

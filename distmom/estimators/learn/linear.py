@@ -16,8 +16,15 @@ from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice, check_fraction
-from distmom.numerics.block_risk import BlockRisk
-from distmom.numerics.row_risks import LINEAR_LOSSES, LinearRisk, LogisticRisk, SoftmaxRisk, logistic, softmax
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.row_risks import (
+    LINEAR_LOSSES,
+    LinearRisk,
+    LogisticRisk,
+    SoftmaxRisk,
+    logistic,
+    softmax,
+)
 
 MOST_CLASSES = 1_000
 

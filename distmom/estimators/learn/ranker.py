@@ -13,9 +13,9 @@ from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
-from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.margin_losses import MARGIN_LOSSES
-from distmom.numerics.pair_risks import RankingRisk
+from distmom.numerics.losses.margin_losses import MARGIN_LOSSES
+from distmom.numerics.losses.pair_risks import RankingRisk
+from distmom.numerics.ranks.order import order_counts
 
 
 class PairwiseRanker(BatchLearner):

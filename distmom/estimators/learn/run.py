@@ -12,14 +12,14 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.options import LearnOptions, Shape
+from distmom.estimators.learn.row_counts import Met, Place
 from distmom.estimators.learn.rows import Floats, TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
 from distmom.estimators.learn.steps import Steps, StepStream
-from distmom.numerics.block_risk import BlockRisk
+from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
-from distmom.numerics.virtual_order import VirtualOrder
+from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers import (
     AGGREGATORS,
     Descent,
@@ -33,7 +33,7 @@ from distmom.solvers import (
 )
 
 if TYPE_CHECKING:
-    from distmom.cluster.crew import Crew
+    from distmom.cluster.executors.crew import Crew
 
 MOST_START_BLOCKS = 101
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.cluster.crew import Crew, CrewLostError, crew_of
+from distmom.cluster.executors.crew import Crew, CrewLostError, crew_of
 from distmom.errors import ConfigError
 from distmom.estimators.learn.options import Shape
 from distmom.estimators.learn.rows import Floats
-from distmom.numerics.block_risk import BlockRisk, UserRisk
+from distmom.numerics.losses.block_risk import BlockRisk, UserRisk
 from distmom.solvers import RiskBlocks
 
 if TYPE_CHECKING:

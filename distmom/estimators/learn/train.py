@@ -18,7 +18,7 @@ from distmom.estimators.learn.model_files import check_model_folder, class_of, s
 from distmom.estimators.options import check_choice
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names
-from distmom.lake.atomic import atomic_file
+from distmom.lake.files.atomic import atomic_file
 from distmom.report.train_result import TrainResult
 
 if TYPE_CHECKING:

@@ -14,25 +14,25 @@ from distmom.cluster.work import rows_of
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.counted_times import recounted, with_times_of
-from distmom.estimators.mean.ledger import Ledger, Numbered
-from distmom.estimators.mean.made import Made, hard_differences, listed, soft_differences
+from distmom.estimators.mean.fingerprint import Made, hard_differences, listed, soft_differences
+from distmom.estimators.mean.manifest import Ledger, Numbered
 from distmom.estimators.mean.plan import MeanPlan, check_weights
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
 from distmom.estimators.mean.streamed_lists import reader_of_batch, with_lists_of
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.sources import names_of, unit_columns
-from distmom.lake.container import read_container, write_container
+from distmom.lake.columns.times import kind_of_times
 from distmom.lake.filters import parse_filter
-from distmom.lake.keys import KeyEncoder
-from distmom.lake.keyvalues import Key
-from distmom.lake.memory import MemoryLake, open_memory
+from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.keyvalues import Key
+from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.lake.memory.memory_lake import MemoryLake, open_memory
+from distmom.lake.saved.container import read_container, write_container
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
-from distmom.lake.times import kind_of_times
-from distmom.lake.unit_hashes import UnitHashes
-from distmom.numerics.random import resolve_seed
-from distmom.reductions.files import Census
-from distmom.reductions.leaves import missing_rows, strange_rows
+from distmom.numerics.random.philox import resolve_seed
+from distmom.reductions.accumulate.files import Census
+from distmom.reductions.accumulate.leaves import missing_rows, strange_rows
 from distmom.reductions.stream import LeafStream, StreamState
 from distmom.report import MeanResult, Results, VectorResult
 

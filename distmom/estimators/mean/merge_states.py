@@ -9,17 +9,17 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from distmom.cluster.machine import memory_bytes
+from distmom.cluster.executors.machine import memory_bytes
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.counted_times import recounted, with_times_of
-from distmom.estimators.mean.ledger import Ledger, Left
-from distmom.estimators.mean.made import hard_differences, listed, soft_differences
+from distmom.estimators.mean.fingerprint import hard_differences, listed, soft_differences
+from distmom.estimators.mean.manifest import Ledger, Left
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
+from distmom.lake.saved.statefile import check_state_path, read_state, write_state
 from distmom.lake.source import FileRef
-from distmom.lake.statefile import check_state_path, read_state, write_state
 from distmom.reductions.roots import turned
 from distmom.reductions.stream import LeafStream
 from distmom.report import MeanResult, Results, VectorResult

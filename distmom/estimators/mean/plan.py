@@ -22,21 +22,21 @@ from distmom.estimators.mean.blocks import (
     needs_passing_rows,
     needs_row_counts,
 )
-from distmom.estimators.mean.made import Counted, described
+from distmom.estimators.mean.fingerprint import Counted, described
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.rows import Census, count_rows, count_valid
-from distmom.numerics.labels import table_bytes
-from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.row_samples import leaf_sizes
-from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.blocks.labels import table_bytes
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.row_samples import leaf_sizes
+from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
-from distmom.reductions.rowwise import LEAVES_TOGETHER
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.estimators.mean.ledger import Ledger
+    from distmom.estimators.mean.manifest import Ledger
     from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 
 SMALL_BYTES = 16_000_000

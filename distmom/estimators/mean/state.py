@@ -9,11 +9,11 @@ import numpy as np
 
 from distmom.cluster import Merged
 from distmom.errors import DataError, DistmomError
-from distmom.estimators.mean.ledger import Ledger, Left, Numbered
-from distmom.estimators.mean.made import Counted, Made
+from distmom.estimators.mean.fingerprint import Counted, Made
+from distmom.estimators.mean.manifest import Ledger, Left, Numbered
 from distmom.estimators.versions import versions
-from distmom.lake.container import Container
-from distmom.lake.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.saved.container import Container
 from distmom.lake.source import FileRef
 from distmom.reductions.saving import Arrays, from_arrays, to_arrays
 from distmom.reductions.state import MeanState, sizes_of

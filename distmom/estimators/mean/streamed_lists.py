@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from distmom.errors import DataError, NoAnswerError
-from distmom.estimators.mean.made import Made
-from distmom.lake.memory import MemoryLake, MemoryReader
+from distmom.estimators.mean.fingerprint import Made
+from distmom.lake.columns.vectors import measured
+from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.source import ReadOptions
-from distmom.lake.vectors import measured
 
 
 def reader_of_batch(data: MemoryLake, read: ReadOptions, *, begun: bool) -> MemoryReader:

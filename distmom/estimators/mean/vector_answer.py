@@ -40,10 +40,10 @@ from distmom.estimators.mean.vector_radius import ball_of, vector_median
 from distmom.estimators.mean.vector_samples import sampled_vectors
 from distmom.estimators.mean.weight_notes import weight_notes
 from distmom.estimators.options import SAMPLING
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.ladder import Merger
-from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
-from distmom.numerics.block_state import BlockState
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.ladder import Merger
+from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
 from distmom.report.words import listed

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval
-from distmom.numerics.geometric_median import geometric_median
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import REASON_WORDS, NoInterval
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
 from distmom.theory import repeated_vector_factor, vector_factor
 from distmom.theory.partition import NEARLY_EQUAL

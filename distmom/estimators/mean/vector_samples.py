@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.mean.vector_radius import vector_median
-from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval
-from distmom.numerics.block_state import BlockState
+from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult

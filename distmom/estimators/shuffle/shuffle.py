@@ -25,14 +25,15 @@ from distmom.estimators.shuffle.work import (
     Written,
 )
 from distmom.estimators.versions import versions
-from distmom.lake import footers, open_lake
-from distmom.lake.listing import would_list
-from distmom.lake.parquet_out import WriteStyle
-from distmom.lake.spill import run_bytes
-from distmom.lake.stores import address_of
+from distmom.lake import open_lake
+from distmom.lake.files import footers
+from distmom.lake.files.listing import would_list
+from distmom.lake.files.stores import address_of
+from distmom.lake.saved.parquet_out import WriteStyle
+from distmom.lake.saved.spill import run_bytes
 from distmom.lake.whole_rows import WholeRows, plain_array
-from distmom.numerics.random import resolve_seed
-from distmom.numerics.shuffle import bucket_bits
+from distmom.numerics.random.philox import resolve_seed
+from distmom.numerics.random.shuffle import bucket_bits
 from distmom.report.shuffle_result import ShuffleResult
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.cluster import Unit, UnitOutcome, check_stopped
-from distmom.lake import footers
-from distmom.lake.dictionaries import Dictionaries, DictionaryNotes
-from distmom.lake.parquet_out import WriteStyle, plain_batches, write_parquet
-from distmom.lake.row_hashes import batch_checksum
-from distmom.lake.spill import Spill, SpillWriter, bucket_batches
+from distmom.lake.columns.dictionaries import Dictionaries, DictionaryNotes
+from distmom.lake.files import footers
+from distmom.lake.keys.row_hashes import batch_checksum
+from distmom.lake.saved.parquet_out import WriteStyle, plain_batches, write_parquet
+from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
 from distmom.lake.whole_rows import WholeRows, plain_array, plain_type
-from distmom.numerics.row_hash import add_checksums
-from distmom.numerics.shuffle import bucket_order, row_buckets
+from distmom.numerics.random.row_hash import add_checksums
+from distmom.numerics.random.shuffle import bucket_order, row_buckets
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.outcome import Outcome
+from distmom.inference.status import Status, status_list
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.theory import order_rank

@@ -30,16 +30,16 @@ from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.work import Counted, Question, run_blocks
-from distmom.numerics.part_rows import rows_of_part
-from distmom.numerics.random import stream_key
-from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.tuple_draws import sample_tuples
-from distmom.numerics.wanted_rows import distinct
-from distmom.reductions.block_by_block import BlockLossTable
-from distmom.reductions.block_losses import BlockLosses
-from distmom.reductions.pair_losses import PairLosses
+from distmom.numerics.random.part_rows import rows_of_part
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.numerics.samples.wanted_rows import distinct
+from distmom.reductions.losses.block_by_block import BlockLossTable
+from distmom.reductions.losses.block_losses import BlockLosses
+from distmom.reductions.losses.pair_losses import PairLosses
+from distmom.reductions.losses.sampled_losses import SampledLosses
 from distmom.reductions.parts import Parts
-from distmom.reductions.sampled_losses import SampledLosses
 from distmom.theory import default_tuples, joined_blocks
 from distmom.theory.parts import AUTOMATIC
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.sources import Names, names_of
-from distmom.reductions.candidates import Candidate
+from distmom.reductions.losses.candidates import Candidate
 
 MODEL_FILE = ".skops"
 MODEL_INSTALL = "pip install 'distmom[models]'"

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import ROWS_ALONE
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import Status
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
-from distmom.numerics.moments import Moments
-from distmom.reductions.block_losses import BlockLossState
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import Status
+from distmom.numerics.blocks.moments import Moments
+from distmom.reductions.losses.block_losses import BlockLossState
 from distmom.reductions.roots import cell_of
 from distmom.report.words import accused
 

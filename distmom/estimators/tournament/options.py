@@ -18,8 +18,8 @@ from distmom.estimators.options import (
     whole,
 )
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.losses import LOSSES
-from distmom.reductions.candidates import PARAMETERS, RowLoss
+from distmom.numerics.losses.row_losses import LOSSES
+from distmom.reductions.losses.candidates import PARAMETERS, RowLoss
 
 DISTANCES = ("auto", "prediction", "loss")
 RULES = ("tournament", "champions_league")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.numerics.duels import duels
+from distmom.numerics.losses.duels import duels
 from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, play, smallest_level
 
 Floats = NDArray[np.float64]

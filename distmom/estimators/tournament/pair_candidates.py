@@ -23,7 +23,7 @@ from distmom.estimators.tournament.candidates import (
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
-from distmom.reductions.pair_losses import COMPUTED, PairCandidate
+from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
 MATRIX_FILE = ".npy"
 RANKINGS = {"ranking": "zero-one", "ranking_hinge": "hinge", "ranking_logistic": "logistic"}

@@ -23,9 +23,9 @@ from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import ReadOptions
-from distmom.numerics.leaf import LEAF_ROWS
-from distmom.reductions.block_distances import BlockDistances
-from distmom.reductions.block_losses import BlockLosses, BlockLossState
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.reductions.losses.block_distances import BlockDistances
+from distmom.reductions.losses.block_losses import BlockLosses, BlockLossState
 from distmom.reductions.parts import Parts
 from distmom.theory.parts import AUTOMATIC, part_blocks
 

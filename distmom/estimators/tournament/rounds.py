@@ -23,9 +23,9 @@ from distmom.estimators.tournament.outcome import (
 )
 from distmom.estimators.tournament.plan import TOGETHER, Arena
 from distmom.estimators.tournament.state import RoundKeeper
-from distmom.numerics.duels import block_values, least_distances
+from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
-from distmom.reductions.block_losses import INFS, N_ROWS, NANS, NULLS, BlockLossState
+from distmom.reductions.losses.block_losses import INFS, N_ROWS, NANS, NULLS, BlockLossState
 from distmom.solvers.tournament import Pair, league
 from distmom.theory import joined_blocks
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import Lake, ReadOptions
-from distmom.lake.container import Container
-from distmom.lake.statefile import check_state_path, read_state, write_state
-from distmom.numerics.random import DRAW_VERSION
+from distmom.lake.saved.container import Container
+from distmom.lake.saved.statefile import check_state_path, read_state, write_state
+from distmom.numerics.random.philox import DRAW_VERSION
 
 if TYPE_CHECKING:
     from distmom.lake import Source

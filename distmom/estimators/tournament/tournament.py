@@ -27,7 +27,7 @@ from distmom.estimators.tournament.rounds import play_rounds
 from distmom.estimators.tournament.state import RoundKeeper, made
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
 from distmom.reductions.block_means import load_kernels
 
 if TYPE_CHECKING:

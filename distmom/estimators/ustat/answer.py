@@ -20,20 +20,20 @@ from distmom.estimators.mean.answer import (
 )
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import BlockSource, answer_rule
-from distmom.estimators.rule.repeated import answer_repeated
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, status_list
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.fieller import FiellerEnds, Quotients, fieller_ends, uneven
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
+from distmom.inference.adaptive import BlockSource, answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.repeated import answer_repeated
+from distmom.inference.status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
-from distmom.reductions.block_kernel import BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory import paper_halfwidth_mou

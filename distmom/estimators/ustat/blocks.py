@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.rule.ladder import Counts, Flags, Merger, most_frequent
-from distmom.numerics.moments import Moments
+from distmom.inference.ladder import Counts, Flags, Merger, most_frequent
+from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.theory import ladder_levels
 

@@ -15,11 +15,11 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import fine_blocks_of
-from distmom.numerics.comoments import Comoments
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
-from distmom.numerics.moments import Moments
+from distmom.numerics.linalg.comoments import Comoments
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
-from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:

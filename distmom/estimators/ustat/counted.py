@@ -12,9 +12,9 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.ranges import Piece
 from distmom.estimators.ustat.tile_runs import cuts_blocks
-from distmom.reductions.block_kernel import BlockKernel
-from distmom.reductions.disjoint_kernel import DisjointKernel
-from distmom.reductions.pair_losses import PairLosses
+from distmom.reductions.losses.pair_losses import PairLosses
+from distmom.reductions.rows.block_kernel import BlockKernel
+from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.estimators.ustat.tuple_samples import lower_medians
 from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
-from distmom.numerics.labels import repeat_seed
-from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
-from distmom.reductions.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

@@ -26,7 +26,7 @@ from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.sampled_several import planned_draws
 from distmom.estimators.ustat.several import numbers_of_all, sample_data
 from distmom.estimators.ustat.ustatistic import ustatistic
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import shown_interval
-from distmom.estimators.rule.answer import Intervals, RuleAnswer
-from distmom.estimators.rule.status import NoInterval
+from distmom.inference.answers import Intervals, RuleAnswer
+from distmom.inference.status import NoInterval
 from distmom.numerics.median import lower_median
 
 Floats = NDArray[np.float64]

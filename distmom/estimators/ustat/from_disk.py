@@ -14,7 +14,7 @@ from distmom.estimators.ustat.ranges import kept_blocks
 from distmom.estimators.ustat.regrouping import Regrouping, block_buckets
 from distmom.estimators.ustat.spilled import FromBucket, ReadSorted, SortedUnit, Sorting, sort_rows
 from distmom.reductions.layouts import StoredBlocks
-from distmom.reductions.questions import AnswerEach
+from distmom.reductions.rows.questions import AnswerEach
 
 if TYPE_CHECKING:
     from pathlib import Path

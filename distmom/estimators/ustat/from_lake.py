@@ -16,10 +16,10 @@ from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.counted import Counted, Question
 from distmom.estimators.ustat.ranges import Cut, kept_blocks
-from distmom.reductions.keep_each import KeepEach
-from distmom.reductions.keep_rows import BlockRange, KeepRows
 from distmom.reductions.layouts import StoredBlocks
-from distmom.reductions.questions import AnswerEach
+from distmom.reductions.rows.keep_each import KeepEach
+from distmom.reductions.rows.keep_rows import BlockRange, KeepRows
+from distmom.reductions.rows.questions import AnswerEach
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -12,8 +12,8 @@ from distmom.cluster import UnitMerger, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ResourceError
-from distmom.numerics.wanted_rows import wanted_in
-from distmom.reductions.gather import GatheredRows, GatherRows
+from distmom.numerics.samples.wanted_rows import wanted_in
+from distmom.reductions.rows.gather import GatheredRows, GatherRows
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress, Unit

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import interval_kind, shown_interval
 from distmom.estimators.mean.vector_radius import ball_of, vector_median
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status
 from distmom.estimators.ustat.answer import Answerer
-from distmom.numerics.moments import Moments
-from distmom.numerics.nearest import as_correlation, nearest_correlation, nearest_psd
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import REASON_WORDS, NoInterval, Status
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.linalg.nearest import as_correlation, nearest_correlation, nearest_psd
 from distmom.report import UStatisticResult
 
 Floats = NDArray[np.float64]

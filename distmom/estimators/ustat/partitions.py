@@ -10,12 +10,12 @@ import numpy as np
 
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.rule.ladder import Counts
 from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.numerics.block_state import BlockState
-from distmom.reductions.block_kernel import BlockStatistics
+from distmom.inference.ladder import Counts
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 
 Cells = tuple[CellMap, ...]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distmom.cluster.memory import PROCESS_BYTES
-from distmom.estimators.rule.ladder import Counts
 from distmom.estimators.ustat.blocks import CellMap
-from distmom.reductions.keep_rows import BlockRange
+from distmom.inference.ladder import Counts
+from distmom.reductions.rows.keep_rows import BlockRange
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

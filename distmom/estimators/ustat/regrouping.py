@@ -9,9 +9,9 @@ import numpy as np
 
 from distmom.cluster.memory import PROCESS_BYTES, in_words
 from distmom.estimators.ustat.ranges import Cut, Piece, batch_bytes, planned_ranges, thread_bytes
-from distmom.lake.spill import PIECE_BYTES
-from distmom.reductions.keep_rows import BlockRange
-from distmom.reductions.sort_rows import BlockBuckets
+from distmom.lake.saved.spill import PIECE_BYTES
+from distmom.reductions.rows.keep_rows import BlockRange
+from distmom.reductions.rows.sort_rows import BlockBuckets
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -14,7 +14,6 @@ from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
 from distmom.estimators.rows import count_rows
-from distmom.estimators.rule.apply import BlockSource
 from distmom.estimators.sources import refuse_times
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.columns import column_of
@@ -31,8 +30,9 @@ from distmom.estimators.ustat.matrix import MatrixAnswerer
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import Cells, cells_of, joined, plan_of_partition, portions
 from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
+from distmom.inference.adaptive import BlockSource
 from distmom.numerics.kernels.evaluate import one_by_one
-from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.report import UStatisticResult
 from distmom.theory import mogu_blocks
 

@@ -25,7 +25,7 @@ from distmom.estimators.ustat.sampled_blocks import sampled_blocks
 from distmom.estimators.ustat.sampled_pairs import Columns, RowsOf, planned_pairs, sampled_pairs
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.sources import row_source
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.theory import morm_blocks
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import shared_fields
 from distmom.estimators.mean.paper_samples import paper_sample_halfwidth
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, together, why_none
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
+from distmom.inference.status import Status, status_list
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
-from distmom.reductions.block_kernel import BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory import resampled_halfwidth, row_inverse_inclusion

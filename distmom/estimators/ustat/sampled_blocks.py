@@ -18,9 +18,9 @@ from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, places_of
 from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.estimators.ustat.tuple_samples import Gathered
 from distmom.numerics.kernels.sums import Floats
-from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.wanted_rows import distinct
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.numerics.samples.wanted_rows import distinct
+from distmom.reductions.rows.block_kernel import BlockKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

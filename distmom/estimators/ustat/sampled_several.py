@@ -21,8 +21,8 @@ from distmom.estimators.ustat.sampled_pairs import Columns, planned_pairs, sampl
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.several import Pass, count_samples, rows_of
 from distmom.estimators.ustat.sources import row_source
-from distmom.numerics.labels import repeat_seed
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.numerics.blocks.labels import repeat_seed
+from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.theory import morgu_blocks, morm_blocks
 
 if TYPE_CHECKING:

@@ -14,18 +14,18 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
 from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples, lower_medians
+from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
-from distmom.numerics.labels import COMPILE, repeat_seed
-from distmom.numerics.random import permutation, stream_key
-from distmom.numerics.sampled_leaf import leaf_sample
-from distmom.numerics.tuple_draws import sample_tuples
-from distmom.numerics.wanted_rows import distinct
+from distmom.numerics.random.philox import permutation, stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.numerics.samples.sampled_leaf import leaf_sample
+from distmom.numerics.samples.wanted_rows import distinct
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
-    from distmom.reductions.gather import GatheredRows
+    from distmom.reductions.rows.gather import GatheredRows
 
 Ints: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = tuple[NDArray[np.intp], ...]

@@ -29,11 +29,11 @@ from distmom.estimators.ustat.run import (
     first_plan,
 )
 from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.tuples import TupleMoments
-from distmom.numerics.labels import repeat_seed
-from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
-from distmom.reductions.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
+from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.reductions.state import MeanState, aligned
 from distmom.report import UStatisticResult
 

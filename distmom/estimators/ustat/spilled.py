@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, check_stopped, run_units
 from distmom.cluster.work import ReadAndReduce
-from distmom.lake.footers import release_memory
-from distmom.lake.spill import Spill, SpillWriter, bucket_batches
-from distmom.numerics.regroup import CellRows, Counts, Floats
-from distmom.reductions.keep_each import KeepEach
-from distmom.reductions.keep_rows import KeepRows, rows_changed
-from distmom.reductions.sort_rows import BlockBuckets, Buckets, Labels, SortEach
+from distmom.lake.files.footers import release_memory
+from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
+from distmom.numerics.pairs.regroup import CellRows, Counts, Floats
+from distmom.reductions.rows.keep_each import KeepEach
+from distmom.reductions.rows.keep_rows import KeepRows, rows_changed
+from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
 if TYPE_CHECKING:
     from pathlib import Path

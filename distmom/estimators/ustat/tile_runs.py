@@ -9,7 +9,7 @@ from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.sums import Floats, PairSums
-from distmom.numerics.tiles import (
+from distmom.numerics.pairs.tiles import (
     Sides,
     TileFold,
     TileSums,
@@ -19,7 +19,7 @@ from distmom.numerics.tiles import (
     tile_side,
     tile_sides,
 )
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.reductions.rows.block_kernel import BlockKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

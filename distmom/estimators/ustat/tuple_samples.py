@@ -12,7 +12,7 @@ from distmom.cluster.work import SkippedFile
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Floats, Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
-from distmom.reductions.gather import ABSENT, NAN, NULL, GatheredRows
+from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
 from distmom.theory import (
     incomplete_variance,
     pair_inverse_inclusion,

@@ -21,7 +21,7 @@ from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.sampled_several import run_sampled_several
 from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
 from distmom.reductions.block_means import load_kernels
 from distmom.report import Results, UStatisticResult
 

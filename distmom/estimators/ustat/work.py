@@ -17,8 +17,8 @@ from distmom.estimators.ustat.from_lake import lake_units, lake_way
 from distmom.estimators.ustat.ranges import planned_ranges
 from distmom.estimators.ustat.regrouping import planned_regrouping
 from distmom.estimators.ustat.tile_runs import by_tiles
-from distmom.reductions.block_kernel import BlockKernel
-from distmom.reductions.questions import Answers, HandedOver, HandOver, JoinAnswers
+from distmom.reductions.rows.block_kernel import BlockKernel
+from distmom.reductions.rows.questions import Answers, HandedOver, HandOver, JoinAnswers
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
-from distmom.numerics.kernels.order import OrderCounts, dense_ranks, order_counts, run_starts, tied_pairs
-from distmom.numerics.kernels.order_weights import order_masses, untied_masses
 from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
+from distmom.numerics.ranks.order import OrderCounts, dense_ranks, order_counts, run_starts, tied_pairs
+from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
 
 def signs(rows: tuple[Floats, ...], column: int) -> NDArray[np.int8]:

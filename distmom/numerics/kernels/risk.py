@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
-from distmom.numerics import tile_types
 from distmom.numerics.kernels.association import counted, signs, weighed
 from distmom.numerics.kernels.distance import mean_distance
 from distmom.numerics.kernels.exponential import softplus
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
-from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.kernels.order_weights import order_masses, untied_masses
 from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
+from distmom.numerics.pairs import tile_types
+from distmom.numerics.ranks.order import order_counts
+from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
 LN2 = 0.6931471805599453
 

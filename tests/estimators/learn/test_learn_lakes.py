@@ -18,8 +18,8 @@ from distmom.estimators.learn import rows as learn_rows
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import _Behind
 from distmom.estimators.learn.steps import StepStream
-from distmom.numerics.virtual_order import VirtualOrder
-from distmom.reductions.gather import NULL, USED
+from distmom.numerics.random.virtual_order import VirtualOrder
+from distmom.reductions.rows.gather import NULL, USED
 
 pytest.importorskip("sklearn")
 

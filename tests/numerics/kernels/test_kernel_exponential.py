@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics import tiles_compiled
 from distmom.numerics.kernels.exponential import exp_of_negative, softplus
+from distmom.numerics.pairs import tiles_compiled
 
 
 @numba.njit

@@ -1,0 +1,108 @@
+"""Sums of values, and of distances of paired values, in cells: rows are added in their order.
+
+So the cuts of a leaf into pieces do not change a bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+COMPILED = ("squared", "absolute", "huber", "pinball", "zero_one")
+"""Losses that the compiled kernels know, by their numbers."""
+
+
+def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
+    """Add each value to the sum of its cell, in the order of the rows."""
+    if compiled:
+        from distmom.numerics.losses.cell_sums_compiled import add_values
+
+        add_values(values, cells, sums)
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(sums, cells, values)
+
+
+def add_distances(
+    measured: Floats,
+    pairs: NDArray[np.int32],
+    cells: Cells,
+    sums: Floats,
+    *,
+    squared: bool = False,
+    compiled: bool = False,
+) -> None:
+    """Add |a - b| of each pair and row, or its square, to the sum of the pair and the row's cell.
+
+    Where neither is finite the distance is 0, where one of them is not it is infinite.
+
+    Parameters
+    ----------
+    measured : ndarray of float64, shape (m, n)
+    pairs : ndarray of int32, shape (p, 2)
+        Rows of `measured`.
+    cells : ndarray of int32, shape (n,)
+    sums : ndarray of float64, shape (p, n_cells)
+    """
+    if compiled:
+        from distmom.numerics.losses.cell_sums_compiled import add_gaps
+
+        add_gaps(measured, pairs, cells, sums, squared)
+        return
+    finite = np.isfinite(measured)
+    for place, (f, g) in enumerate(pairs.tolist()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = np.abs(measured[f] - measured[g])
+            if not (finite[f].all() and finite[g].all()):
+                odd = ~(finite[f] & finite[g])
+                gap[odd] = np.where(finite[f][odd] | finite[g][odd], np.inf, 0.0)
+            np.add.at(sums[place], cells, gap * gap if squared else gap)
+
+
+def add_losses(
+    truth: Floats,
+    predicted: Floats,
+    cells: Cells,
+    sums: Floats,
+    loss: Callable[[Floats, Floats], Floats],
+    named: tuple[str, float] | None = None,
+) -> None:
+    """Add the loss of each row to the sum of its cell; by the compiled kernel of a `named` loss."""
+    if named is None:
+        add_to_cells(loss(truth, predicted), cells, sums)
+        return
+    from distmom.numerics.losses import cell_sums_compiled as kernels
+
+    kernels.add_losses(truth, predicted, cells, COMPILED.index(named[0]), named[1], sums)
+
+
+def add_measures(
+    truth: Floats,
+    predicted: Floats,
+    cells: Cells,
+    rows: NDArray[np.int64],
+    sums: Floats,
+    measure: Callable[[Floats, Floats], Floats],
+    named: tuple[str, float] | None = None,
+    *,
+    root: bool = False,
+) -> float:
+    """Add what distances are measured by, in some rows, to the sums of their cells; the largest size of it.
+
+    That is infinite if one is no number. With a `named` loss it is the root of this loss, or the prediction.
+    """
+    if named is None:
+        values = measure(truth[rows], predicted[rows])
+        add_to_cells(values, cells[rows], sums)
+        most = float(np.abs(values).max(initial=0.0))
+        return most if math.isfinite(most) else math.inf
+    from distmom.numerics.losses import cell_sums_compiled as kernels
+
+    number = COMPILED.index(named[0])
+    return float(kernels.add_measures(truth, predicted, cells, rows, number, named[1], root, sums))
