@@ -1,0 +1,1 @@
+"""What passes over the data, whatever the question: opening, counting, drawing, gathering and regrouping rows."""
