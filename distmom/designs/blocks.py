@@ -26,7 +26,7 @@ MOST_BLOCKS_COST = "each costs 24 bytes in every unit"
 
 
 class BlockDesign:
-    """What all block designs share; see `RandomBlocks`, `StoredBlocks`, `UnitBlocks`, `FileBlocks`, `SampledBlocks`.
+    """What all block designs share.
 
     Attributes
     ----------
@@ -113,13 +113,19 @@ class RandomBlocks(BlockDesign):
             check_count(f"RandomBlocks: {name}", getattr(self, name))
             object.__setattr__(self, name, int(getattr(self, name)))
         if self.chunk_rows > MOST_CHUNK_ROWS:
-            raise ConfigError(f"RandomBlocks: chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}")
+            raise ConfigError(
+                f"RandomBlocks: chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}"
+            )
         check_choice("RandomBlocks: fine", self.fine, ("standard", "many"))
         _refuse_both(self, "RandomBlocks")
         if self.fine != "standard" and self.fixed:
-            raise ConfigError("RandomBlocks: fine does not go with n or size: the number of blocks is fixed; drop one")
+            raise ConfigError(
+                "RandomBlocks: fine does not go with a number of blocks, which n or size fix; drop one"
+            )
         if self.repeats > 1 and self.chunk_rows > 1:
-            raise ConfigError("RandomBlocks: repeats does not go with chunk_rows: chunks are dealt once; drop one")
+            raise ConfigError(
+                "RandomBlocks: repeats does not go with chunk_rows: partitions are of rows; drop one"
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +160,7 @@ class StoredBlocks(BlockDesign):
 
 @dataclass(frozen=True, repr=False)
 class UnitBlocks(BlockDesign):
-    """Whole units share a block: the rows that agree in these columns (a sensor, a user, a day), in whatever files.
+    """Whole units share a block: rows that agree in these columns (a sensor, a user), in whatever files.
 
     For dependence or damage that comes by unit. Null is a unit too. The interval then rests on the variance
     between blocks, and the result tells the number of units.
@@ -186,7 +192,9 @@ class UnitBlocks(BlockDesign):
     def __post_init__(self) -> None:
         names = names_of("UnitBlocks: columns", self.columns)
         if not names:
-            raise ConfigError("UnitBlocks: columns: name the columns whose values make a unit; for files use FileBlocks()")
+            raise ConfigError(
+                "UnitBlocks: columns: name the columns whose values make a unit; for files use FileBlocks()"
+            )
         object.__setattr__(self, "columns", names)
         self._check_number()
         _refuse_both(self, "UnitBlocks")
@@ -194,7 +202,11 @@ class UnitBlocks(BlockDesign):
     def __repr__(self) -> str:
         """The call that makes it."""
         first = repr(self.columns[0] if len(self.columns) == 1 else list(self.columns))
-        others = [f"{name}={value!r}" for name, value in (("n", self.n), ("size", self.size)) if value not in ("auto", None)]
+        others = [
+            f"{name}={value!r}"
+            for name, value in (("n", self.n), ("size", self.size))
+            if value not in ("auto", None)
+        ]
         return f"UnitBlocks({', '.join([first, *others])})"
 
 
@@ -241,8 +253,8 @@ class SampledBlocks(BlockDesign):
     size : int, optional
         Rows of a block, likewise.
     tau : float, optional
-        Sampling parameter, in (0, 1/2), default 0.45: number and size of blocks by the proposition, which draw
-        4 tau^2 n / (9 (1/2 - tau)^2) rows in all: 36 n at 0.45.
+        Sampling parameter, in (0, 1/2), default 0.45: number and size of blocks by the proposition, which
+        draw 4 tau^2 n / (9 (1/2 - tau)^2) rows in all: 36 n at 0.45.
     replace : bool
         Whether rows are drawn with replacement.
 
@@ -266,9 +278,10 @@ class SampledBlocks(BlockDesign):
 
     def __post_init__(self) -> None:
         if self.n is not None:
-            if isinstance(self.n, str):
+            if isinstance(self.n, str):  # type: ignore[unreachable]  # of callers without types
                 raise ConfigError(
-                    f"SampledBlocks: n: must be a whole number, not {self.n!r}; without one the proposition says it"
+                    f"SampledBlocks: n: must be a whole number, not {self.n!r}; "
+                    "leave it out for that of the proposition"
                 )
             self._check_number()
         elif self.size is not None:
@@ -303,15 +316,26 @@ def as_design(blocks: Any) -> BlockDesign:
     if isinstance(blocks, BlockDesign):
         return blocks
     if isinstance(blocks, type) and issubclass(blocks, BlockDesign):
-        raise ConfigError(f"blocks: {blocks.__name__} is a class; give an object, such as {blocks.__name__}(…)")
+        raise ConfigError(
+            f"blocks: {blocks.__name__} is a class; give an object, such as {blocks.__name__}(…)"
+        )
     if isinstance(blocks, str) and blocks not in ("auto", "paper"):
-        words = {"file": "FileBlocks()", "files": "FileBlocks()", "stored": "StoredBlocks()", "swor": "SampledBlocks()"}
+        words = {
+            "file": "FileBlocks()",
+            "files": "FileBlocks()",
+            "stored": "StoredBlocks()",
+            "swor": "SampledBlocks()",
+        }
         near = difflib.get_close_matches(blocks, ("auto", "paper"), 1)
-        hint = words.get(blocks) or (repr(near[0]) if near else f"UnitBlocks({blocks!r}) for units of a column")
-        raise ConfigError(f"blocks: must be 'auto', 'paper', a number or a block design, not {blocks!r}; use {hint}")
+        hint = words.get(blocks) or (
+            repr(near[0]) if near else f"UnitBlocks({blocks!r}) for units of a column"
+        )
+        raise ConfigError(
+            f"blocks: must be 'auto', 'paper', a number or a block design, not {blocks!r}; use {hint}"
+        )
     if not isinstance(blocks, str) and (isinstance(blocks, bool) or not isinstance(blocks, numbers.Integral)):
         raise ConfigError(
-            f"blocks: must be 'auto', 'paper', a number or a block design such as FileBlocks(), not {blocks!r}"
+            f"blocks: must be 'auto', 'paper', a number or a design such as FileBlocks(), not {blocks!r}"
         )
     if not isinstance(blocks, str):
         check_count("blocks", blocks)

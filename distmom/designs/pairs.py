@@ -121,7 +121,10 @@ def as_pairs(pairs: Any) -> PairDesign:
     if pairs == "incomplete":
         raise ConfigError("pairs: 'incomplete' is now 'sampled', or SampledPairs(n)")
     check_choice("pairs", pairs, PAIRS)
-    return {"complete": CompletePairs, "sampled": SampledPairs, "disjoint": DisjointPairs}[pairs]()
+    made: PairDesign = {"complete": CompletePairs, "sampled": SampledPairs, "disjoint": DisjointPairs}[
+        pairs
+    ]()
+    return made
 
 
 def _check_budget(design: Any) -> None:

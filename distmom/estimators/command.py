@@ -171,5 +171,3 @@ def _warn(found: Any) -> None:
         DoubtfulResultWarning,
         stacklevel=3,
     )
-
-

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from distmom.checks import check_count
 from distmom.cluster import ThreadExecutor, connect, parse_bytes
-from distmom.estimators.options import check_count
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

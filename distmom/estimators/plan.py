@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from distmom.checks import check_choice, check_count, check_fraction
 from distmom.errors import ConfigError
 from distmom.estimators.mean.contamination import outlying_number
-from distmom.estimators.options import SAMPLING, check_choice, check_count, check_fraction
+from distmom.estimators.options import SAMPLING
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.pair_ways import PairPlanner, plan_kernel
 from distmom.estimators.versions import versions

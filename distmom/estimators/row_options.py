@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, SampledBlocks, StoredBlocks, UnitBlocks
+from distmom.designs.blocks import (
+    BlockDesign,
+    FileBlocks,
+    RandomBlocks,
+    SampledBlocks,
+    StoredBlocks,
+    UnitBlocks,
+)
 from distmom.estimators.options import MeanOptions
 from distmom.passes.scan import Scan
 
@@ -50,7 +57,9 @@ def design_of(options: MeanOptions) -> BlockDesign:
     """The design that options of rows came from."""
     n, size = options.n_blocks, options.block_size
     if options.scheme != "partition":
-        return SampledBlocks(None if isinstance(n, str) else n, size, options.tau, options.scheme == "monte_carlo")
+        return SampledBlocks(
+            None if isinstance(n, str) else n, size, options.tau, options.scheme == "monte_carlo"
+        )
     if options.order == "stored":
         return StoredBlocks(n, size)  # type: ignore[arg-type]
     if options.block_by == "file":

@@ -1,1 +1,1 @@
-"""What passes over the data, whatever the question: opening, counting, drawing, gathering and regrouping rows."""
+"""What passes over the data, whatever is asked: opening, counting, drawing, gathering, regrouping rows."""

@@ -27,8 +27,8 @@ ON_BAD_FILE = ("error", "skip")
 class Scan:
     """A lake, and how its rows are read; made by `distmom.scan`.
 
-    Nothing is opened before it is needed; the listing, footers and row counts are then kept for as long as the
-    object lives. So two calls with one scan see the same files.
+    Nothing is opened before it is needed; listing, footers and row counts are then kept for as long as the
+    object lives, so two calls with one scan see the same files.
 
     Attributes
     ----------
@@ -62,7 +62,9 @@ class Scan:
             for f in fields(self)[1:]
             if f.repr and getattr(self, f.name) is not f.default and getattr(self, f.name) not in ((), None)
         ]
-        data = repr(self.data) if isinstance(self.data, (str, list, tuple)) else f"<{type(self.data).__name__}>"
+        data = (
+            repr(self.data) if isinstance(self.data, (str, list, tuple)) else f"<{type(self.data).__name__}>"
+        )
         return f"scan({', '.join([data, *given])})"
 
     @cached_property
@@ -72,7 +74,8 @@ class Scan:
         if frame is not None and self.storage_options:
             raise ConfigError("storage_options: a Dask DataFrame has its own; drop them")
         opened: Any = frame or open_lake(self.data, storage_options=self.storage_options)
-        return _without(opened, self.exclude) if self.exclude else opened
+        source: Source = _without(opened, self.exclude) if self.exclude else opened
+        return source
 
     @property
     def files(self) -> tuple[FileRef, ...]:
@@ -104,7 +107,9 @@ class Scan:
         if where is None or where is self.where:
             return self
         if self.where is not None:
-            raise ConfigError("where: given both in the scan and in the call; give it once, the two joined by 'and'")
+            raise ConfigError(
+                "where: given both in the scan and in the call; give it once, the two joined by 'and'"
+            )
         new = replace(self, where=where)
         if "source" in vars(self):
             vars(new)["source"] = self.source
@@ -182,10 +187,14 @@ def _without(source: Any, patterns: Sequence[str]) -> Any:
     """The source without the files that the patterns match; each must match one."""
     if source.in_memory or not hasattr(source, "partition_names"):
         raise ConfigError("exclude: data in memory has no files to leave out; drop it")
-    hit = {pattern: False for pattern in patterns}
+    hit = dict.fromkeys(patterns, False)
     kept = []
     for file in source.files:
-        matched = [p for p in patterns if file.path == p or fnmatchcase(file.path, p) or file.path.startswith(f"{p.rstrip('/')}/")]
+        matched = [
+            p
+            for p in patterns
+            if file.path == p or fnmatchcase(file.path, p) or file.path.startswith(f"{p.rstrip('/')}/")
+        ]
         for pattern in matched:
             hit[pattern] = True
         if not matched:
@@ -193,7 +202,9 @@ def _without(source: Any, patterns: Sequence[str]) -> Any:
     idle = next((p for p, met in hit.items() if not met), None)
     if idle is not None:
         first = source.files[0].path if source.files else ""
-        raise ConfigError(f"exclude: no file matches {idle!r}; paths start below the lake's root, such as {first!r}")
+        raise ConfigError(
+            f"exclude: no file matches {idle!r}; paths start below the lake's root, such as {first!r}"
+        )
     if not kept:
         raise ConfigError("exclude: leaves no file; drop a pattern")
     return replace(source, files=tuple(kept), n_bytes=sum(file.size for file in kept))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.checks import check_count
@@ -81,7 +81,7 @@ class Threads(Place):
 
     n: int | None = None
     memory_limit: Bytes = None
-    scratch: str | os.PathLike[str] | None = field(default=None, kw_only=False)
+    scratch: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if self.n is not None:
@@ -200,21 +200,19 @@ def as_place(executor: Any) -> Place:
 
     Examples
     --------
-    >>> as_place(None), as_place("tcp://10.0.0.1:8786")
-    (Anywhere(memory_limit=None, scratch=None), Cluster(scheduler='tcp://10.0.0.1:8786', memory_limit=None, scratch=None))
+    >>> as_place("tcp://10.0.0.1:8786")
+    Cluster(scheduler='tcp://10.0.0.1:8786', memory_limit=None, scratch=None)
     """
     if executor is None:
         return Anywhere()
     if isinstance(executor, Place):
         return executor
     if isinstance(executor, type) and issubclass(executor, Place):
-        raise ConfigError(f"executor: {executor.__name__} is a class; give an object, such as {executor.__name__}(2)")
+        name = executor.__name__
+        raise ConfigError(f"executor: {name} is a class; give an object, such as {name}(2)")
     if isinstance(executor, (bool, int, float)):
-        raise ConfigError(f"executor: not {executor!r}; for threads use Threads({executor!r}), for processes Processes({executor!r})")
+        raise ConfigError(
+            f"executor: must be a place, a client or an address, not {executor!r}; "
+            "use Threads(n) or Processes(n)"
+        )
     return Cluster(executor)
-
-
-def with_limits(place: Place, memory_limit: Bytes, scratch: Any) -> Place:
-    """The same place with another limit or folder, where these are given."""
-    given = {name: value for name, value in (("memory_limit", memory_limit), ("scratch", scratch)) if value is not None}
-    return replace(place, **given) if given else place  # type: ignore[type-var]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_count, names_of
 from distmom.cluster import connect
 from distmom.errors import ConfigError
 from distmom.estimators.arguments import arguments_of
@@ -18,10 +19,10 @@ from distmom.estimators.compare.samples import How, Sample, samples_by, samples_
 from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
-from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.options import MeanOptions
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, names_of
+from distmom.estimators.sources import Names
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.run import check_columns

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.checks import check_choice, check_count
 from distmom.errors import ConfigError
 from distmom.estimators.compare.statistics import check_statistics
-from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions, check_choice, check_count
+from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.kernels.kernel import Kernel

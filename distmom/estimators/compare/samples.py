@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import column_share, plan_mean
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.sources import Names, open_data
 from distmom.report.words import cell, listed

@@ -6,15 +6,16 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_count
 from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.describe.plan import open_columns, plan_describe
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import column_share, worth_compiling
-from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.mean.question import check_state
+from distmom.estimators.options import MeanOptions
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names

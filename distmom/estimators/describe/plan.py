@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from distmom.checks import names_of
 from distmom.cluster import check_memory
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import MOST_BATCH_ROWS_OF_GROUPS, Names, names_of, open_source
+from distmom.estimators.sources import MOST_BATCH_ROWS_OF_GROUPS, Names, open_source
 from distmom.lake import ReadOptions
 from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter

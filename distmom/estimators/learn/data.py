@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.checks import check_choice, names_of
 from distmom.cluster import connect
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import data_facts
@@ -27,9 +28,8 @@ from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
 from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.mean.plan import column_share
-from distmom.estimators.options import check_choice
 from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import Names, names_of, open_data, open_source, refuse_times
+from distmom.estimators.sources import Names, open_data, open_source, refuse_times
 from distmom.estimators.ustat.gather import RowSource
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.checks import check_choice
 from distmom.errors import ConfigError, ResourceError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.learn.data import DataOptions, data_options_of, open_rows
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
-from distmom.estimators.options import check_choice
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names
 from distmom.lake.files.atomic import atomic_file

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from distmom.designs.blocks import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
-from distmom.estimators.options import SAMPLING, MeanOptions, check_most_blocks
+from distmom.estimators.options import SAMPLING, MeanOptions
 from distmom.reductions.layouts import (
     Layout,
     NoRowBlocks,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_choice
 from distmom.cluster import Executor, Progress, UnitOutcome, Work, run_units
 from distmom.cluster.executors.machine import memory_bytes
 from distmom.cluster.memory import parse_bytes
@@ -17,7 +18,7 @@ from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.fingerprint import Made, hard_differences, listed, soft_differences
 from distmom.estimators.mean.manifest import Change, Ledger
 from distmom.estimators.mean.state import SavedMean, from_container, to_container
-from distmom.estimators.options import ON_CHANGE, MeanOptions, check_choice
+from distmom.estimators.options import ON_CHANGE, MeanOptions
 from distmom.lake import Lake
 from distmom.lake.files.listing import would_list
 from distmom.lake.saved.statefile import check_state_path, read_state, write_state

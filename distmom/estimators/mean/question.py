@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import DataError, NoAnswerError
+from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper, open_keeper
@@ -85,17 +87,22 @@ class MeanQuestion:
         return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedMean:
-        """The pass, its blocks and its units; where blocks depend on how many rows pass the filter, without it."""
+        """The pass, its blocks and units; without the filter where blocks depend on how many rows pass."""
         source, read, _ = self.opened
         later = needs_passing_rows(self.options) and read.where is not None
         if later:
             source.reader(read)  # names and the condition are checked with the filter still in place
-        first = self.planned(executor, None, replace(read, where=None) if later else read)
+        ledger = self.opened[2]
+        if later and not explaining():  # what the state holds is taken up by the plan that runs
+            ledger = copy.deepcopy(ledger)
+        first = self.planned(executor, None, replace(read, where=None) if later else read, ledger)
         return PlannedMean(self, first, filter_counts=later)
 
-    def planned(self, executor: Executor, progress: Progress | None, read: ReadOptions) -> MeanPlan:
-        """The pass over what is read."""
-        source, _, ledger = self.opened
+    def planned(
+        self, executor: Executor, progress: Progress | None, read: ReadOptions, ledger: Ledger | None
+    ) -> MeanPlan:
+        """The pass over what is read and not in the ledger yet."""
+        source = self.opened[0]
         share = column_share(source, read)
         return plan_mean(source, read, self.options, self.seed, executor, progress, share, ledger)
 
@@ -126,8 +133,8 @@ class PlannedMean:
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Read the rows; the result or results."""
         question = self.question
-        source, read, _ = question.opened
-        plan = question.planned(executor, progress, read) if self.filter_counts else self.pass_
+        source, read, ledger = question.opened
+        plan = question.planned(executor, progress, read, ledger) if self.filter_counts else self.pass_
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
         answers = answer_of(plan, found, read.by)
         data = data_facts(plan.files, skipped, source)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.designs.blocks import MOST_BLOCKS
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import column_share, plan_mean
-from distmom.estimators.options import MOST_BLOCKS
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field

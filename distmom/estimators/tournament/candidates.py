@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names, names_of
+from distmom.estimators.sources import Names
 from distmom.reductions.losses.candidates import Candidate
 
 MODEL_FILE = ".skops"

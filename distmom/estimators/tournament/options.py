@@ -8,15 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.checks import check_choice, check_count, check_fraction, whole
 from distmom.errors import ConfigError
-from distmom.estimators.options import (
-    SAMPLING,
-    MeanOptions,
-    check_choice,
-    check_count,
-    check_fraction,
-    whole,
-)
+from distmom.estimators.options import SAMPLING, MeanOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.losses.row_losses import LOSSES
 from distmom.reductions.losses.candidates import PARAMETERS, RowLoss

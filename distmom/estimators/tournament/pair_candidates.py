@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names, names_of
+from distmom.estimators.sources import Names
 from distmom.estimators.tournament.candidates import (
     MODEL_FILE,
     computed,

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from distmom.cluster import check_memory, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.designs.blocks import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES, PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
-from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import column_share, worth_compiling
-from distmom.estimators.options import MOST_BLOCKS
+from distmom.estimators.mean.question import check_state
 from distmom.estimators.rows import count_rows, count_valid
 from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field

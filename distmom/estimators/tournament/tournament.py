@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_count
 from distmom.cluster import connect
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
-from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, open_source, unit_columns

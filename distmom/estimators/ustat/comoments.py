@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import check_memory
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import fine_blocks_of

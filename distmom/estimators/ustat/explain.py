@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.checks import check_count
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.options import MeanOptions, check_count
+from distmom.estimators.options import MeanOptions
 from distmom.estimators.place import imagined_place
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import open_data

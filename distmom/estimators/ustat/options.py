@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_choice, check_count, whole
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
-from distmom.estimators.options import (
-    JOINT,
-    SAMPLING,
-    MeanOptions,
-    check_choice,
-    check_count,
-    refuse_pairs,
-    whole,
-)
+from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, refuse_pairs
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.theory import mou_blocks

@@ -11,8 +11,8 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.sources import refuse_times
 from distmom.estimators.ustat.answer import Answerer

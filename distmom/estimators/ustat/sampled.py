@@ -11,9 +11,9 @@ import numpy as np
 from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.blocks import choose_blocks
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan, column_share
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.rows import count_rows
 from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take

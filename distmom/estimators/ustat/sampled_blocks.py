@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.checks import check_count
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.options import check_count
 from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, places_of
 from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.checks import check_count
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.options import check_count
 from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples, lower_medians
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed

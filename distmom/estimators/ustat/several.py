@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from distmom.designs.blocks import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.contamination import outlying_number
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.options import check_most_blocks
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.rows import count_rows, count_valid
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.columns import column_of

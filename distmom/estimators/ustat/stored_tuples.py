@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from distmom.checks import check_count
 from distmom.cluster.work import SkippedFile
 from distmom.errors import NoAnswerError
-from distmom.estimators.options import check_count
 from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.tuple_samples import Gathered

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_count
 from distmom.cluster import connect
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.plan import column_share, worth_compiling
-from distmom.estimators.options import check_count
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.sources import Names, open_data
