@@ -13,14 +13,15 @@ from distmom.estimators.arguments import arguments_of
 from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.describe.plan import open_columns, plan_describe
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.mean.question import check_state
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names
 from distmom.reductions.block_means import load_kernels
 from distmom.report import DescribeResult
 

@@ -14,7 +14,7 @@ from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
 
 if TYPE_CHECKING:
-    from distmom.estimators.sources import Names
+    from distmom.passes.opening import Names
 
 
 @command

@@ -15,11 +15,12 @@ from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper, open_keeper
-from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
+from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
 from distmom.estimators.mean.results import answer_of, together
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import Names, open_data
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import load_kernels
 

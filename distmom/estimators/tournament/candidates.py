@@ -9,7 +9,7 @@ from typing import Any
 
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names
+from distmom.passes.opening import Names
 from distmom.reductions.losses.candidates import Candidate
 
 MODEL_FILE = ".skops"

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names
 from distmom.estimators.tournament.candidates import (
     MODEL_FILE,
     computed,
@@ -24,6 +23,7 @@ from distmom.estimators.tournament.candidates import (
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
+from distmom.passes.opening import Names
 from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
 MATRIX_FILE = ".npy"
