@@ -30,6 +30,7 @@ from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
@@ -59,8 +60,6 @@ MOST_SAMPLED_ROWS = 4_096
 
 RATE = 3e7
 """Losses a second on one thread, roughly."""
-
-Ints = NDArray[np.int64]
 
 
 @dataclass
@@ -316,7 +315,7 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
     return CellMap(np.array([n_blocks]), np.where(inside, mine, -1), sizes, cells.lowered)
 
 
-def _whole_pairs(numbers: Any, wanted: Ints, used: NDArray[np.bool_]) -> Any:
+def _whole_pairs(numbers: Any, wanted: Ints, used: Bools) -> Any:
     """Both rows of a pair or none: where one does not count, a row that does not stands for both."""
     if used.all():
         return numbers

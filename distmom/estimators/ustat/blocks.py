@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.inference.ladder import Counts, Flags, Merger, most_frequent
+from distmom.inference.ladder import Merger, most_frequent
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.theory import ladder_levels
@@ -35,18 +35,18 @@ class CellMap:
         The number that was given exceeds what the rows of the group can fill.
     """
 
-    n_blocks: Counts
-    cells: Counts
-    sizes: Counts
-    lowered: Flags
+    n_blocks: Ints
+    cells: Ints
+    sizes: Ints
+    lowered: Bools
 
     @property
-    def starts(self) -> Counts:
+    def starts(self) -> Ints:
         """Number of the first block of each group, and last of all the number of blocks."""
         return np.concatenate([[0], np.cumsum(self.n_blocks)])
 
 
-def map_blocks(count: Counts, n_blocks: Counts, lowered: Flags) -> CellMap:
+def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
     """Merge fine blocks by their used rows, as the levels of the ladder are.
 
     Parameters
@@ -64,13 +64,13 @@ def map_blocks(count: Counts, n_blocks: Counts, lowered: Flags) -> CellMap:
     return CellMap(n_blocks, cells, sizes.astype(np.int64), lowered)
 
 
-def given_numbers(n: Counts, wanted: int, degree: int) -> tuple[Counts, Flags]:
+def given_numbers(n: Ints, wanted: int, degree: int) -> tuple[Ints, Bools]:
     """Blocks of each group where their number is given: as many, or so few that each has a tuple of rows."""
     most = np.maximum(n // degree, 1)
     return np.minimum(wanted, most), (most < wanted) & (n > 0)
 
 
-def automatic_numbers(count: Counts, n: NDArray[np.float64], state: MeanState, degree: int) -> Counts:
+def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> Ints:
     """Blocks of each group for the automatic rule: the finest level whose blocks have enough rows.
 
     `n` are the rows of each group; weighted ones count as so many of equal weight.
@@ -88,7 +88,7 @@ def automatic_numbers(count: Counts, n: NDArray[np.float64], state: MeanState, d
     return np.asarray(np.where(usable, k, 1).max(axis=1))
 
 
-def _most_frequent(state: MeanState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
     """Rows in the sample of each group, and how many of them have the most frequent value of a column.
 
     Of the columns that vary the one with the most frequent value counts; one that never varies limits nobody.

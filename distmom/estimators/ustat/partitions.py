@@ -12,7 +12,7 @@ from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.inference.ladder import Counts
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.rows.block_kernel import BlockStatistics
@@ -43,7 +43,7 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 
 def _numbers(
     plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
-) -> tuple[Counts, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     """Blocks of each group, and whether they are fewer than were asked for."""
     if plan.blocks.n_blocks is not None:
         wanted = plan.blocks.n_blocks

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.errors import DataError
 from distmom.lake.columns.convert import bit_values, valid_rows
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.random.keyed_hash import hash_messages
 from distmom.numerics.random.row_hash import (
     NULL,
-    Words,
     add_checksums,
     checksum,
     hash_items,
@@ -91,7 +90,7 @@ def _is_text(type_: pa.DataType) -> bool:
     return any(kind(type_) for kind in kinds) and not patypes.is_fixed_size_binary(type_)
 
 
-def _edges(array: pa.Array, *, large: bool) -> NDArray[np.int64]:
+def _edges(array: pa.Array, *, large: bool) -> Ints:
     kind = np.dtype(np.int64 if large else np.int32)
     offsets = array.buffers()[1]
     if len(array) == 0 or offsets is None:

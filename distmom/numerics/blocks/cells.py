@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import with_total
 from distmom.numerics.blocks.moments import Moments
 
-Floats = NDArray[np.float64]
 COUNT, MEAN, M2 = range(3)
 CELL_BYTES = 24
 
@@ -38,9 +37,7 @@ class Cells:
             more = max(n_cells, 2 * have) - have
             self._cells = np.concatenate([self._cells, np.zeros((more, self.width))])
 
-    def add(
-        self, x: Floats, gone: NDArray[np.bool_] | None, cells: NDArray[np.int64], w: Floats | None = None
-    ) -> None:
+    def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
         """Add each value to its cell.
 
         Parameters
@@ -73,8 +70,8 @@ class Cells:
     def add_blocks(
         self,
         x: Floats,
-        gone: NDArray[np.bool_] | None,
-        codes: NDArray[np.int64],
+        gone: Bools | None,
+        codes: Ints,
         first_row: int,
         key: np.uint64,
         table: LabelTable,
@@ -118,7 +115,7 @@ class Cells:
 
 
 def block_cells(
-    codes: NDArray[np.int64],
+    codes: Ints,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -126,7 +123,7 @@ def block_cells(
     chunk_rows: int = 1,
     *,
     compiled: bool = False,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
 
     `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
@@ -141,7 +138,7 @@ def block_cells(
     return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 
 
-def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:
+def _add_moments(x: Floats, cells: Ints, table: Floats) -> None:
     """NumPy twin: rows sorted by cell; then all cells' first rows at once, all second ones, and so on."""
     order, touched, ranks = rows_by_rank(cells)
     x = x[order]
@@ -154,8 +151,8 @@ def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:
 
 
 def rows_by_rank(
-    cells: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Iterator[NDArray[np.int64]]]:
+    cells: Ints,
+) -> tuple[Ints, Ints, Iterator[Ints]]:
     """An order of the rows by cell; the cells met, those of most rows first; and the rows to add together.
 
     The latter are places in that order: the first row of each cell, then the second one of those that have

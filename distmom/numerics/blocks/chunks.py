@@ -8,12 +8,11 @@ goes on in the same block.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import (
     LOST_BITS,
-    Floats,
     amid,
     from_sums,
     has_lost,
@@ -26,7 +25,7 @@ from distmom.numerics.blocks.moments import Moments
 
 def chunk_moments(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -51,7 +50,7 @@ def chunk_moments(
 
 def _shifted(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,

@@ -13,15 +13,14 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import LabelTable
 from distmom.numerics.blocks.leaf import NONE_GONE, leaf_moments, read_only
 from distmom.numerics.blocks.moments import Moments, merge
 from distmom.numerics.samples.sample import LeafSampler
 
-Floats = NDArray[np.float64]
-Gone = NDArray[np.bool_] | None
+Gone = Bools | None
 PUSHED, STRANGE, LOST = range(3)
 _NO_SAMPLE = np.empty(0)
 
@@ -117,7 +116,7 @@ class LeafStack:
         rest: Floats,
         gone: Gone,
         first: int,
-        edges: NDArray[np.int64],
+        edges: Ints,
         key: np.uint64,
         leaf: int,
         anything: bool,

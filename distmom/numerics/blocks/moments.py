@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
+
 MANY_CELLS = 1 << 14  # merging them takes some ten microseconds
-Floats = NDArray[np.float64]
 
 
 class Moments(NamedTuple):
     """Moments of the rows in each block; the three arrays have one shape. See `block_state.BlockState`."""
 
-    count: NDArray[np.int64]  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-    mean: NDArray[np.float64]
-    m2: NDArray[np.float64]
+    count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    mean: Floats
+    m2: Floats
 
     @classmethod
     def empty(cls, *shape: int) -> Moments:
@@ -49,7 +50,7 @@ class Moments(NamedTuple):
         """These and the others along the last axis."""
         return Moments(*(np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)))
 
-    def without(self, aside: NDArray[np.bool_]) -> Moments:
+    def without(self, aside: Bools) -> Moments:
         """The same with some blocks emptied of their rows."""
         return Moments(np.where(aside, 0, self.count), self.mean, self.m2)
 
@@ -70,7 +71,7 @@ class Moments(NamedTuple):
         return total(self, compiled=compiled)
 
     @property
-    def mass(self) -> NDArray[np.int64]:
+    def mass(self) -> Ints:
         """The rows: each counts once."""
         return self.count
 

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import (
     NO_REST,
     NONE_GONE,
@@ -23,9 +23,6 @@ from distmom.numerics.blocks.moments import Moments
 LANES = 64
 """Sums are taken in so many lanes, value i of a block in lane i modulo their number; then lane by lane."""
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 
 @cache
 def _kernels() -> Any:
@@ -37,7 +34,7 @@ def _kernels() -> Any:
 
 def stored_moments(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first: int,
     edges: Ints,
     *,

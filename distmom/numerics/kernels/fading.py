@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.exponential import exp_of_negative
-from distmom.numerics.kernels.sums import Floats, ascending
+from distmom.numerics.kernels.sums import ascending
 
 COMPILE = 1 << 14  # below so many rows the loop is done before Numba is loaded
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.random.philox import uniform
 
 _TRIED = 12  # rows on which a function is tried

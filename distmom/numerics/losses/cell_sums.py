@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from distmom.numerics.arrays import Floats, Ints
+
 Cells = NDArray[np.int32]
 
 COMPILED = ("squared", "absolute", "huber", "pinball", "zero_one")
@@ -86,7 +87,7 @@ def add_measures(
     truth: Floats,
     predicted: Floats,
     cells: Cells,
-    rows: NDArray[np.int64],
+    rows: Ints,
     sums: Floats,
     measure: Callable[[Floats, Floats], Floats],
     named: tuple[str, float] | None = None,

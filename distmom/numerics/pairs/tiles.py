@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, add_up, count_tuples
+from distmom.numerics.kernels.sums import Mass, PairSums, add_up, count_tuples
 from distmom.numerics.pairs import tile_types
 
 TILE, LEAST_TILE, SIDES = 1 << 15, 1 << 12, 8

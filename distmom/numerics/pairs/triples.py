@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, PairSums, add_up, count_tuples
+from distmom.numerics.kernels.sums import PairSums, add_up, count_tuples
 
 _AT_ONCE = 1 << 18  # values that NumPy computes at once
 

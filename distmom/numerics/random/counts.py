@@ -12,15 +12,14 @@ Stadlober (1990), The ratio of uniforms approach for generating discrete random 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from distmom.numerics.random.loader import Floats, log, log_complement, table_misfit, trials_misfit
-from distmom.numerics.random.philox import Key, Words, bounded64, closed_open, open_closed, word_pairs
-
-Ints: TypeAlias = NDArray[np.int64]
+from distmom.numerics.arrays import Floats, Ints, Words
+from distmom.numerics.random.loader import log, log_complement, table_misfit, trials_misfit
+from distmom.numerics.random.philox import Key, bounded64, closed_open, open_closed, word_pairs
 
 URN_LIMIT = 24  # up to here an urn; above, the ratio of uniforms (its hat is checked from 25 on)
 WAITING_LIMIT = 10.0  # binomials with a smaller mean are drawn by waiting times

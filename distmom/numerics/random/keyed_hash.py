@@ -12,16 +12,14 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
 
-Words = NDArray[np.uint64]
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
 
-def hash_messages(
-    data: NDArray[np.uint8], edges: NDArray[np.int64], secret: bytes, *, compiled: bool = False
-) -> Words:
+def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compiled: bool = False) -> Words:
     """Keyed hash of each message.
 
     Parameters
@@ -69,7 +67,7 @@ def join_hashes(left: Words, right: Words, *, compiled: bool = False) -> Words:
 
 
 def look_up_hashes(
-    values: NDArray[np.generic], base: int, valid: NDArray[np.bool_] | None, null: np.uint64, table: Words
+    values: NDArray[np.generic], base: int, valid: Bools | None, null: np.uint64, table: Words
 ) -> Words | None:
     """Entry ``value - base`` of a table for each integer, and `null` where it is not valid; compiled only.
 
@@ -82,9 +80,7 @@ def look_up_hashes(
     return found if look_up_words(values, base, none, null, table, found) else None
 
 
-def unit_cells(
-    codes: NDArray[np.int64], hashes: Words, n_cells: int, *, compiled: bool = False
-) -> NDArray[np.int64]:
+def unit_cells(codes: Ints, hashes: Words, n_cells: int, *, compiled: bool = False) -> Ints:
     """Cells of rows: their group's code times `n_cells`, below 2**32, plus the cell of their unit.
 
     That one is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.

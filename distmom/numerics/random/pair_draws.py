@@ -10,14 +10,14 @@ of pairs.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.random.philox import Key, bounded64, take_in_order, words
 
-Ints: TypeAlias = NDArray[np.int64]
 _PACKED = 1 << 32  # rows whose pairs fit a 64-bit word
 
 
@@ -144,7 +144,7 @@ def _draw(
         _kernels().fill_pairs(np.uint64(key), np.uint64(block), np.uint64(node), bounds, same, out)
         return out[0], out[1]
 
-    def fetch(start: int, n_words: int) -> NDArray[np.uint64]:
+    def fetch(start: int, n_words: int) -> Words:
         return words(key, block, n_words, node=node, first=start)
 
     numbers = take_in_order(fetch, np.tile(bounds, size), bounded64).astype(np.int64).reshape(size, 2)

@@ -8,11 +8,9 @@ safeguard against someone who alters rows on purpose.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
-
-Words = NDArray[np.uint64]
 
 NULL = np.uint64(0x6E756C6C)
 """Stands for a null: what it hashes to differs from all words but by chance."""
@@ -24,7 +22,7 @@ def hash_words(words: Words, salt: int = 0) -> Words:
         return mix(words * GOLDEN + np.uint64(salt + 1))
 
 
-def hash_items(items: Words, edges: NDArray[np.int64]) -> Words:
+def hash_items(items: Words, edges: Ints) -> Words:
     """Hash of lists of hashed items; the order within a list counts, and its length.
 
     Parameters

@@ -7,15 +7,12 @@ rows are equally likely. The buckets differ a little in size, as they must.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import COMPILE
 from distmom.numerics.random.philox import permutation, philox, stream_key
-
-Ints: TypeAlias = NDArray[np.int64]
 
 MOST_BITS = 12
 """The buckets are 2**bits; more would make pieces of them too small to be read one by one."""

@@ -10,14 +10,13 @@ The compiled twin is in ``order_compiled.py``.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.arrays import Floats, Ints
 
-Ints: TypeAlias = NDArray[np.int64]
 COMPILE = 1 << 12  # below so many rows NumPy is done before Numba is loaded
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.kernels.sums import Floats, add_up, ascending
+from distmom.numerics.arrays import Floats
+from distmom.numerics.kernels.sums import add_up, ascending
 from distmom.numerics.ranks.order import dense_ranks, run_starts
 
 COMPILE = 1 << 8  # below so many rows all pairs are taken before Numba is loaded

@@ -13,13 +13,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, read_only, together
 from distmom.numerics.random.loader import log
-
-Floats = NDArray[np.float64]
 
 
 @cache
@@ -80,7 +78,7 @@ class LeafSampler:
         key: np.uint64,
         leaf: int,
         x: Floats,
-        gone: NDArray[np.bool_] | None,
+        gone: Bools | None,
         rest: Floats = NO_REST,
     ) -> None:
         """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
@@ -125,7 +123,7 @@ def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def row_keys(key: np.uint64 | NDArray[np.uint64], stream: int, rows: NDArray[np.int64]) -> Floats:
+def row_keys(key: np.uint64 | Words, stream: int, rows: Ints) -> Floats:
     """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
     with np.errstate(over="ignore"):
         start = mix(np.array([stream], np.uint64) * GOLDEN + key)
@@ -137,10 +135,10 @@ def leaf_sample(
     key: np.uint64,
     leaf: int,
     n_rows: int,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     size: int,
     below: float,
-) -> tuple[Floats, NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     """Keys and places of the sampled rows of one leaf.
 
     Parameters
@@ -198,10 +196,10 @@ def _distinct_rows(
     key: np.uint64,
     stream: int,
     pool: int,
-    used: NDArray[np.int64] | None,
-    gone: NDArray[np.bool_] | None,
+    used: Ints | None,
+    gone: Bools | None,
     size: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """`size` distinct rows of the pool in random order: repeats and rows that are gone are rejected."""
     drawn = 0
     rows = np.empty(0, np.int64)

@@ -16,16 +16,13 @@ Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance (corr
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.random.philox import Key, Words, bounded32, philox, take_in_order
-
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.random.philox import Key, bounded32, philox, take_in_order
 
 MAX_ROWS = (1 << 31) - 1
 _CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once

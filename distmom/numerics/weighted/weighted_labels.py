@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import NONE_GONE, middle_value, read_only, with_total
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, amid, from_sums, has_lost
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+Mask = Bools | None
 
 
 def weighted_labelled_moments(
     x: Floats,
     w: Floats,
     gone: Mask,
-    labels: NDArray[np.int64],
+    labels: Ints,
     n_blocks: int,
     *,
     compiled: bool = False,
@@ -57,7 +56,7 @@ def _about(
     x: Floats,
     w: Floats,
     gone: Mask,
-    labels: NDArray[np.int64],
+    labels: Ints,
     n_blocks: int,
     shift: float,
     compiled: bool,

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import LabelTable, run_choices
 from distmom.numerics.blocks.leaf import (
     NO_REST,
@@ -25,8 +25,7 @@ from distmom.numerics.blocks.leaf import (
 )
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, amid, from_sums, has_lost
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+Mask = Bools | None
 
 
 @cache

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LOST_BITS, NO_REST, read_only
 from distmom.numerics.blocks.moments import pooled, union
 from distmom.numerics.median import lower_median
-
-Floats = NDArray[np.float64]
 
 SMALLEST, LARGEST = 2.0**-200, 2.0**200
 LEAST_EFFECTIVE = 2.0
@@ -52,7 +51,7 @@ class WeightedMoments(NamedTuple):
         Sum of w^2, sum w^2 x / sum w^2, and sum w^2 (x - mean2)^2.
     """
 
-    count: NDArray[np.int64]  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     weight: Floats
     mean: Floats
     weight2: Floats
@@ -82,7 +81,7 @@ class WeightedMoments(NamedTuple):
         """These and the others along the last axis."""
         return WeightedMoments(*(np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)))
 
-    def without(self, aside: NDArray[np.bool_]) -> WeightedMoments:
+    def without(self, aside: Bools) -> WeightedMoments:
         """The same with some blocks emptied of their rows."""
         none = np.where(aside, 0, self.count)
         weight, weight2 = (np.where(aside, 0.0, array) for array in (self.weight, self.weight2))
@@ -173,7 +172,7 @@ def amid(moments: WeightedMoments, shift: float) -> float:
     return float(lower_median(finite)) if finite.size else shift
 
 
-def from_sums(count: NDArray[np.int64], sums: Floats, shift: float) -> WeightedMoments:
+def from_sums(count: Ints, sums: Floats, shift: float) -> WeightedMoments:
     """Moments from the sums of w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift.
 
     Parameters
@@ -197,14 +196,14 @@ def from_sums(count: NDArray[np.int64], sums: Floats, shift: float) -> WeightedM
     return WeightedMoments(count.astype(np.int64, copy=False), weight, mean, weight2, mean2, m2)
 
 
-def has_lost(moments: WeightedMoments, shift: float) -> NDArray[np.bool_]:
+def has_lost(moments: WeightedMoments, shift: float) -> Bools:
     """Blocks whose second moment has lost its digits: the raw one is much larger than the centred one."""
     with np.errstate(over="ignore", invalid="ignore"):
         raw = moments.weight2 * np.square(moments.mean2 - shift)
         return np.asarray((raw > LOST_BITS * moments.m2) & (moments.count > 1))
 
 
-def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> NDArray[np.bool_] | None:
+def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> Bools | None:
     """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
     plain = np.empty(w.size + rest.size, np.bool_)
     if compiled:

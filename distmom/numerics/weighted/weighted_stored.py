@@ -6,14 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, middle_value, read_only, together, with_total
 from distmom.numerics.blocks.stored import LANES
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, from_sums, has_lost
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+Mask = Bools | None
 
 
 @cache
@@ -29,7 +28,7 @@ def weighted_stored_moments(
     w: Floats,
     gone: Mask,
     first: int,
-    edges: NDArray[np.int64],
+    edges: Ints,
     *,
     rest: tuple[Floats, Floats] = (NO_REST, NO_REST),
     compiled: bool = False,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.cell_sums import add_distances
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.losses.block_by_block import BlockByBlock
 from distmom.reductions.losses.block_losses import BlockLosses
-from distmom.reductions.losses.candidates import Floats
 
 
 @dataclass(frozen=True)
