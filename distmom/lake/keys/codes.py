@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin("distmom.numerics.lookup")
 
 Mask = Bools | None
 Value = TypeVar("Value", bound=Hashable)
@@ -46,10 +49,8 @@ class FirstSeen(Generic[Value]):
         """
         if not self._compiled or values.dtype not in (np.int32, np.int64) or not values.size:
             return None
-        from distmom.numerics.lookup_compiled import look_up_all
-
         self._scratch, codes = sized(self._scratch, values.size)
-        if not look_up_all(values, base, n, table, codes):
+        if not _kernels.look_up_all(values, base, n, table, codes):
             return None
         if keep is not None:
             codes[~keep] = -1

@@ -16,6 +16,9 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import with_total
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 COUNT, MEAN, M2 = range(3)
 CELL_BYTES = 24
@@ -57,10 +60,8 @@ class Cells:
         NaN value makes the mean what plain addition gives and the second moment NaN.
         """
         if self._compiled:
-            from distmom.numerics.blocks.cells_compiled import add_rows
-
             none = gone if gone is not None else np.empty(0, np.bool_)
-            add_rows(x, none, cells, self._cells)
+            _kernels.add_rows(x, none, cells, self._cells)
             return
         if gone is not None:
             x, cells = x[~gone], cells[~gone]
@@ -80,11 +81,9 @@ class Cells:
     ) -> None:
         """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
         if self._compiled:
-            from distmom.numerics.blocks.cells_compiled import MAGIC_BITS, add_blocks
-
             none = gone if gone is not None else np.empty(0, np.bool_)
-            n_blocks, magic = table.n_blocks // width, -(-(1 << MAGIC_BITS) // width)
-            add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
+            n_blocks, magic = table.n_blocks // width, -(-(1 << _kernels.MAGIC_BITS) // width)
+            _kernels.add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
             return
         self.add(x, gone, block_cells(codes, first_row, key, table, width))
 
@@ -100,11 +99,9 @@ class Cells:
         more place, for these together.
         """
         if self._compiled:
-            from distmom.numerics.blocks.cells_compiled import unload
-
             shape = (n_groups, n_blocks + (n_once > 0))
             out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-            unload(self._cells, n_blocks, n_once, *out)
+            _kernels.unload(self._cells, n_blocks, n_once, *out)
             return out
         return self._unload(n_groups, n_blocks, n_once)
 
@@ -130,10 +127,8 @@ def block_cells(
     """
     n_blocks = table.n_blocks // width
     if compiled:
-        from distmom.numerics.blocks.cells_compiled import chunk_cells
-
         out = np.empty(codes.size, np.int64)
-        chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
+        _kernels.chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
         return out
     return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 

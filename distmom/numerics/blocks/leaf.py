@@ -7,8 +7,7 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, labels_of, run_choices
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
@@ -25,14 +27,6 @@ LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than
 NONE_GONE = np.empty(0, np.bool_)
 NO_REST = np.empty(0)
 NO_REST.flags.writeable = False
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.blocks import leaf_compiled
-
-    return leaf_compiled
 
 
 def leaf_moments(
@@ -107,18 +101,18 @@ def _compiled_moments(
     out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
     hidden = NONE_GONE if gone is None else gone
     rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
-    lost, shift = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+    lost, shift = _kernels.leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
     if lost:
         better = amid(out.at(slice(-1)), shift)
         if better != shift:
-            _kernels().leaf_about(*rows, better, LOST_BITS, *out)
+            _kernels.leaf_about(*rows, better, LOST_BITS, *out)
     return out
 
 
 def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     """Whether no value is infinite or NaN."""
     if compiled:
-        return int(_kernels().count_strange(x.view(np.uint64))) == 0
+        return int(_kernels.count_strange(x.view(np.uint64))) == 0
     return bool(np.isfinite(x).all())
 
 

@@ -8,9 +8,7 @@ The slow twin does all this one by one, with `leaf_moments` or `stored_moments`,
 
 from __future__ import annotations
 
-from functools import cache
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -19,18 +17,13 @@ from distmom.numerics.blocks.labels import LabelTable
 from distmom.numerics.blocks.leaf import NONE_GONE, leaf_moments, read_only
 from distmom.numerics.blocks.moments import Moments, merge
 from distmom.numerics.samples.sample import LeafSampler
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 Gone = Bools | None
 PUSHED, STRANGE, LOST = range(3)
 _NO_SAMPLE = np.empty(0)
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled steps, imported on first use."""
-    from distmom.numerics.blocks import leaf_stack_compiled
-
-    return leaf_stack_compiled
 
 
 class LeafStack:
@@ -89,7 +82,7 @@ class LeafStack:
             Whether it was added.
         """
         row = self._next_row()
-        status = _kernels().push_random(
+        status = _kernels.push_random(
             read_only(x),
             read_only(rest),
             NONE_GONE if gone is None else gone,
@@ -123,7 +116,7 @@ class LeafStack:
     ) -> bool:
         """Add the next leaf of the file, in contiguous blocks; parameters as of `stored.stored_moments`."""
         row = self._next_row()
-        status = _kernels().push_stored(
+        status = _kernels.push_stored(
             read_only(x),
             read_only(rest),
             NONE_GONE if gone is None else gone,
@@ -151,7 +144,7 @@ class LeafStack:
         row = self._next_row()
         for nodes, values in zip(self._nodes, blocks, strict=True):
             nodes[row] = values
-        _kernels().collapse(*self._nodes, row, self._n)
+        _kernels.collapse(*self._nodes, row, self._n)
         self._n += 1
         return True
 

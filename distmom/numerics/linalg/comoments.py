@@ -13,6 +13,9 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import middle_value
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 
 class Comoments(NamedTuple):
@@ -121,11 +124,9 @@ def leaf_comoments(
     product = np.zeros((n_cells, c, c))
     with np.errstate(invalid="ignore", over="ignore"):
         if compiled:
-            from distmom.numerics.linalg.comoments_compiled import add_products, add_rows
-
-            add_rows(rows, cells, shift, first)
+            _kernels.add_rows(rows, cells, shift, first)
             mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
-            add_products(rows, cells, mean, rest, product)
+            _kernels.add_products(rows, cells, mean, rest, product)
         else:
             for a in range(c):
                 first[:, a] = np.bincount(cells, rows[:, a] - shift[a], n_cells)

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 Cells = NDArray[np.int32]
 
@@ -22,9 +25,7 @@ COMPILED = ("squared", "absolute", "huber", "pinball", "zero_one")
 def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
     """Add each value to the sum of its cell, in the order of the rows."""
     if compiled:
-        from distmom.numerics.losses.cell_sums_compiled import add_values
-
-        add_values(values, cells, sums)
+        _kernels.add_values(values, cells, sums)
         return
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, cells, values)
@@ -52,9 +53,7 @@ def add_distances(
     sums : ndarray of float64, shape (p, n_cells)
     """
     if compiled:
-        from distmom.numerics.losses.cell_sums_compiled import add_gaps
-
-        add_gaps(measured, pairs, cells, sums, squared)
+        _kernels.add_gaps(measured, pairs, cells, sums, squared)
         return
     finite = np.isfinite(measured)
     for place, (f, g) in enumerate(pairs.tolist()):
@@ -78,9 +77,7 @@ def add_losses(
     if named is None:
         add_to_cells(loss(truth, predicted), cells, sums)
         return
-    from distmom.numerics.losses import cell_sums_compiled as kernels
-
-    kernels.add_losses(truth, predicted, cells, COMPILED.index(named[0]), named[1], sums)
+    _kernels.add_losses(truth, predicted, cells, COMPILED.index(named[0]), named[1], sums)
 
 
 def add_measures(
@@ -103,7 +100,5 @@ def add_measures(
         add_to_cells(values, cells[rows], sums)
         most = float(np.abs(values).max(initial=0.0))
         return most if math.isfinite(most) else math.inf
-    from distmom.numerics.losses import cell_sums_compiled as kernels
-
     number = COMPILED.index(named[0])
-    return float(kernels.add_measures(truth, predicted, cells, rows, number, named[1], root, sums))
+    return float(_kernels.add_measures(truth, predicted, cells, rows, number, named[1], root, sums))

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 NOT_OURS = -1
 """Cell of rows that belong to others."""
@@ -61,14 +64,12 @@ class CellRows:
             If a cell gets more rows than its size.
         """
         if self._compiled:
-            from distmom.numerics.pairs.regroup_compiled import places_of, put
-
             none = np.empty(0, np.bool_) if gone is None else gone
             places = np.empty(cells.size, np.int64)
-            if not places_of(cells, none, self.starts, self.next, places):
+            if not _kernels.places_of(cells, none, self.starts, self.next, places):
                 raise ValueError("a cell got more rows than its size")
             for c, x in enumerate(columns):
-                put(x, places, self._buffer, c)
+                _kernels.put(x, places, self._buffer, c)
             return
         rows, places = self._places(cells, gone)
         for c, x in enumerate(columns):

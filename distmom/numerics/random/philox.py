@@ -26,6 +26,9 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 DRAW_VERSION = 1
 """Raised whenever any draw changes for the same seed; it stands in every result and every saved state.
@@ -165,10 +168,8 @@ def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0, com
     if size < 0 or first < 0 or first + size > _MAX_WORDS:
         raise ValueError(f"words {first} to {first + size} are not in a stream of 2**33 words")
     if compiled:
-        from distmom.numerics.random import philox_compiled
-
         out = np.empty(size, dtype=np.uint64)
-        philox_compiled.fill_words(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(first), out)
+        _kernels.fill_words(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(first), out)
         return out
     start = first // 2
     index = np.arange(start, (first + size + 1) // 2, dtype=np.uint64)
@@ -220,12 +221,8 @@ def integers(key: Key, block: int, bound: int, size: int, *, node: int = 0, comp
     if not 1 <= bound < 1 << 63:
         raise ValueError(f"bound must be in [1, 2**63), got {bound}")
     if compiled:
-        from distmom.numerics.random import philox_compiled
-
         out = np.empty(size, dtype=np.int64)
-        philox_compiled.fill_integers(
-            np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(bound), out
-        )
+        _kernels.fill_integers(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(bound), out)
         return out
     bounds = np.full(size, bound, dtype=np.uint64)
     return _bounded_in_order(key, block, node, bounds)
@@ -252,10 +249,8 @@ def permutation(key: Key, block: int, n: int, *, node: int = 0, compiled: bool =
     """
     _check_address(block, node)
     if compiled:
-        from distmom.numerics.random import philox_compiled
-
         out = np.arange(n, dtype=np.int64)
-        philox_compiled.shuffle(np.uint64(key), np.uint64(block), np.uint64(node), out)
+        _kernels.shuffle(np.uint64(key), np.uint64(block), np.uint64(node), out)
         return out
     partners = _bounded_in_order(key, block, node, np.arange(n, 1, -1, dtype=np.uint64)).tolist()
     order = list(range(n))

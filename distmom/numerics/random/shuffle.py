@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import COMPILE
 from distmom.numerics.random.philox import permutation, philox, stream_key
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin("distmom.numerics.samples.sampled_leaf")
 
 MOST_BITS = 12
 """The buckets are 2**bits; more would make pieces of them too small to be read one by one."""
@@ -66,9 +69,7 @@ def _halves(
     """The 32-bit words of the counters `first` to `stop` - 1, four of each."""
     out = np.empty((4, stop - first), np.uint32)
     if compiled:
-        from distmom.numerics.samples.sampled_leaf_compiled import fill_halves
-
-        fill_halves(key, np.uint64(first), np.uint64(file), np.uint64(node), stop - first, *out)
+        _kernels.fill_halves(key, np.uint64(first), np.uint64(file), np.uint64(node), stop - first, *out)
     else:
         index = np.arange(first, stop, dtype=np.uint64)
         address = np.array([[file], [node]], np.uint64)

@@ -15,6 +15,9 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 NO_BOUND = np.uint64(2**64 - 1)
 
@@ -95,13 +98,11 @@ class DistinctUnits:
         if not self._compiled:
             self._offer_fresh(*((hashes, groups) if keep is None else (hashes[keep], groups[keep])))
             return
-        from distmom.numerics.samples.distinct_compiled import add_pairs
-
         none = keep if keep is not None else np.empty(0, np.bool_)
         start = 0
         while start < hashes.size:
             room = self._n_slots // 2 - self._filled
-            start, added = add_pairs(
+            start, added = _kernels.add_pairs(
                 hashes, groups, none, self._kept.bound, start, room, self._words, self._groups
             )
             self._filled += added
@@ -110,13 +111,11 @@ class DistinctUnits:
 
     def _settle(self) -> None:
         """Compiled engine: reduce the table to the smallest pairs."""
-        from distmom.numerics.samples.distinct_compiled import add_pairs
-
         met = np.flatnonzero(self._words)
         groups = self._groups[met]
         self._kept = smallest(self._words[met] - _offsets(groups), groups, self._size, self._kept.bound)
         self._empty_table()
-        _, self._filled = add_pairs(
+        _, self._filled = _kernels.add_pairs(
             *self._kept[:2], np.empty(0, np.bool_), NO_BOUND, 0, self._n_slots, self._words, self._groups
         )
 

@@ -12,6 +12,9 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
@@ -40,12 +43,10 @@ class GroupSampler:
         """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups."""
         self._grow(n_groups)
         if self.compiled:
-            from distmom.numerics.samples.group_sample_compiled import offer_rows
-
             none = gone if gone is not None else np.empty(0, np.bool_)
             if self._fill.size:
                 kept = self._last, self._keys, self._values, self._fill
-                offer_rows(~key, first_row, codes, x, none, self.size, *kept)
+                _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept)
             return
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)

@@ -9,8 +9,7 @@ the rows they belong to are drawn without replacement, which costs nothing for r
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,14 +17,9 @@ from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, read_only, together
 from distmom.numerics.random.loader import log
+from distmom.numerics.twins import compiled_twin
 
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.samples import sample_compiled
-
-    return sample_compiled
+_kernels = compiled_twin(__name__)
 
 
 class RowSample(NamedTuple):
@@ -50,7 +44,7 @@ class RowSample(NamedTuple):
         """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
         if compiled:
             out = RowSample(np.empty(self.keys.shape), np.empty(self.keys.shape))
-            _kernels().merge_samples(*self, *other, *out)
+            _kernels.merge_samples(*self, *other, *out)
             return out
         keys = np.concatenate([self.keys, other.keys], axis=1)
         values = np.concatenate([self.values, other.values], axis=1)
@@ -88,7 +82,7 @@ class LeafSampler:
         keys, values = self.lines
         if self._compiled:
             hidden = NONE_GONE if gone is None else gone
-            _kernels().offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys, values)
+            _kernels.offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys, values)
             return
         x = together(x, rest)
         fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[-1]))

@@ -12,7 +12,10 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells, rows_by_rank
 from distmom.numerics.blocks.labels import LabelTable
 from distmom.numerics.blocks.leaf import read_only
+from distmom.numerics.twins import compiled_twin
 from distmom.numerics.weighted.weighted_moments import WeightedMoments
+
+_kernels = compiled_twin(__name__)
 
 WEIGHTED_CELL_BYTES = 48
 
@@ -32,10 +35,8 @@ class WeightedCells(Cells):
         """
         assert w is not None
         if self._compiled:
-            from distmom.numerics.weighted.weighted_cells_compiled import add_weighted_rows
-
             none = gone if gone is not None else np.empty(0, np.bool_)
-            add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
+            _kernels.add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
             return
         if gone is not None:
             x, w, cells = x[~gone], w[~gone], cells[~gone]

@@ -14,7 +14,6 @@ number here has the bits of its counterpart in ``moments.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,18 +23,13 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LOST_BITS, NO_REST, read_only
 from distmom.numerics.blocks.moments import pooled, union
 from distmom.numerics.median import lower_median
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 SMALLEST, LARGEST = 2.0**-200, 2.0**200
 LEAST_EFFECTIVE = 2.0
 """Below two effective rows, as with a single row, the divisor n - 1 of a variance says nothing."""
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.weighted import weighted_moments_compiled
-
-    return weighted_moments_compiled
 
 
 class WeightedMoments(NamedTuple):
@@ -104,7 +98,7 @@ class WeightedMoments(NamedTuple):
         if compiled:
             shape = self.count.shape
             out = WeightedMoments(np.empty(shape, np.int64), *(np.empty(shape) for _ in range(5)))
-            _kernels().merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
+            _kernels.merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
             return out
         nothing = np.zeros(self.count.shape)
         mean, _ = union(self.weight, self.mean, nothing, other.weight, other.mean, nothing)
@@ -126,7 +120,7 @@ class WeightedMoments(NamedTuple):
         if compiled:
             out = WeightedMoments.empty(*shape[:-1])
             rows = self.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-            _kernels().total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+            _kernels.total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
             return out
         weight, mean, _ = pooled(self.weight, self.mean, np.zeros(shape))
         return WeightedMoments(
@@ -207,7 +201,7 @@ def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> 
     """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
     plain = np.empty(w.size + rest.size, np.bool_)
     if compiled:
-        mark = _kernels().mark_plain
+        mark = _kernels.mark_plain
         n = mark(read_only(w), plain[: w.size]) + mark(read_only(rest), plain[w.size :])
         return None if n == plain.size else plain
     for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):

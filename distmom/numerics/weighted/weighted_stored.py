@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, middle_value, read_only, together, with_total
 from distmom.numerics.blocks.stored import LANES
+from distmom.numerics.twins import compiled_twin
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, from_sums, has_lost
 
+_kernels = compiled_twin(__name__)
+
 Mask = Bools | None
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.weighted import weighted_stored_compiled
-
-    return weighted_stored_compiled
 
 
 def weighted_stored_moments(
@@ -56,7 +48,7 @@ def weighted_stored_moments(
     if compiled:
         both = WeightedMoments.empty(edges.size)
         parts = map(read_only, (x, w, *rest))
-        _kernels().weighted_stored_blocks(*parts, NONE_GONE if gone is None else gone, first, edges, *both)
+        _kernels.weighted_stored_blocks(*parts, NONE_GONE if gone is None else gone, first, edges, *both)
         return both
     x, w = together(x, rest[0]), together(w, rest[1])
     out = WeightedMoments.empty(edges.size - 1)
