@@ -201,7 +201,8 @@ def ustatistic(
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
     (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90 % then covers 30 %). Where it
     may matter the status says ``rows in order``, by the variances between and within fine blocks, unless wild
-    rows hide it: write the lake in random order first (`distmom.shuffle`), or use a small `n_blocks`.
+    rows hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
+    ``sample(fraction=1, shuffle=True)``), or use a small `n_blocks`.
 
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
