@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import UnitOutcome, plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
+from distmom.numerics.arrays import Ints
 from distmom.reductions.counts.row_count import RowCount
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Unit
     from distmom.cluster.runner import Progress
-    from distmom.lake import BatchReader, FileRef, Source
+    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 
 ON_CLIENT = 64
 """Up to this many footers are read here: sending them to workers would take longer."""
@@ -26,7 +26,7 @@ ON_CLIENT = 64
 class Census:
     """Rows of each file, and the files whose footer cannot be read."""
 
-    rows: NDArray[np.int64]
+    rows: Ints
     bad: tuple[SkippedFile, ...] = ()
 
 
@@ -73,7 +73,7 @@ def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
     return Census(source.row_counts())
 
 
-def _joined(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def _joined(left: Ints, right: Ints) -> Ints:
     return np.concatenate([left, right])
 
 
@@ -89,3 +89,12 @@ def count_valid(
     work = ReadAndReduce(reader, RowCount(), on_bad_file=on_bad_file)
     found = run_units(work, units, RowCount().merge, executor, progress=progress)
     return int(found.state or 0)
+
+
+def column_share(source: Source, read: ReadOptions) -> float:
+    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
+    measure = getattr(source, "column_share", None)
+    if measure is None:
+        return 1.0
+    where = read.where.columns if read.where is not None else ()
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))
