@@ -66,7 +66,7 @@ def _note(arena: Arena, found: RuleAnswer, f: int) -> str:
 
 
 def columns_disagree(arena: BlockArena) -> tuple[str | None, ...]:
-    """The same where losses are of pairs or of samples: by the means of the columns, as U-statistics do."""
+    """The same where losses are of pairs: by the means of the columns, as U-statistics do."""
     plan = cast("MeanPlan", arena.counted.plan)
     (columns,) = disagreeing_columns(plan, arena.counted.state) or ((),)
     return (disagreement_note(columns) if columns else None,) * len(arena.field.candidates)
