@@ -19,7 +19,6 @@ from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
-from distmom.cli.shuffle import shuffle_command
 from distmom.cli.tournament import tournament_command
 from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
@@ -123,5 +122,4 @@ program.add_command(train_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)
-program.add_command(shuffle_command)
 program.add_command(ustat_command)

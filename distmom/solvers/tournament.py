@@ -46,10 +46,6 @@ class Distances:
             for (f, g), distance in zip(wanted, found, strict=True):
                 self.known[f, g] = self.known[g, f] = distance
 
-    def ask_all(self) -> None:
-        """Ask for every pair."""
-        self.ask(list(zip(*np.nonzero(np.triu(np.isnan(self.known))), strict=True)))
-
     def unknown(self, f: int, others: Flags) -> list[Pair]:
         """The pairs of f and others whose distance is not known, those that seem farthest first."""
         places = np.flatnonzero(others & np.isnan(self.known[f]))
@@ -160,41 +156,3 @@ def last_round(loses: Flags, distances: Distances, finalists: Sequence[int]) -> 
 def smallest_level(loses: Flags, distances: Distances) -> float:
     """The least t_f: the smallest level that leaves a finalist."""
     return _settle(loses, distances, None)
-
-
-def league(
-    losses: Floats, squares: Floats, finalists: Sequence[int], r1: float
-) -> tuple[tuple[int, ...], bool]:
-    """Champions by the home matches of Lugosi and Mendelson, for squared loss and a convex class.
-
-    f wins its home match against h if 2 mean (h - f)(f - Y), which is mean (h - Y)^2 - (f - Y)^2 - (h - f)^2,
-    is at least -r1^2/10 on more than half of the blocks. Champions win all home matches; if nobody does, the
-    one whose worst home margin (lower median over blocks) is largest.
-
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (h, K)
-        Block means of squared losses of the finalists.
-    squares : ndarray of float64, shape (h, h, K)
-        Block means of the squared differences of their predictions.
-    finalists : sequence of int
-    r1 : float
-
-    Returns
-    -------
-    champions : tuple of int
-    fallback : bool
-        Whether nobody won all home matches.
-    """
-    at = np.asarray(finalists, np.int64)
-    k = losses.shape[1]
-    with np.errstate(invalid="ignore"):
-        home = losses[None, :, :] - losses[:, None, :] - squares  # home[f, h]: f at home against h
-    home = np.where(np.isnan(home), -np.inf, home)
-    home[np.arange(at.size), np.arange(at.size)] = 0.0
-    wins = 2 * (home >= -r1 * r1 / 10.0).sum(axis=2) > k
-    champions = at[wins.all(axis=1)]
-    if champions.size:
-        return tuple(champions.tolist()), False
-    worst = np.sort(home, axis=2)[:, :, (k + 1) // 2 - 1].min(axis=1)
-    return tuple(at[worst == worst.max()].tolist()), True

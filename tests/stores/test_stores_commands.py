@@ -82,20 +82,6 @@ def test_commands(
     assert not any(secret in text for secret in SECRETS for text in remote[1:] + dry[1:])
 
 
-def test_the_command_shuffle(
-    lake: Path, store: Store, options: dict[str, str], distmom: Callable[..., Any], tmp_path: Path
-) -> None:
-    given = [word for pair in options.items() for word in ("--storage-option", "=".join(pair))]
-    assert distmom("shuffle", lake, tmp_path / "local")[0] == 0
-    assert distmom("shuffle", f"s3://{store[1]}/t", tmp_path / "dry", *given, "--dry-run")[0] == 0
-    ended = distmom("shuffle", f"s3://{store[1]}/t", tmp_path / "remote", *given)
-    assert ended[0] == 0, ended
-    local, remote = (sorted((tmp_path / name).iterdir()) for name in ("local", "remote"))
-    assert [file.read_bytes() for file in local] == [file.read_bytes() for file in remote]
-    ended = distmom("shuffle", f"s3://{store[1]}/t", f"s3://{store[1]}/u", *given)
-    assert ended[0] == 2 and "object store" in ended[2]
-
-
 def test_two_samples(lake: Path, store: Store, options: dict[str, str]) -> None:
     from distmom import kernels
 

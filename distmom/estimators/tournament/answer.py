@@ -47,8 +47,6 @@ def tournament_result(
     )
     settings = {
         "beta_r_found": rounds.found,
-        "rule": options.rule,
-        "r1": options.r1,
         "loss": options.loss_name,
         "loss_parameter": options.loss_parameter,
         "distance": options.measured,
@@ -59,7 +57,6 @@ def tournament_result(
         "contamination": outlying,
         "cycle": found.decided.cycle,
         "rounds": found.decided.distances.n_rounds,
-        "table": options.table,
     }
     one = found.decided
     duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.values)

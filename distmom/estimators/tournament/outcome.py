@@ -11,16 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.losses.duels import duels
 from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, play, smallest_level
 
 Floats = NDArray[np.float64]
 
 DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
-
-League = Callable[[Sequence[int]], tuple[tuple[int, ...], bool]]
-"""From finalists to champions, and whether these are a cycle."""
 
 
 class Decided(NamedTuple):
@@ -84,8 +80,7 @@ def decide(
     values: tuple[Floats, ...],
     ask: Callable[[Sequence[Pair]], Floats],
     least: Floats,
-    options: TournamentOptions,
-    league: League | None = None,
+    level: float | None,
 ) -> Decided:
     """Matches, as many distances as they need, finalists, and with a last part the matches among these.
 
@@ -97,9 +92,8 @@ def decide(
         Distances of pairs.
     least : ndarray, shape (m, m)
         No distance is smaller.
-    options : TournamentOptions
-    league : callable, optional
-        In place of the matches among finalists.
+    level : float, optional
+        beta r, if it is given.
 
     Raises
     ------
@@ -108,14 +102,11 @@ def decide(
     """
     loses, margins = duels(values[MATCH_PART])
     known = Distances(ask, least, margins)
-    if options.table == "full":
-        known.ask_all()
-    rounds = _settled(loses, known, options.beta_r)
+    rounds = _settled(loses, known, level)
     last_loses, champions, cycle = None, rounds.finalists, False
     if len(values) > LAST_PART:
         last_loses, _ = duels(values[LAST_PART])
-        play_last = league or (lambda finalists: last_round(last_loses, known, finalists))
-        champions, cycle = play_last(rounds.finalists)
+        champions, cycle = last_round(last_loses, known, rounds.finalists)
     return Decided(loses, margins, last_loses, known, rounds, champions, cycle)
 
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.partitions import Cells, portions
-from distmom.estimators.ustat.sources import row_source
 from distmom.estimators.ustat.stored_tuples import stored_tuples
 from distmom.estimators.ustat.tuple_samples import lower_medians
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.cell_map import CellMap
+from distmom.passes.gather import row_source
 from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 
@@ -36,16 +36,17 @@ def disjoint_blocks(
     progress: Progress | None,
     *,
     variances: bool,
+    stored: bool,
 ) -> list[tuple[list[BlockStatistics], Cells]]:
     """For each column, the mean of the kernel over the pairs of each block of each partition; and the blocks.
 
-    With ``order="stored"`` pairs are those of the paper, rows half the lake apart, and blocks are runs of
+    If `stored`, pairs are those of the paper, rows half the lake apart, and blocks are runs of
     such pairs; else pairs are formed at random within the blocks that were counted.
     """
     cells = [tuple(one.cells for one in partitions) for partitions in asked]
-    if asked[0][0].plan.options.order == "stored":
-        stored = [_stored(one, read, kernel, executor, progress, variances=variances) for (one,) in asked]
-        return [([blocks], (mine,)) for blocks, mine in stored]
+    if stored:
+        one_by_one = [_stored(one, read, kernel, executor, progress, variances=variances) for (one,) in asked]
+        return [([blocks], (mine,)) for blocks, mine in one_by_one]
     questions = [
         Question((one,), DisjointKernel(kernel, repeat_seed(seed, r)))
         for partitions in asked
@@ -68,11 +69,10 @@ def _stored(
     variances: bool,
 ) -> tuple[BlockStatistics, CellMap]:
     """Pairs of rows half the lake apart, of one column or of rows of several."""
-    plan, cells = counted.plan, counted.cells
-    if counted.names != plan.reader.options.value_names:
+    cells = counted.cells
+    if counted.names != counted.plan.reader.options.value_names:
         read = replace(read, columns=counted.names)
-        plan = replace(plan, reader=counted.source.reader(read))
-    source = row_source(counted.source, read, plan, counted.skipped, executor)
+    source = row_source(counted.source, read, counted.plan, counted.skipped, executor)
     moments = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress).moments
     cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
     return disjoint_statistics(kernel, moments, (cells,), variances=variances), cells

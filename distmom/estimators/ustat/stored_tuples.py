@@ -10,12 +10,12 @@ import numpy as np
 from distmom.cluster.work import SkippedFile
 from distmom.errors import NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.tuple_samples import Gathered
 from distmom.numerics.blocks.labels import stored_edges
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.tuples import TupleMoments
+from distmom.passes.gather import RowSource, gather_rows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress

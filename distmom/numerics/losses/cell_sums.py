@@ -35,10 +35,9 @@ def add_distances(
     cells: Cells,
     sums: Floats,
     *,
-    squared: bool = False,
     compiled: bool = False,
 ) -> None:
-    """Add |a - b| of each pair and row, or its square, to the sum of the pair and the row's cell.
+    """Add |a - b| of each pair and row to the sum of the pair and the row's cell.
 
     Where neither is finite the distance is 0, where one of them is not it is infinite.
 
@@ -53,7 +52,7 @@ def add_distances(
     if compiled:
         from distmom.numerics.losses.cell_sums_compiled import add_gaps
 
-        add_gaps(measured, pairs, cells, sums, squared)
+        add_gaps(measured, pairs, cells, sums)
         return
     finite = np.isfinite(measured)
     for place, (f, g) in enumerate(pairs.tolist()):
@@ -62,7 +61,7 @@ def add_distances(
             if not (finite[f].all() and finite[g].all()):
                 odd = ~(finite[f] & finite[g])
                 gap[odd] = np.where(finite[f][odd] | finite[g][odd], np.inf, 0.0)
-            np.add.at(sums[place], cells, gap * gap if squared else gap)
+            np.add.at(sums[place], cells, gap)
 
 
 def add_losses(
