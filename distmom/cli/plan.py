@@ -9,7 +9,7 @@ import click
 
 from distmom.cli.answer import remember_command
 from distmom.cli.failures import write_stdout
-from distmom.cli.mean import CountOrShare
+from distmom.cli.types import CountOrShare
 from distmom.cli.show import show_json
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from distmom.checks import check_choice, check_count, check_fraction, names_of
@@ -45,6 +45,10 @@ class BlockDesign:
     def fixed(self) -> bool:
         """Whether the caller says how many blocks there are."""
         return self.n not in (None, "auto") or self.size is not None
+
+    def with_number(self, n: Number) -> BlockDesign:
+        """The same with another number of blocks."""
+        return replace(self, n=n)  # type: ignore[type-var]
 
     def __repr__(self) -> str:
         """The call that makes it, without what is a default."""

@@ -13,6 +13,8 @@ from distmom.designs.blocks import (
     StoredBlocks,
     UnitBlocks,
 )
+from distmom.designs.pairs import SampledPairs
+from distmom.errors import ConfigError
 from distmom.estimators.options import MeanOptions
 from distmom.passes.scan import Scan
 
@@ -68,3 +70,21 @@ def design_of(options: MeanOptions) -> BlockDesign:
         return UnitBlocks(options.block_by, n, size)  # type: ignore[arg-type]
     plain = RandomBlocks(n, size, options.chunk_rows, options.repeats)  # type: ignore[arg-type]
     return plain if options.fine == "standard" else replace(plain, fine=options.fine)  # type: ignore[arg-type]
+
+
+def samples_of_pairs(design: BlockDesign, pairs: SampledPairs) -> SampledBlocks:
+    """The design of samples of pairs: how many there are, and whether pairs may repeat.
+
+    Raises
+    ------
+    ConfigError
+        If the design says more than a number.
+    """
+    if isinstance(design, SampledBlocks) and design.size is None:
+        return replace(design, replace=pairs.replace)
+    if isinstance(design, RandomBlocks) and design == RandomBlocks(design.n):
+        return SampledBlocks(design.n if isinstance(design.n, int) else None, replace=pairs.replace)
+    raise ConfigError(
+        f"blocks: samples of pairs are drawn from all rows, so {design!r} does not go with SampledPairs; "
+        "give a number of samples, or SampledBlocks(n, tau=…) without a size"
+    )

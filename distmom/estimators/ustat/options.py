@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.checks import check_choice, check_count
-from distmom.designs.blocks import BlockDesign, RandomBlocks, SampledBlocks
+from distmom.designs.blocks import BlockDesign
 from distmom.designs.pairs import PairDesign, SampledPairs
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, refuse_pairs
-from distmom.estimators.row_options import row_options
+from distmom.estimators.row_options import row_options, samples_of_pairs
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.scan import Scan
@@ -174,7 +174,7 @@ def ustat_options(
     # samples have the number of their own proposition unless it is given
     by_paper = design.n == "paper"
     # all but the number of blocks is checked first: the proposition needs a good confidence level
-    first = replace(design, n="auto") if by_paper else design
+    first = design.with_number("auto") if by_paper else design
     rows = row_options(scans[0], first, confidence_level=confidence_level, **promise)
     n_pairs = pairs.n if isinstance(pairs, SampledPairs) else None
     budget = getattr(pairs, "budget", None) or PAIR_BUDGET
@@ -188,24 +188,6 @@ def ustat_options(
         )
     k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
     return replace(options, rows=replace(rows, n_blocks=k))
-
-
-def samples_of_pairs(design: BlockDesign, pairs: SampledPairs) -> SampledBlocks:
-    """The design of samples of pairs: how many there are, and whether pairs may repeat.
-
-    Raises
-    ------
-    ConfigError
-        If the design says more than a number.
-    """
-    if isinstance(design, SampledBlocks) and design.size is None:
-        return replace(design, replace=pairs.replace)
-    if isinstance(design, RandomBlocks) and design == RandomBlocks(design.n):
-        return SampledBlocks(design.n if isinstance(design.n, int) else None, replace=pairs.replace)
-    raise ConfigError(
-        f"blocks: samples of pairs are drawn from all rows, so {design!r} does not go with SampledPairs; "
-        "give a number of samples, or SampledBlocks(n, tau=…) without a size"
-    )
 
 
 def check_scans(scans: Sequence[Scan]) -> None:

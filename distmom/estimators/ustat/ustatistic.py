@@ -115,7 +115,7 @@ def ustatistic(
     little unless the kernel is degenerate (sigma_1 = 0; then give few `blocks`).
 
     The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
-    unbiased estimates from the means of the kernel at each row; for others the jackknife. With blocks of units,
+    unbiased estimates from the means of the kernel at each row; for others the jackknife. With blocks of units
     stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
@@ -168,7 +168,7 @@ def ustatistic(
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time
     as memory allows; several columns share both passes. Where that would take more than two further
     passes, rows are read once more and go by way of the disk: every unit of work leaves one file of its
-    rows, sorted by ranges of blocks, in a folder of its own within the scratch folder, which is removed at the
+    rows, sorted by ranges of blocks, in a folder of its own in the scratch folder, which is removed at the
     end, also after errors and Ctrl-C. Memory is then that of a batch and of the largest block. Variances,
     covariances, correlations and squared distances take one pass and no rows are kept; their variance is
     the spread between the fine blocks of a block. Kernels with a fast form take O(n log n) time or less,

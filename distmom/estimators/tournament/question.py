@@ -1,0 +1,116 @@
+"""The question behind a tournament, and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from distmom.estimators.facts import data_facts
+from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.tournament.answer import tournament_result
+from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
+from distmom.estimators.tournament.block_rounds import play_block_rounds
+from distmom.estimators.tournament.candidates import Field, find_candidates
+from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.pair_candidates import PairField, find_pair_candidates
+from distmom.estimators.tournament.plan import Arena, open_arena
+from distmom.estimators.tournament.rounds import play_rounds
+from distmom.estimators.tournament.state import RoundKeeper, made
+from distmom.lake import ReadOptions
+from distmom.lake.filters import as_filter
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, unit_columns
+from distmom.passes.scan import Scan
+from distmom.reductions.block_means import load_kernels
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.lake import Source
+
+
+@dataclass
+class TournamentQuestion:
+    """Which of the candidates is the best on the rows of a scan."""
+
+    scan: Scan
+    candidates: Any
+    target: str | None
+    features: Names
+    options: TournamentOptions
+    rng: Any = None
+    state: Any = None
+    seed: int = field(init=False)
+    shown_seed: int | str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.seed, self.shown_seed = resolve_seed(self.rng)
+
+    @cached_property
+    def opened(self) -> tuple[Source, ReadOptions, Field | PairField]:
+        """The source, all columns of all candidates, and the candidates."""
+        source, options = self.scan.source, self.options
+        names = source.schema().names
+        found: Field | PairField
+        if options.pairwise:
+            found = find_pair_candidates(self.candidates, self.target, self.features, names, options)
+        else:
+            found = find_candidates(self.candidates, self.target, self.features, names, options.loss)
+        units = unit_columns(options.block_by, found.columns)
+        where, batch_rows = as_filter(self.scan.where, source), self.scan.batch_rows
+        read = ReadOptions(found.columns, (), where, self.scan.missing, batch_rows, None, units)
+        return source, read, found
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the data is in this process."""
+        return self.opened[0].in_memory
+
+    def load(self) -> Callable[[], None] | None:
+        """The kernels, where they will be used."""
+        source, read, _ = self.opened
+        return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
+
+    def plan(self, executor: Executor, progress: Progress | None) -> PlannedTournament:
+        """Parts, blocks and units."""
+        source, read, found = self.opened
+        path = getattr(self.state, "path", self.state)
+        keeper = RoundKeeper(
+            path, source, made(source, read, self.options, found.described(), self.shown_seed)
+        )
+        how = (self.options, self.seed, executor, progress)
+        arena: Arena | BlockArena
+        if isinstance(found, PairField):
+            arena = open_block_arena(source, read, found, *how)
+        else:
+            arena = open_arena(source, read, found, *how)
+        return PlannedTournament(self, arena, keeper)
+
+
+@dataclass
+class PlannedTournament:
+    """The plan of a tournament, which has rounds."""
+
+    question: TournamentQuestion
+    arena: Arena | BlockArena
+    keeper: RoundKeeper
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """Files, bytes, units, memory, blocks."""
+        return {**self.arena.describe(), "skipped": [s._asdict() for s in self.arena.skipped]}
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """Play the rounds; the result."""
+        source, _, found = self.question.opened
+        arena, keeper = self.arena, self.keeper
+        if isinstance(arena, BlockArena):
+            played = play_block_rounds(arena, keeper)
+        else:
+            played = play_rounds(arena, keeper)
+        data = data_facts(source.files, arena.skipped, source)
+        if self.question.state is not None:
+            data["rounds"] = keeper.facts()
+        names = tuple(c.name for c in found.candidates)
+        return tournament_result(names, self.question.options, arena.outlying, played, data, run)
