@@ -118,7 +118,8 @@ class PlanResult:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         rows = [self._cells(way) for way in self.ways]
         for head in rows[0]:
-            table.add_column(head, **({} if head == "way" else {"justify": "right", "no_wrap": True}))
+            right = head != "way"
+            table.add_column(head, justify="right" if right else "left", no_wrap=right)
         for row in rows:
             table.add_row(*row.values())
         return table
