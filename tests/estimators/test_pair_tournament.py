@@ -13,12 +13,12 @@ from mean_lakes import write
 from small_leaves import patch_leaves
 
 import distmom as dm
-from distmom.estimators.ustat.blocks import map_blocks
 from distmom.numerics.blocks.labels import file_key, label_table, labels
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
+from distmom.passes.cell_map import map_blocks
 
 K, N, SEED = 3, 96, 7
 SEED_BITS = resolve_seed(SEED)[0]

@@ -14,7 +14,7 @@ import pytest
 import distmom as dm
 from distmom.cluster import plan, runner
 from distmom.estimators.learn import rows as learn_rows
-from distmom.estimators.ustat import regrouping
+from distmom.passes import regrouping
 
 N_FILES = 24
 

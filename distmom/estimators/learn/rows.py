@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.cluster.stop import Stopped
 from distmom.estimators.learn.labels import LabelCoder, sorted_codes
 from distmom.estimators.learn.row_counts import INFINITE
-from distmom.estimators.ustat.gather import COPIES, RowSource, gather_rows
+from distmom.passes.gather import COPIES, RowSource, gather_rows
 from distmom.reductions.accumulate.leaves import all_of
 from distmom.reductions.rows.gather import USED, fates_of
 

@@ -15,26 +15,25 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.partition import row_and_cell_blocks
-from distmom.estimators.mean.plan import column_share, plan_mean
+from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.options import MOST_BLOCKS
-from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.pair_candidates import PairField
 from distmom.estimators.tournament.plan import contaminated_parts, number_of
-from distmom.estimators.ustat.blocks import CellMap, given_numbers, map_blocks
 from distmom.estimators.ustat.cost import in_words
-from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
-from distmom.estimators.ustat.sources import row_source
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
+from distmom.passes.census import column_share, count_rows
+from distmom.passes.gather import RowSource, gather_rows, row_source
+from distmom.passes.opening import refuse_times
 from distmom.reductions.losses.block_by_block import BlockLossTable
 from distmom.reductions.losses.block_losses import BlockLosses
 from distmom.reductions.losses.pair_losses import PairLosses

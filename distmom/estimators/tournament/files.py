@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from distmom.reductions.roots import cell_of
 from distmom.report.words import accused
 
 if TYPE_CHECKING:
+    from distmom.estimators.mean.plan import MeanPlan
     from distmom.estimators.tournament.block_plan import BlockArena
     from distmom.estimators.tournament.plan import Arena
 
@@ -69,5 +70,6 @@ def _note(arena: Arena, found: RuleAnswer, f: int) -> str:
 
 def columns_disagree(arena: BlockArena) -> tuple[str | None, ...]:
     """The same where losses are of pairs or of samples: by the means of the columns, as U-statistics do."""
-    (columns,) = disagreeing_columns(arena.counted.plan, arena.counted.state) or ((),)
+    plan = cast("MeanPlan", arena.counted.plan)
+    (columns,) = disagreeing_columns(plan, arena.counted.state) or ((),)
     return (disagreement_note(columns) if columns else None,) * len(arena.field.candidates)

@@ -16,14 +16,14 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES, PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
 from distmom.estimators.mean.mean import check_state
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import MOST_BLOCKS
-from distmom.estimators.rows import count_rows, count_valid
-from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import ReadOptions
 from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.passes.census import column_share, count_rows, count_valid
+from distmom.passes.opening import refuse_times
 from distmom.reductions.losses.block_distances import BlockDistances
 from distmom.reductions.losses.block_losses import BlockLosses, BlockLossState
 from distmom.reductions.parts import Parts

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import connect
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
 from distmom.estimators.tournament.block_rounds import play_block_rounds
@@ -28,6 +27,8 @@ from distmom.estimators.tournament.state import RoundKeeper, made
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_source, unit_columns
 from distmom.reductions.block_means import load_kernels
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from distmom.estimators.mean.answer import (
 )
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.fieller import FiellerEnds, Quotients, fieller_ends, uneven
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
@@ -33,6 +32,7 @@ from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.median import lower_median
+from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from distmom.cluster import check_memory
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import fine_blocks_of
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.linalg.comoments import Comoments
+from distmom.passes.cell_map import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
 from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.state import MeanState

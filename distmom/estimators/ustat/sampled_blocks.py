@@ -13,13 +13,13 @@ from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, places_of
-from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.estimators.ustat.tuple_samples import Gathered
 from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.gather import RowSource, gather_rows
+from distmom.passes.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.rows.block_kernel import BlockKernel
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples, lower_medians
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
@@ -22,6 +21,7 @@ from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.gather import RowSource, gather_rows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress

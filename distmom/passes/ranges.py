@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distmom.cluster.memory import PROCESS_BYTES
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.inference.ladder import Counts
+from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.keep_rows import BlockRange
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from distmom.reductions.counts.row_count import RowCount
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Unit
     from distmom.cluster.runner import Progress
-    from distmom.lake import BatchReader, FileRef, Source
+    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 
 ON_CLIENT = 64
 """Up to this many footers are read here: sending them to workers would take longer."""
@@ -89,3 +89,12 @@ def count_valid(
     work = ReadAndReduce(reader, RowCount(), on_bad_file=on_bad_file)
     found = run_units(work, units, RowCount().merge, executor, progress=progress)
     return int(found.state or 0)
+
+
+def column_share(source: Source, read: ReadOptions) -> float:
+    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
+    measure = getattr(source, "column_share", None)
+    if measure is None:
+        return 1.0
+    where = read.where.columns if read.where is not None else ()
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))

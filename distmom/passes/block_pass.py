@@ -11,12 +11,12 @@ from distmom.cluster import UnitMerger, check_memory, run_units
 from distmom.cluster.samples import ReadSamples
 from distmom.cluster.scratch import make_folder, remove_folder
 from distmom.errors import ConfigError
-from distmom.estimators.ustat.counted import Counted, Question, kept_names
-from distmom.estimators.ustat.from_disk import disk_units, disk_way, sorted_on_disk
-from distmom.estimators.ustat.from_lake import lake_units, lake_way
-from distmom.estimators.ustat.ranges import planned_ranges
-from distmom.estimators.ustat.regrouping import planned_regrouping
-from distmom.estimators.ustat.tile_runs import by_tiles
+from distmom.passes.counted import Counted, Question, kept_names
+from distmom.passes.from_disk import disk_units, disk_way, sorted_on_disk
+from distmom.passes.from_lake import lake_units, lake_way
+from distmom.passes.ranges import planned_ranges
+from distmom.passes.regrouping import planned_regrouping
+from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.reductions.rows.questions import Answers, HandedOver, HandOver, JoinAnswers
 

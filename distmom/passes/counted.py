@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from distmom.cluster.work import SkippedFile
-from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.ustat.blocks import CellMap
-from distmom.estimators.ustat.ranges import Piece
-from distmom.estimators.ustat.tile_runs import cuts_blocks
+from distmom.passes.cell_map import CellMap
+from distmom.passes.ranges import Piece
+from distmom.passes.tile_runs import cuts_blocks
 from distmom.reductions.losses.pair_losses import PairLosses
 from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor
-    from distmom.lake import Source
+    from distmom.cluster import Executor, Unit
+    from distmom.lake import BatchReader, FileRef, Source
+    from distmom.reductions.block_means import BlockMeans
 
 BlockWork = BlockKernel | DisjointKernel | PairLosses
+
+
+class FirstPass(Protocol):
+    """What was read by a pass that counted the rows of fine blocks, and how; a plan of the mean is one."""
+
+    @property
+    def files(self) -> tuple[FileRef, ...]: ...  # noqa: D102
+    @property
+    def reader(self) -> BatchReader: ...  # noqa: D102
+    @property
+    def reduction(self) -> BlockMeans: ...  # noqa: D102
+    @property
+    def units(self) -> tuple[Unit, ...]: ...  # noqa: D102
+    @property
+    def n_bytes(self) -> int: ...  # noqa: D102
 
 
 class Counted(NamedTuple):
@@ -39,7 +54,7 @@ class Counted(NamedTuple):
     """
 
     source: Source
-    plan: MeanPlan
+    plan: FirstPass
     state: MeanState
     skipped: Sequence[SkippedFile]
     cells: CellMap
@@ -72,7 +87,7 @@ class Question(NamedTuple):
         return cuts_blocks(self.kernel, len(self.samples[0].names), largest, n_blocks, executor)
 
 
-def kept_names(plan: MeanPlan) -> tuple[str, ...]:
+def kept_names(plan: FirstPass) -> tuple[str, ...]:
     """The values that are kept of a row: those of its columns, and its weight."""
     weights = plan.reduction.weights
     return plan.reduction.columns if weights is None else (*plan.reduction.columns, weights)

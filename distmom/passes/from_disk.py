@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from distmom.cluster import Unit
 from distmom.cluster.samples import Way, sample_unit
-from distmom.estimators.ustat.counted import Counted, Question
-from distmom.estimators.ustat.from_lake import keep_rows, read_rows
-from distmom.estimators.ustat.ranges import kept_blocks
-from distmom.estimators.ustat.regrouping import Regrouping, block_buckets
-from distmom.estimators.ustat.spilled import FromBucket, ReadSorted, SortedUnit, Sorting, sort_rows
+from distmom.passes.counted import Counted, Question
+from distmom.passes.from_lake import keep_rows, read_rows
+from distmom.passes.ranges import kept_blocks
+from distmom.passes.regrouping import Regrouping, block_buckets
+from distmom.passes.spilled import FromBucket, ReadSorted, SortedUnit, Sorting, sort_rows
 from distmom.reductions.layouts import StoredBlocks
 from distmom.reductions.rows.questions import AnswerEach
 

@@ -13,11 +13,15 @@ from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ResourceError
 from distmom.numerics.samples.wanted_rows import wanted_in
+from distmom.passes.census import column_share, count_rows
 from distmom.reductions.rows.gather import GatheredRows, GatherRows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from distmom.cluster import Executor, Progress, Unit
-    from distmom.lake import BatchReader, FileRef
+    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
+    from distmom.passes.counted import FirstPass
 
 Ints = NDArray[np.int64]
 
@@ -65,6 +69,23 @@ class RowSource:
     def n_columns(self) -> int:
         """Values of a row."""
         return len(self.reader.options.value_names)
+
+
+def row_source(
+    source: Source, read: ReadOptions, plan: FirstPass, skipped: Sequence[SkippedFile], executor: Executor
+) -> RowSource:
+    """The good files of a first pass, their rows counted, for the columns that are to be read."""
+    bad = {record.file for record in skipped}
+    files = tuple(file for file in plan.files if file.path not in bad)
+    counted: Any = replace(source, files=files)  # type: ignore[type-var]
+    return RowSource(
+        source.reader(read),
+        files,
+        count_rows(counted, executor, "error").rows,
+        executor,
+        plan.reduction.nan,
+        column_share=column_share(source, read),
+    )
 
 
 def gather_rows(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from distmom.cluster import Unit
 from distmom.cluster.samples import Way, sample_unit
 from distmom.cluster.work import ReadAndReduce
-from distmom.estimators.rows import count_rows
-from distmom.estimators.ustat.blocks import CellMap
-from distmom.estimators.ustat.counted import Counted, Question
-from distmom.estimators.ustat.ranges import Cut, kept_blocks
+from distmom.passes.cell_map import CellMap
+from distmom.passes.census import count_rows
+from distmom.passes.counted import Counted, Question
+from distmom.passes.ranges import Cut, kept_blocks
 from distmom.reductions.layouts import StoredBlocks
 from distmom.reductions.rows.keep_each import KeepEach
 from distmom.reductions.rows.keep_rows import BlockRange, KeepRows

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distmom.cluster.memory import PROCESS_BYTES, in_words
-from distmom.estimators.ustat.ranges import Cut, Piece, batch_bytes, planned_ranges, thread_bytes
 from distmom.lake.saved.spill import PIECE_BYTES
+from distmom.passes.ranges import Cut, Piece, batch_bytes, planned_ranges, thread_bytes
 from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
 
