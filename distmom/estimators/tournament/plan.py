@@ -90,10 +90,8 @@ class Arena:
         assert isinstance(found, BlockLossState)
         return found
 
-    def distances(
-        self, pairs: Sequence[tuple[int, int]], part: int = 0, *, squared: bool = False
-    ) -> NDArray[np.float64]:
-        """Sums of the distances of pairs over the blocks of a part, in one pass; shape (n, n_blocks)."""
+    def distances(self, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+        """Sums of the distances of pairs over the blocks of the first part; shape (n, n_blocks)."""
         asked = np.array(pairs, np.int32).reshape(-1, 2)
         sums = np.empty((len(asked), self.parts.n_blocks))
         tiles = asked // COLUMNS_TOGETHER
@@ -103,7 +101,7 @@ class Arena:
                 mine = inside[start : start + PAIRS_TOGETHER]
                 chosen, places = np.unique(asked[mine], return_inverse=True)
                 read, of = self._declare(chosen.tolist())
-                reduction = BlockDistances(of, places.reshape(-1, 2).astype(np.int32), part, squared)
+                reduction = BlockDistances(of, places.reshape(-1, 2).astype(np.int32))
                 sums[mine] = self._run(read, reduction, reduction.state_bytes(), of)
         return sums
 

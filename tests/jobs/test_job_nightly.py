@@ -17,9 +17,9 @@ import pytest
 
 import distmom as dm
 import pipelines
-from pipelines.job import RUN
-from pipelines.nightly import JOB
-from pipelines.summary import MEAN
+from distmom.jobs.keys import RUN
+from distmom.jobs.kinds.nightly import JOB
+from distmom.jobs.kinds.summary import MEAN
 
 Run = Callable[..., Any]
 SHIPPED = Path(pipelines.__file__).with_name("nightly.toml")
@@ -58,7 +58,7 @@ def test_each_night_reads_the_new_file_alone(run: Run, nightly: Path) -> None:
     lake = nightly.parents[1] / "demo/clean"
     for number in range(2):
         pq.write_table(rows(number), lake / f"{number}.parquet")
-    words = [sys.executable, "-m", "pipelines.nightly", str(nightly), "--log-json"]
+    words = [sys.executable, "-m", "distmom", "run", str(nightly), "--log-json"]
     first = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
     assert first.returncode == 0, first.stderr
     pq.write_table(rows(2), lake / "2.parquet")
@@ -101,7 +101,10 @@ def test_a_state_is_asked_for(run: Run, nightly: Path) -> None:
     nightly.write_text(nightly.read_text().replace("state = ", "# state = "))
     for dry_run in (False, True):
         ended = run(nightly, dry_run=dry_run)
-        assert ended.code == 2 and "nightly.toml: run.state: names no file" in ended.err
+        assert (
+            ended.code == 2
+            and "run.state: is missing; add state to [run]: a nightly job keeps its sums there" in ended.err
+        )
 
 
 def test_the_shipped_configuration_shows_every_key() -> None:

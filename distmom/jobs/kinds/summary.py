@@ -1,19 +1,9 @@
-"""Robust means of the columns of a lake, as a batch job.
-
-    distmom run pipelines/summary.toml
-    python -m pipelines.summary pipelines/summary.toml
-
-``summary.toml`` beside this file shows every key.
-"""
+"""Robust means of the columns of a lake, as a batch job."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import distmom as dm
-from pipelines.config import Config, Key
-from pipelines.job import Job, arguments, main
-from pipelines.log import MinuteLines
+from distmom.jobs.job import job_of
+from distmom.jobs.keys import Key
 
 MEAN = {
     "columns": Key("texts", "column"),
@@ -39,18 +29,4 @@ MEAN = {
 }
 """Keys of the table ``mean``: the words of the command line, and those of Python where they differ."""
 
-
-def run(config: Config, progress: MinuteLines) -> dm.Results:
-    """Robust mean of each column and group."""
-    return dm.Results.of(dm.mean(**arguments(config, "mean"), progress=progress))
-
-
-def explain(config: Config) -> dict[str, Any]:
-    """What `run` would read and keep."""
-    return dm.explain_mean(**arguments(config, "mean"))
-
-
-JOB = Job("summary", {"mean": MEAN}, run, explain)
-
-if __name__ == "__main__":
-    main(JOB)
+JOB = job_of("summary", "mean", {"mean": MEAN})

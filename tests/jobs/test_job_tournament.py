@@ -11,7 +11,7 @@ from typing import Any
 
 import distmom as dm
 import pipelines
-from pipelines.tournament import TOURNAMENT
+from distmom.jobs.kinds.tournament import TOURNAMENT
 
 Run = Callable[..., Any]
 SHIPPED = Path(pipelines.__file__).with_name("tournament.toml")

@@ -21,16 +21,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pipeline_example import SUMMARY
+from job_example import SUMMARY
 
 import distmom as dm
+import distmom.jobs.log_lines as log_room
 import pipelines
-import pipelines.log as log_room
 from distmom.cli.program import program
-from pipelines.job import DATA, RUN, main
-from pipelines.summary import JOB, MEAN
+from distmom.jobs import main
+from distmom.jobs.keys import DATA, RUN
+from distmom.jobs.kinds.summary import JOB, MEAN
 
 Run = Callable[..., Any]
+OWN = "from distmom.jobs import main\nfrom distmom.jobs.kinds.summary import JOB\nmain(JOB)\n"
 SHIPPED = Path(pipelines.__file__).with_name("summary.toml")
 
 
@@ -242,21 +244,27 @@ def test_the_command_line_runs_it(folder: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_module_runs_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_of_ones_own_is_a_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "own").mkdir()
+    (folder / "own/job.py").write_text(OWN)
     with pytest.raises(SystemExit) as ended:
         main(JOB, ["--nothing"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("distmom: ")
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.summary", folder / "job.toml", "--log-json"],
+        [sys.executable, "-m", "own.job", folder / "job.toml", "--log-json"],
+        cwd=folder,
         capture_output=True,
         timeout=60,
         check=False,
     )
     assert done.returncode == 0
     assert json.loads(done.stderr.splitlines()[-1])["exit_code"] == 0
+    again = json.loads((folder / "out.json").read_text())["run"]["command"]
+    assert again == f"python -m own.job {folder / 'job.toml'}"
     refused = subprocess.run(
-        [sys.executable, "-m", "pipelines.summary", folder / "none.toml"],
+        [sys.executable, "-m", "own.job", folder / "none.toml"],
+        cwd=folder,
         capture_output=True,
         timeout=60,
         check=False,
@@ -321,7 +329,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize("words", [["distmom", "run"], ["pipelines.summary"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["distmom", "run"], ["own.job"]], ids=" ".join)
 @pytest.mark.parametrize(
     ("number", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")]
 )
@@ -331,6 +339,8 @@ def test_a_signal_while_modules_load_ends_it_with_its_code(
     """Python itself would die of SIGINT: it takes interrupts of such code for unhandled, caught or not."""
     hook = folder / "hook"
     hook.mkdir()
+    (hook / "own").mkdir()
+    (hook / "own/job.py").write_text(OWN)
     (hook / "sitecustomize.py").write_text(SIGNAL_WHILE_LOADING.format(signal=number))
     path = os.pathsep.join([str(hook), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
@@ -419,4 +429,4 @@ def test_a_state_makes_a_nightly_job_incremental(
     assert run(folder / "job.toml").code == 0
     (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\nseed = 5\n')
     ended = run(folder / "job.toml")
-    assert ended.code == 2 and "job.toml, line 13: state" in ended.err and "rng=0, now rng=5" in ended.err
+    assert ended.code == 2 and "job.toml, line 13: run.state" in ended.err and "rng=0, now rng=5" in ended.err

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
-LOGGER = logging.getLogger("distmom.pipelines")
+LOGGER = logging.getLogger("distmom.jobs")
 EVERY = 60.0
 """Seconds between two lines about the progress."""
 

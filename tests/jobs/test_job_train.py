@@ -25,8 +25,8 @@ import distmom as dm
 import pipelines
 from distmom.cli.program import program
 from distmom.estimators.learn.checkpoint import Checkpoint
-from pipelines.job import RUN
-from pipelines.train import OPTIONS, TRAIN
+from distmom.jobs.keys import RUN
+from distmom.jobs.kinds.train import OPTIONS, TRAIN
 
 pytest.importorskip("sklearn")
 
@@ -145,11 +145,11 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("steps = 60", "alpha = 1.0", "line 11: alpha: is no option of MahalanobisMetric"),
-        ("steps = 60", "blocks = 0", "line 11: n_blocks"),
-        ('learner = "metric"', 'learner = "trees"', "line 6: learner: must be one of"),
-        ("curve.csv", "curve.txt", "line 9: curve"),
-        ('model = "model"', 'model = "lake"', "line 8: model .* holds no model"),
+        ("steps = 60", "alpha = 1.0", "line 11: options.alpha: is no option of MahalanobisMetric"),
+        ("steps = 60", "blocks = 0", "line 11: options.blocks: n_blocks"),
+        ('learner = "metric"', 'learner = "trees"', "line 6: train.learner: must be one of"),
+        ("curve.csv", "curve.txt", "line 9: train.curve"),
+        ('model = "model"', 'model = "lake"', "line 8: train.model: model .* holds no model"),
         ("threads = 1", "batch_rows = 9", "line 13: run.batch_rows"),
         ('labels = "kind"', 'labels = "kinds"', "kinds"),
     ],

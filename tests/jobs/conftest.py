@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pipeline_example import SUMMARY
+from job_example import SUMMARY
 
-from pipelines.job import run_config
+from distmom.jobs import run_config
 
 
 class Ended(NamedTuple):

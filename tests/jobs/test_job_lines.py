@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pipeline_example import SUMMARY
+from job_example import SUMMARY
 
 from distmom import ConfigError
-from pipelines.config import Key, read_config
-from pipelines.job import COMMON
-from pipelines.summary import MEAN
-from pipelines.toml_lines import key_lines
-
-TABLES = {"summary": {**COMMON, "mean": MEAN}}
+from distmom.jobs.config import checked, named_job
+from distmom.jobs.keys import Key
+from distmom.jobs.kinds.summary import JOB
+from distmom.jobs.toml_file import read_toml
+from distmom.jobs.toml_lines import key_lines
 
 TRICKY = '''\
 # a = 1
@@ -112,7 +111,9 @@ def test_lines_are_where_they_were_written(statements: list[tuple[str, str, str]
 def refused(path: Path) -> str | None:
     """The one-line error of a configuration; None if it is good. Anything else is a failure of the test."""
     try:
-        read_config(path, TABLES)
+        file = read_toml(path)
+        named_job(file, [JOB.name])
+        checked(file, JOB.tables)
     except ConfigError as error:
         assert str(path) in str(error)
         return str(error)
@@ -171,9 +172,9 @@ def test_values_of_any_type_are_errors_or_good(file: Path, table: str, key: str,
 
 
 def test_keys_and_kinds_are_well_formed() -> None:
-    from pipelines.config import KINDS
+    from distmom.jobs.keys import KINDS
 
-    for keys in TABLES["summary"].values():
+    for keys in JOB.tables.values():
         for key in keys.values():
             assert isinstance(key, Key)
             assert key.kind in KINDS

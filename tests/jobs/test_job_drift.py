@@ -11,7 +11,7 @@ from typing import Any
 
 import distmom as dm
 import pipelines
-from pipelines.drift import DRIFT
+from distmom.jobs.kinds.drift import DRIFT
 
 Run = Callable[..., Any]
 SHIPPED = Path(pipelines.__file__).with_name("drift.toml")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipeline_example import SUMMARY
+from job_example import SUMMARY
 
-from pipelines.job import job_names
+from distmom.jobs.job import job_of_kind, kind_names
 
 Run = Callable[..., Any]
 
@@ -47,13 +47,18 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
     "syntax at the end": ('"out.json"\n', '"""out', 11, "not valid TOML: "),
     "key twice": ('by = "kind"', "columns = 'y'", 8, "not valid TOML: "),
     "choice": ("[output]", '[run]\nlog = "yaml"\n[output]', 11, "run.log: must be text, json, not 'yaml'"),
-    "library: choice": ('by = "kind"', 'nan = "drop"', 8, "nan: must be one of"),
-    "library: number": ('by = "kind"', "confidence = 99", 8, "confidence_level: must lie"),
+    "library: choice": ('by = "kind"', 'nan = "drop"', 8, "mean.nan: must be one of"),
+    "library: number": ('by = "kind"', "confidence = 99", 8, "mean.confidence: confidence_level: must lie"),
     "library: pair": ('by = "kind"', 'scheme = "swor"\norder = "stored"', 8, "does not go with"),
-    "library: blocks": ('by = "kind"', "blocks = 0", 8, "n_blocks: must be"),
+    "library: blocks": ('by = "kind"', "blocks = 0", 8, "mean.blocks: n_blocks: must be"),
     "library: condition": ('"lake"', '"lake"\nwhere = "x >"', 5, "where"),
-    "library: seed": ("[output]", "[run]\nseed = -1\n[output]", 11, "rng must be"),
-    "library: memory": ("[output]", '[run]\nmemory_limit = "much"\n[output]', 11, "memory_limit: expected"),
+    "library: seed": ("[output]", "[run]\nseed = -1\n[output]", 11, "run.seed: rng must be"),
+    "library: memory": (
+        "[output]",
+        '[run]\nmemory_limit = "much"\n[output]',
+        11,
+        "run.memory_limit: expected",
+    ),
     "output": ('"out.json"', '"out.txt"', 11, "output.files: output"),
     "output folder": ('"out.json"', '"none/out.json"', 11, "there is no folder"),
 }
@@ -85,7 +90,7 @@ def test_a_table_may_be_written_inline(run: Run, folder: Path) -> None:
         'pipeline = "summary"\nmean = { column = "x", nan = "drop" }\n'
         'data.path = "lake"\noutput.files = "o.json"\n'
     )
-    assert f"{file}, line 2: nan: must be one of" in run(file).err
+    assert f"{file}, line 2: mean.nan: must be one of" in run(file).err
     file.write_text(file.read_text().replace("drop", "omit"))
     assert run(file).code == 0
 
@@ -98,11 +103,11 @@ def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
         assert ended.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["job", "config", "flights", "os", "../x", "pipelines.summary", ""])
-def test_only_pipelines_are_imported(
+@pytest.mark.parametrize("name", ["job", "config", "os", "../x", "kinds.summary", "pipelines.own:run", ""])
+def test_only_kinds_of_jobs_are_imported(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    import pipelines.job as room
+    import distmom.jobs.job as room
 
     def never(module: str) -> None:
         raise AssertionError(f"{module} was imported")
@@ -115,6 +120,6 @@ def test_only_pipelines_are_imported(
     assert f"{file}, line 1: pipeline: must be" in ended.err
 
 
-def test_pipelines_are_found_by_their_examples() -> None:
-    assert "summary" in job_names()
-    assert not {"job", "config", "flights", "log", "toml_lines"} & set(job_names())
+def test_a_kind_is_a_module() -> None:
+    assert kind_names() == ["drift", "nightly", "summary", "tournament", "train"]
+    assert [job_of_kind(name).name for name in kind_names()] == kind_names()
