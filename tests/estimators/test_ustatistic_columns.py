@@ -9,8 +9,8 @@ import pytest
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
-from distmom.estimators.ustat import ranges
 from distmom.lake.reader import Reader
+from distmom.passes import ranges
 
 COLUMNS = ["x", "y", "u"]
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -21,7 +21,6 @@ from distmom.estimators.mean.state import SavedMean, from_container, to_containe
 from distmom.estimators.mean.streamed_lists import reader_of_batch, with_lists_of
 from distmom.estimators.mean.without_data import answer, joined, plan_without_data
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import names_of, unit_columns
 from distmom.lake.columns.times import kind_of_times
 from distmom.lake.filters import parse_filter
 from distmom.lake.keys.encoder import KeyEncoder
@@ -31,6 +30,7 @@ from distmom.lake.memory.memory_lake import MemoryLake, open_memory
 from distmom.lake.saved.container import read_container, write_container
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.opening import names_of, unit_columns
 from distmom.reductions.accumulate.files import Census
 from distmom.reductions.accumulate.leaves import missing_rows, strange_rows
 from distmom.reductions.stream import LeafStream, StreamState

@@ -1,4 +1,4 @@
-"""Blocks whose rows are together, in disjoint parts: whole blocks of pairs, samples of rows or of pairs."""
+"""Losses of pairs on whole blocks of rows in two parts, or on samples of rows or of pairs."""
 
 from __future__ import annotations
 
@@ -9,37 +9,32 @@ from dataclasses import field as attribute
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.partition import row_and_cell_blocks
-from distmom.estimators.mean.plan import column_share, plan_mean
+from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.options import MOST_BLOCKS
-from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import refuse_times
-from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.pair_candidates import PairField
 from distmom.estimators.tournament.plan import contaminated_parts, number_of
-from distmom.estimators.ustat.blocks import CellMap, given_numbers, map_blocks
 from distmom.estimators.ustat.cost import in_words
-from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
-from distmom.estimators.ustat.sources import row_source
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
+from distmom.passes.census import column_share, count_rows
+from distmom.passes.gather import RowSource, gather_rows, row_source
+from distmom.passes.opening import refuse_times
 from distmom.reductions.losses.block_by_block import BlockLossTable
-from distmom.reductions.losses.block_losses import BlockLosses
 from distmom.reductions.losses.pair_losses import PairLosses
-from distmom.reductions.losses.sampled_losses import SampledLosses
-from distmom.reductions.parts import Parts
 from distmom.theory import default_tuples, joined_blocks
 from distmom.theory.parts import AUTOMATIC
 
@@ -54,13 +49,8 @@ PAIR_ROWS = 4
 SAMPLED_ROWS = 256
 """Rows of a sampled block unless another number is given."""
 
-MOST_SAMPLED_ROWS = 4_096
-"""Rows of a sampled block of single rows: as many as those of a partition would have, up to this number."""
-
 RATE = 3e7
 """Losses a second on one thread, roughly."""
-
-Ints = NDArray[np.int64]
 
 
 @dataclass
@@ -71,7 +61,7 @@ class BlockArena:
     ----------
     source : Source
     read : ReadOptions
-    field : PairField or Field
+    field : PairField
     options : TournamentOptions
     seed : int
     executor : Executor
@@ -90,7 +80,7 @@ class BlockArena:
 
     source: Source
     read: ReadOptions
-    field: PairField | Field
+    field: PairField
     options: TournamentOptions
     seed: int
     executor: Executor
@@ -116,36 +106,20 @@ class BlockArena:
 
     def losses(self, part: int) -> BlockLossTable:
         """Losses of all candidates on the blocks of a part; of the first one the means of their roots too."""
-        return self._run(part, self._work(self.field, roots=part == 0))
+        return self._run(part, PairLosses(self.field.candidates, part == 0, self._by_pairs))
 
     def distances(self, pairs: Sequence[tuple[int, int]]) -> BlockLossTable:
         """Distances of candidates on the blocks of the first part."""
         chosen, places = np.unique(np.array(pairs, np.int32).reshape(-1, 2), return_inverse=True)
-        return self._run(0, self._work(self.field, chosen.tolist(), places.reshape(-1, 2).astype(np.int32)))
-
-    def _work(
-        self,
-        field: PairField | Field,
-        chosen: Sequence[int] | None = None,
-        asked: NDArray[np.int32] | None = None,
-        *,
-        roots: bool = False,
-    ) -> PairLosses | SampledLosses:
-        """What is made of each block: losses, or distances asked of chosen candidates."""
-        mine: Any = field.candidates if chosen is None else tuple(field.candidates[i] for i in chosen)
-        if isinstance(field, PairField):
-            return PairLosses(mine, roots, self._by_pairs, asked)
-        parts = Parts(self.seed, self.options.n_parts, self.n_blocks)
-        of = BlockLosses(mine, self.options.row_loss(), self.options.measured, parts)
-        return SampledLosses(of, asked)
+        mine = tuple(self.field.candidates[i] for i in chosen.tolist())
+        return self._run(0, PairLosses(mine, False, self._by_pairs, places.reshape(-1, 2).astype(np.int32)))
 
     @property
     def _by_pairs(self) -> bool:
         return self.options.pairs == "incomplete"
 
-    def _run(self, part: int, work: PairLosses | SampledLosses) -> BlockLossTable:
+    def _run(self, part: int, work: PairLosses) -> BlockLossTable:
         if self.drawn is None or self.rows is None:
-            assert isinstance(work, PairLosses)
             mine = self.counted._replace(cells=_of_part(self.counted.cells, part, self.n_blocks))
             found: BlockLossTable
             (found,) = run_blocks([Question((mine,), work)], self.executor, self.progress)
@@ -209,8 +183,7 @@ class BlockArena:
             sizes = self.counted.cells.sizes.astype(object)
             n_pairs = int((sizes * (sizes - 1) // 2).sum())
         else:
-            by_rows = self._by_pairs or not self.options.pairwise
-            each = self.drawn if by_rows else self.drawn * (self.drawn - 1) // 2
+            each = self.drawn if self._by_pairs else self.drawn * (self.drawn - 1) // 2
             n_pairs = self.options.n_parts * self.n_blocks * each
         return n_pairs * len(self.field.candidates)
 
@@ -218,7 +191,7 @@ class BlockArena:
 def open_block_arena(
     source: Source,
     read: ReadOptions,
-    field: PairField | Field,
+    field: PairField,
     options: TournamentOptions,
     seed: int,
     executor: Executor,
@@ -243,8 +216,6 @@ def open_block_arena(
     n_parts = options.n_parts
     if n_parts * wanted > MOST_BLOCKS:
         raise ConfigError(f"n_blocks: {n_parts} parts of {wanted:,} blocks exceed {MOST_BLOCKS:,}; lower it")
-    # of single rows only the target decides whether they count
-    counting = read if options.pairwise else replace(read, columns=read.columns[:1])
     blank = replace(
         options.common,
         n_blocks=n_parts * wanted,
@@ -252,16 +223,16 @@ def open_block_arena(
         joint="coordinatewise",
         interval="none",
     )
-    plan = plan_mean(source, counting, blank, seed, executor, progress, column_share(source, counting))
+    plan = plan_mean(source, read, blank, seed, executor, progress, column_share(source, read))
     state, skipped = run_plan(plan, 0, executor, progress)
     groups_of(plan, state, ())  # there are rows
     count = row_and_cell_blocks(plan, state.moments)[0].count[0]
-    n, degree = int(count.sum()), 2 if options.pairwise else 1
-    if n < degree * n_parts:
+    n = int(count.sum())
+    if n < 2 * n_parts:
         raise NoAnswerError(f"{n:,} rows that count are too few for {n_parts} parts; use more rows")
     if options.n_blocks == "auto" and options.contamination is None and options.block_by is None:
-        wanted = joined_blocks(n // (n_parts * (PAIR_ROWS if options.pairwise else 1)))
-    numbers, lowered = given_numbers(count.sum(axis=1), n_parts * wanted, degree)
+        wanted = joined_blocks(n // (n_parts * PAIR_ROWS))
+    numbers, lowered = given_numbers(count.sum(axis=1), n_parts * wanted, 2)
     n_blocks = wanted if options.sampled else int(numbers[0]) // n_parts
     cells = map_blocks(count, np.array([n_parts * n_blocks]), lowered)
     counted = Counted(source, plan, state, skipped, cells, plan.reader.options.value_names)
@@ -269,8 +240,7 @@ def open_block_arena(
     arena.outlying = outlying
     if options.sampled:
         rows_of_all = row_source(source, read, plan, skipped, executor)
-        needed = None if options.pairwise else 0
-        arena.rows = replace(rows_of_all, reader=source.reader(read), needed=needed)
+        arena.rows = replace(rows_of_all, reader=source.reader(read))
         arena.drawn = _drawn(options, arena.rows.n_rows, n, n_blocks, len(field.candidates))
     _check_budget(arena)
     return arena
@@ -286,8 +256,7 @@ def _drawn(options: TournamentOptions, n_rows: int, n_used: int, n_blocks: int, 
         default = default_tuples(n_good, n_parts * n_blocks, replacement=again)
         drawn = math.ceil((options.n_pairs or min(most, default)) / share**2)
         return drawn if again else min(drawn, n_part * (n_part - 1) // 2)
-    most = SAMPLED_ROWS if options.pairwise else MOST_SAMPLED_ROWS
-    size = options.block_size or min(most, max(SAMPLED_ROWS, n_good // n_blocks), n_good)
+    size = options.block_size or min(SAMPLED_ROWS, n_good)
     if not again and size > n_good:
         raise ConfigError(
             f"block_size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
@@ -316,7 +285,7 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
     return CellMap(np.array([n_blocks]), np.where(inside, mine, -1), sizes, cells.lowered)
 
 
-def _whole_pairs(numbers: Any, wanted: Ints, used: NDArray[np.bool_]) -> Any:
+def _whole_pairs(numbers: Any, wanted: Ints, used: Bools) -> Any:
     """Both rows of a pair or none: where one does not count, a row that does not stands for both."""
     if used.all():
         return numbers

@@ -9,8 +9,9 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.block_plan import BlockArena
 from distmom.estimators.tournament.files import columns_disagree
-from distmom.estimators.tournament.outcome import DISTANCE_PART, Floats, Outcome, decide, round_of
+from distmom.estimators.tournament.outcome import DISTANCE_PART, Outcome, decide, round_of
 from distmom.estimators.tournament.state import RoundKeeper
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.reductions.losses.block_by_block import BlockLossTable
@@ -26,7 +27,7 @@ def play_block_rounds(arena: BlockArena, keeper: RoundKeeper) -> Outcome:
         A part has too few rows, or the level that was given is too low.
     """
     states = [_losses(arena, keeper, part) for part in range(arena.options.n_parts)]
-    filled = [state.sizes >= (2 if arena.options.pairwise else 1) for state in states]
+    filled = [state.sizes >= 2 for state in states]
     if not all(some.any() for some in filled):
         raise NoAnswerError("a part has too few rows: use more rows, or units that are smaller")
     values = tuple(_values(s.losses[some].T) for s, some in zip(states, filled, strict=True))
@@ -37,7 +38,7 @@ def play_block_rounds(arena: BlockArena, keeper: RoundKeeper) -> Outcome:
         return lower_median(_values(np.asarray(found["gaps"], np.float64)[some].T))
 
     reach = first.reach[some].max(axis=0)
-    decided = decide(values, ask, least_distances(first.roots[some].T, reach), arena.options)
+    decided = decide(values, ask, least_distances(first.roots[some].T, reach), arena.options.beta_r)
     n, null, nan, inf = arena.tally
     together = np.concatenate(values, axis=1)
     with np.errstate(over="ignore"):

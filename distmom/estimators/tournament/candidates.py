@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names, names_of
+from distmom.passes.opening import Names, names_of
 from distmom.reductions.losses.candidates import Candidate
 
 MODEL_FILE = ".skops"

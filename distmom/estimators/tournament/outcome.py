@@ -8,19 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.tournament.options import TournamentOptions
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.losses.duels import duels
 from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, play, smallest_level
 
-Floats = NDArray[np.float64]
-
 DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
-
-League = Callable[[Sequence[int]], tuple[tuple[int, ...], bool]]
-"""From finalists to champions, and whether these are a cycle."""
 
 
 class Decided(NamedTuple):
@@ -38,9 +32,9 @@ class Decided(NamedTuple):
     cycle : bool
     """
 
-    loses: NDArray[np.bool_]
+    loses: Bools
     margins: Floats
-    last_loses: NDArray[np.bool_] | None
+    last_loses: Bools | None
     distances: Distances
     rounds: Rounds
     champions: tuple[int, ...]
@@ -72,11 +66,11 @@ class Outcome:
 
     rows: tuple[int, int, int, int, int]
     plain: Floats
-    missing: NDArray[np.int64]
+    missing: Ints
     values: tuple[Floats, ...]
     decided: Decided
     intervals: bool = True
-    cells: NDArray[np.int64] | None = None
+    cells: Ints | None = None
     disagree: tuple[str | None, ...] = ()
 
 
@@ -84,8 +78,7 @@ def decide(
     values: tuple[Floats, ...],
     ask: Callable[[Sequence[Pair]], Floats],
     least: Floats,
-    options: TournamentOptions,
-    league: League | None = None,
+    level: float | None,
 ) -> Decided:
     """Matches, as many distances as they need, finalists, and with a last part the matches among these.
 
@@ -97,9 +90,8 @@ def decide(
         Distances of pairs.
     least : ndarray, shape (m, m)
         No distance is smaller.
-    options : TournamentOptions
-    league : callable, optional
-        In place of the matches among finalists.
+    level : float, optional
+        beta r, if it is given.
 
     Raises
     ------
@@ -108,14 +100,11 @@ def decide(
     """
     loses, margins = duels(values[MATCH_PART])
     known = Distances(ask, least, margins)
-    if options.table == "full":
-        known.ask_all()
-    rounds = _settled(loses, known, options.beta_r)
+    rounds = _settled(loses, known, level)
     last_loses, champions, cycle = None, rounds.finalists, False
     if len(values) > LAST_PART:
         last_loses, _ = duels(values[LAST_PART])
-        play_last = league or (lambda finalists: last_round(last_loses, known, finalists))
-        champions, cycle = play_last(rounds.finalists)
+        champions, cycle = last_round(last_loses, known, rounds.finalists)
     return Decided(loses, margins, last_loses, known, rounds, champions, cycle)
 
 
@@ -124,7 +113,7 @@ def round_of(kind: str, pairs: Sequence[Pair]) -> str:
     return f"{kind} {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
 
 
-def _settled(loses: NDArray[np.bool_], known: Distances, beta_r: float | None) -> Rounds:
+def _settled(loses: Bools, known: Distances, beta_r: float | None) -> Rounds:
     """The finalists.
 
     Raises

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names, names_of
 from distmom.estimators.tournament.candidates import (
     MODEL_FILE,
     computed,
@@ -23,6 +22,7 @@ from distmom.estimators.tournament.candidates import (
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
+from distmom.passes.opening import Names, names_of
 from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
 MATRIX_FILE = ".npy"

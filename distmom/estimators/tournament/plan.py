@@ -16,14 +16,14 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES, PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
 from distmom.estimators.mean.mean import check_state
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import MOST_BLOCKS
-from distmom.estimators.rows import count_rows, count_valid
-from distmom.estimators.sources import refuse_times
 from distmom.estimators.tournament.candidates import Field
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.lake import ReadOptions
 from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.passes.census import column_share, count_rows, count_valid
+from distmom.passes.opening import refuse_times
 from distmom.reductions.losses.block_distances import BlockDistances
 from distmom.reductions.losses.block_losses import BlockLosses, BlockLossState
 from distmom.reductions.parts import Parts
@@ -90,10 +90,8 @@ class Arena:
         assert isinstance(found, BlockLossState)
         return found
 
-    def distances(
-        self, pairs: Sequence[tuple[int, int]], part: int = 0, *, squared: bool = False
-    ) -> NDArray[np.float64]:
-        """Sums of the distances of pairs over the blocks of a part, in one pass; shape (n, n_blocks)."""
+    def distances(self, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+        """Sums of the distances of pairs over the blocks of the first part; shape (n, n_blocks)."""
         asked = np.array(pairs, np.int32).reshape(-1, 2)
         sums = np.empty((len(asked), self.parts.n_blocks))
         tiles = asked // COLUMNS_TOGETHER
@@ -103,7 +101,7 @@ class Arena:
                 mine = inside[start : start + PAIRS_TOGETHER]
                 chosen, places = np.unique(asked[mine], return_inverse=True)
                 read, of = self._declare(chosen.tolist())
-                reduction = BlockDistances(of, places.reshape(-1, 2).astype(np.int32), part, squared)
+                reduction = BlockDistances(of, places.reshape(-1, 2).astype(np.int32))
                 sums[mine] = self._run(read, reduction, reduction.state_bytes(), of)
         return sums
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,14 @@ from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.files import disagreement
-from distmom.estimators.tournament.outcome import (
-    DISTANCE_PART,
-    LAST_PART,
-    Floats,
-    League,
-    Outcome,
-    decide,
-    round_of,
-)
+from distmom.estimators.tournament.outcome import DISTANCE_PART, Outcome, decide, round_of
 from distmom.estimators.tournament.plan import TOGETHER, Arena
 from distmom.estimators.tournament.state import RoundKeeper
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.reductions.losses.block_losses import INFS, N_ROWS, NANS, NULLS, BlockLossState
-from distmom.solvers.tournament import Pair, league
+from distmom.solvers.tournament import Pair
 from distmom.theory import joined_blocks
 
 
@@ -48,14 +41,11 @@ def play_rounds(arena: Arena, keeper: RoundKeeper) -> Outcome:
     of_distances = _joined(counts[DISTANCE_PART], joined)
 
     def ask(pairs: Sequence[Pair]) -> Floats:
-        sums = _pairs(arena, keeper, pairs, DISTANCE_PART)
+        sums = _pairs(arena, keeper, pairs)
         return lower_median(block_values(_joined(sums, joined), of_distances))
 
     measures = _means(_joined(state.measures, joined), of_distances)
-    own: League | None = None
-    if arena.options.rule == "champions_league":
-        own = partial(_league, arena, keeper, values[LAST_PART], counts, joined)
-    decided = decide(values, ask, least_distances(measures, state.reach), arena.options, own)
+    decided = decide(values, ask, least_distances(measures, state.reach), arena.options.beta_r)
     n_used = int(state.counts.sum())
     with np.errstate(over="ignore", invalid="ignore"):
         plain = state.losses.sum(axis=1) / n_used
@@ -99,7 +89,7 @@ def _beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     )
 
 
-def _joins(arena: Arena, counts: NDArray[np.int64]) -> int:
+def _joins(arena: Arena, counts: Ints) -> int:
     """How many neighbouring blocks are taken together, where their number is automatic and rows are few."""
     per_part = counts.sum(axis=1)
     empty = np.flatnonzero(per_part == 0)
@@ -121,37 +111,12 @@ def _joined(sums: NDArray[Any], width: int) -> NDArray[Any]:
         return np.asarray(sums.reshape(*sums.shape[:-1], -1, width).sum(axis=-1))
 
 
-def _means(sums: Floats, counts: NDArray[np.int64]) -> Floats:
+def _means(sums: Floats, counts: Ints) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.asarray(sums[..., counts > 0] / counts[counts > 0])
 
 
-def _pairs(
-    arena: Arena, keeper: RoundKeeper, pairs: Sequence[Pair], part: int, *, squared: bool = False
-) -> Floats:
+def _pairs(arena: Arena, keeper: RoundKeeper, pairs: Sequence[Pair]) -> Floats:
     """Sums of distances of pairs, from the round that asked for just these."""
-    name = round_of(f"{'squares' if squared else 'distances'} {part}", pairs)
-    found = keeper.round(name, lambda: {"sums": arena.distances(pairs, part, squared=squared)})
+    found = keeper.round(round_of("distances 0", pairs), lambda: {"sums": arena.distances(pairs)})
     return np.asarray(found["sums"], np.float64)
-
-
-def _league(
-    arena: Arena,
-    keeper: RoundKeeper,
-    losses: Floats,
-    counts: NDArray[np.int64],
-    joined: int,
-    finalists: Sequence[int],
-) -> tuple[tuple[int, ...], bool]:
-    """Champions by home matches on the last part."""
-    at = list(finalists)
-    pairs = [(f, g) for i, f in enumerate(at) for g in at[i + 1 :]]
-    squares = np.zeros((len(at), len(at), losses.shape[1]))
-    if pairs:
-        sums = _pairs(arena, keeper, pairs, LAST_PART, squared=True)
-        counted = _joined(counts[LAST_PART], joined)
-        place = {f: i for i, f in enumerate(at)}
-        for (f, g), values in zip(pairs, block_values(_joined(sums, joined), counted), strict=True):
-            squares[place[f], place[g]] = squares[place[g], place[f]] = values
-    assert arena.options.r1 is not None
-    return league(losses[at], squares, at, arena.options.r1)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import connect
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
 from distmom.estimators.tournament.block_rounds import play_block_rounds
@@ -28,6 +27,8 @@ from distmom.estimators.tournament.state import RoundKeeper, made
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_source, unit_columns
 from distmom.reductions.block_means import load_kernels
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ def tournament(
     features: Names = None,
     where: Any = None,
     distance: str = "auto",
-    rule: str = "tournament",
-    r1: float | None = None,
     beta_r: float | None = None,
-    table: str = "lazy",
     n_blocks: int | str = "auto",
     contamination: int | float | None = None,
     chunk_rows: int = 1,
@@ -113,16 +111,9 @@ def tournament(
     distance : {"auto", "prediction", "loss"}
         What keeps candidates apart: E|f - g|, or E|sqrt(loss f) - sqrt(loss g)|. By default the former for
         squared, absolute, huber and pinball losses, the latter for all others.
-    rule : {"tournament", "champions_league"}
-        How the finalists meet: again by majority of their losses, or by the home matches of Lugosi and
-        Mendelson (squared loss, convex class, needs `r1`).
-    r1 : float, optional
-        Radius of the home matches.
     beta_r : float, optional
         Candidates no farther apart than this do not meet. By default the smallest value that leaves a
         finalist.
-    table : {"lazy", "full"}
-        Evaluate only distances that can change the outcome, or all of them.
     n_blocks : int or "auto"
         Blocks of each part: 63, or fewer where they would have less than eight rows.
     contamination : int or float, optional
@@ -138,10 +129,10 @@ def tournament(
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
     scheme : {"partition", "swor", "monte_carlo"}
-        Blocks: all rows of a part, or K samples of its rows (or pairs) without or with replacement.
+        Blocks of losses of pairs: all rows of a part, or K samples of its rows (or pairs) without or with
+        replacement.
     block_size : int, optional
-        Rows of a sampled block, by default 256; of losses of single rows as many as blocks of all rows would
-        have, from 256 to 4,096.
+        Rows of a sampled block, by default 256.
     pairs : {"complete", "incomplete"}
         All pairs of a block, or K samples of `n_pairs` pairs of all pairs of a part.
     n_pairs : int, optional
@@ -198,7 +189,7 @@ def tournament(
     cells of whole files.
 
     A file that is bad as a whole has rows in all blocks of rows. From ten files on, cells of whole files are
-    compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs and samples: on
+    compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs: on
     the columns); where they tell another story the status of the candidate also is ``files disagree``, and
     `block_by` "file" is the remedy.
 
@@ -225,10 +216,7 @@ def tournament(
         loss=loss,
         loss_parameter=loss_parameter,
         distance=distance,
-        rule=rule,
-        r1=r1,
         beta_r=beta_r,
-        table=table,
         n_blocks=n_blocks,
         contamination=contamination,
         chunk_rows=chunk_rows,
@@ -252,7 +240,7 @@ def tournament(
     with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
         keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
         arena: Arena | BlockArena
-        if isinstance(field, PairField) or options.sampled:
+        if isinstance(field, PairField):
             arena = open_block_arena(source, read, field, options, seed, executor, progress)
             found = play_block_rounds(arena, keeper)
         else:
@@ -303,7 +291,7 @@ def explain_tournament(
 ) -> dict[str, Any]:
     """The plan of `distmom.tournament` for the same arguments: files, bytes, units, memory, blocks.
 
-    Footers are read as a run would, no rows, but those of losses of pairs and of samples are counted; no
+    Footers are read as a run would, no rows, but those of losses of pairs are counted; no
     worker is started.
     """
     wanted = arguments_of(tournament, data, candidates, target, **options)
@@ -316,7 +304,7 @@ def explain_tournament(
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
         arena: Arena | BlockArena
-        if isinstance(field, PairField) or chosen.sampled:
+        if isinstance(field, PairField):
             arena = open_block_arena(source, read, field, chosen, seed, executor, None)
         else:
             arena = open_arena(source, read, field, chosen, seed, executor, None)

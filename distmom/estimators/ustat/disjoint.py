@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.partitions import Cells, portions
 from distmom.estimators.ustat.tuple_samples import lower_medians
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 

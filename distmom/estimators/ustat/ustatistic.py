@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
@@ -22,6 +21,8 @@ from distmom.estimators.ustat.sampled_several import run_sampled_several
 from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
 from distmom.reductions.block_means import load_kernels
 from distmom.report import Results, UStatisticResult
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import chain, combinations, pairwise, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.components import jackknife_by_sample, two_sample_variances
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio
-from distmom.numerics.kernels.sums import Floats, Value, add_up
+from distmom.numerics.kernels.sums import Value, add_up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,7 @@ class TupleMoments:
         Means of the products of two parts; for a plain kernel the second moment.
     """
 
-    count: NDArray[np.int64]
+    count: Ints
     mean: Floats
     product: Floats
 
