@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.accumulator import MeanAccumulator
     from distmom.estimators.mean.mean import mean
     from distmom.estimators.mean.merge_states import merge_states
-    from distmom.estimators.plan import plan
+    from distmom.estimators.planning.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.session import options
     from distmom.estimators.tournament.cover import epsilon_cover
@@ -171,7 +171,7 @@ _HOMES = {
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
     "options": "distmom.estimators.session",
-    "plan": "distmom.estimators.plan",
+    "plan": "distmom.estimators.planning.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "save_model": "distmom.estimators.learn.model_files",
     "scan": "distmom.passes.scan",

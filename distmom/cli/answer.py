@@ -14,7 +14,7 @@ from distmom.cli.build import arguments
 from distmom.cli.show import messages_on_stderr, show_plan, show_results
 
 if TYPE_CHECKING:
-    from distmom.report import PlanResult, Results
+    from distmom.report import Results
 
 COMMAND = "distmom.command"
 """Under which a context keeps the words of the command line."""
@@ -65,7 +65,7 @@ def print_results(found: Results, output: Path | None, *, as_json: bool, quiet: 
         show_results(found, as_json=as_json, quiet=quiet)
 
 
-def remember_command(found: Results | PlanResult) -> None:
+def remember_command(found: Results) -> None:
     """Keep the command line in the results, so that a report can tell how to run it again."""
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None

@@ -92,10 +92,10 @@ def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
     units = tuple(given.get("block_by", ()))
     if given.get("scheme", "partition") != "partition":
         _refuse(given, "--scheme " + given["scheme"], ("block_by", "order", "chunk_rows", "repeats", "fine"))
-        number = None if n in ("auto", "paper") else n  # samples have the number of the proposition
-        return d.SampledBlocks(number, size, given.get("tau"), given["scheme"] == "monte_carlo")
+        own = None if n in ("auto", "paper") else n  # samples have the number of the proposition
+        return d.SampledBlocks(own, size, given.get("tau"), given["scheme"] == "monte_carlo")
     _refuse(given, "--scheme partition", ("tau",))
-    number = "auto" if n is None else n
+    number: Any = "auto" if n is None else n
     if given.get("order") == "stored":
         _refuse(given, "--order stored", ("block_by", "chunk_rows", "repeats", "fine"))
         return d.StoredBlocks(number, size)
@@ -104,7 +104,7 @@ def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
         return d.FileBlocks(number, size) if units == ("file",) else d.UnitBlocks(units, number, size)
     more = {k: given[k] for k in ("chunk_rows", "repeats", "fine") if k in given}
     if size is None and not more:
-        return n  # type: ignore[no-any-return]
+        return n
     return d.RandomBlocks(number, size, **more)
 
 

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.answer import remember_command
 from distmom.cli.failures import write_stdout
-from distmom.cli.types import CountOrShare
 from distmom.cli.show import show_json
-
-
-class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A whole number, also written as ``1e9`` or ``64_000_000``."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not number.is_integer() or number < 1:
-            self.fail(f"{value!r} is not a whole number of rows", param, ctx)
-        text = str(value).replace("_", "")
-        return int(text) if text.isdecimal() else int(number)
+from distmom.cli.types import CountOrShare, WholeNumber
 
 
 @click.command("plan", short_help="Blocks, widths and costs for so many rows; reads nothing.")
@@ -36,25 +17,13 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--confidence", "--confidence-level", "confidence_level", type=float, default=0.99, show_default=True
 )
 @click.option("--contamination", type=CountOrShare(), help="Rows that may be arbitrary: number or share.")
-@click.option(
-    "--scheme", type=click.Choice(["partition", "swor", "monte_carlo"]), help="Show this scheme alone."
-)
 @click.option("--blocks", "--n-blocks", "n_blocks", type=int, help="Show that many blocks, too.")
 @click.option("--tau", type=float, default=0.45, show_default=True, help="Of the sampling schemes.")
-@click.option(
-    "--kappa",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Of the sampling schemes: share of the failure probability left to the data's sampling error.",
-)
-@click.option("--repeats", type=int, default=5, show_default=True, help="Random partitions to compare with.")
 @click.option(
     "--width",
     type=float,
     help="Half-width wanted, in standard deviations of a row, or of the kernel: tells the rows needed.",
 )
-@click.option("--threads", type=int, default=1, show_default=True, help="For the times.")
 @click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")
 @click.option(
     "--parameter",
@@ -64,15 +33,8 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--pair-budget", type=float, metavar="PAIRS", help="Most pairs to evaluate one by one.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of the table.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the plan to a .json, .parquet, .csv or .html file, whole or not at all.",
-)
 def plan_command(
     as_json: bool,
-    output: Path | None,
     kernel: str | None,
     parameter: tuple[str, ...],
     pair_budget: float | None,
@@ -82,8 +44,7 @@ def plan_command(
 
     ROWS is a number such as 1000000 or 1e9. Nothing is read; 'distmom mean --dry-run' plans for a lake.
     """
-    from distmom.estimators.plan import plan
-    from distmom.report import check_output, write_results
+    from distmom.estimators.planning.plan import plan
 
     if pair_budget is not None:
         options["pair_budget"] = pair_budget
@@ -92,12 +53,7 @@ def plan_command(
         from distmom.numerics.kernels.catalogue import named
 
         options["kernel"] = named(kernel, **parameters_of(parameter))
-    if output is not None:
-        check_output(output)
     found = plan(**options)
-    remember_command(found)
-    if output is not None:
-        write_results(found, output)
     if as_json:
         show_json(found.document())
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from flat import flat
 from scipy import stats
 
 import distmom as dm
@@ -54,11 +55,11 @@ def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
         grouped(drawn),
         "x",
         by="sample",
-        n_blocks=INTERVALS[kind],
         interval=kind,
         confidence_level=LEVEL,
         rng=seed + first,
-        threads=1,
+        blocks=INTERVALS[kind],
+        executor=dm.Threads(1),
     )
     return np.array([one.interval for one in _means(found) if one.interval is not None]).reshape(-1, 2)
 
@@ -177,6 +178,8 @@ def _means(found: Any) -> list[dm.MeanResult]:
 
 
 def _grouped(data: Floats, seed: int, n_blocks: int | str, repeats: int = 1) -> Floats:
-    found = dm.mean(grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, rng=seed, **HERE)
+    found = flat(dm.mean)(
+        grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, rng=seed, **HERE
+    )
     ordered = sorted(_means(found), key=lambda one: (one.group or {})["sample"])
     return np.array([one.estimate for one in ordered], dtype=float)

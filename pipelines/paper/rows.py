@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from flat import flat
 
 import distmom as dm
 from pipelines.paper.laws import N_ROWS, Floats
@@ -99,7 +100,7 @@ def _of_columns(
 
 def _means(samples: Floats, **options: Any) -> Sequence[Floats]:
     values = pa.FixedSizeListArray.from_arrays(np.ascontiguousarray(samples.T).ravel(), len(samples))
-    found = dm.mean(pa.table({"x": values}), "x", joint="coordinatewise", **options)
+    found = flat(dm.mean)(pa.table({"x": values}), "x", joint="coordinatewise", **options)
     assert isinstance(found, dm.VectorResult)
     return list(found.block_estimates.T)
 
@@ -107,7 +108,7 @@ def _means(samples: Floats, **options: Any) -> Sequence[Floats]:
 def _variances(samples: Floats, **options: Any) -> Sequence[Floats]:
     names = [str(number) for number in range(len(samples))]
     table = pa.table(dict(zip(names, samples, strict=True)))
-    found = dm.Results.of(dm.ustatistic(table, names, kernel="variance", **options))
+    found = dm.Results.of(flat(dm.ustatistic)(table, names, kernel="variance", **options))
     return [one.block_estimates for one in found if isinstance(one, dm.UStatisticResult)]
 
 

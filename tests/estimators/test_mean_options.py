@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import same, write
 
 import distmom as dm
@@ -75,11 +76,11 @@ def test_pairs_that_exclude_each_other(lake: Path) -> None:
         names = names_of(options)
         wrong = [pair for pair in REFUSED if {*pair[:2]} <= names]
         if not wrong:
-            found = dm.mean(lake, "x", rng=0, **options)
+            found = flat(dm.mean)(lake, "x", rng=0, **options)
             assert np.all(np.isfinite(found.estimate)), options
             continue
         with pytest.raises(dm.ConfigError) as caught:
-            dm.mean(lake, "x", rng=0, **options)
+            flat(dm.mean)(lake, "x", rng=0, **options)
         text = one_line(caught.value)
         met |= {pair for pair in wrong if pair[1] in text and pair[2] in text}
         assert any(pair[1] in text and pair[2] in text for pair in wrong), options
@@ -143,7 +144,7 @@ def lake(tmp_path: Path) -> Path:
 def test_wrong_values(options: dict[str, Any], words: list[str], tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": X})
     with pytest.raises(dm.ConfigError) as caught:
-        dm.mean(tmp_path, **{"column": "x", **options})
+        flat(dm.mean)(tmp_path, **{"column": "x", **options})
     text = one_line(caught.value)
     for word in words:
         assert word in text, text
@@ -151,7 +152,7 @@ def test_wrong_values(options: dict[str, Any], words: list[str], tmp_path: Path)
 
 def test_no_threads_at_all() -> None:
     with pytest.raises(dm.ConfigError, match=r"threads.*at least 1"):
-        dm.mean(X, threads=0)
+        dm.mean(X, executor=dm.Threads(0))
 
 
 def test_an_unknown_option_is_an_error() -> None:
@@ -168,23 +169,23 @@ def test_every_choice_of_every_option_is_documented() -> None:
 
 
 def test_whole_numbers_of_numpy_are_numbers() -> None:
-    plain = dm.mean(X, n_blocks=7, rng=0)
+    plain = dm.mean(X, rng=0, blocks=7)
     assert plain.n_blocks == 7
-    assert same(plain, dm.mean(X, n_blocks=np.int64(7), rng=np.int32(0)))  # type: ignore[arg-type]
-    assert dm.mean(X, block_size=np.int64(400), rng=0).n_blocks == 5  # type: ignore[arg-type]
+    assert same(plain, dm.mean(X, rng=np.int32(0), blocks=np.int64(7)))  # type: ignore[arg-type]
+    assert dm.mean(X, rng=0, blocks=dm.RandomBlocks(size=np.int64(400))).n_blocks == 5  # type: ignore[arg-type]
 
 
 def test_a_small_block_size_is_not_a_million_blocks() -> None:
     x = np.zeros(1_500_000, np.float32)
     with pytest.raises(dm.ConfigError, match=r"block_size=1 of 1500000 rows.*1,500,000"):
-        dm.mean(x, block_size=1, rng=0)
+        dm.mean(x, rng=0, blocks=dm.RandomBlocks(size=1))
 
 
 def test_a_confidence_that_the_proposition_does_not_reach_prints_the_range() -> None:
     with pytest.raises(dm.ConfigError, match=r"confidence_level.*0\.99"):
-        dm.mean(X[:3], n_blocks="paper", order="stored", rng=0)
+        dm.mean(X[:3], rng=0, blocks=dm.StoredBlocks("paper"))
     with pytest.raises(dm.ConfigError, match="confidence_level"):
-        dm.mean(X[:20], scheme="swor", rng=0)
+        dm.mean(X[:20], rng=0, blocks=dm.SampledBlocks())
 
 
 def test_a_column_must_be_named_where_there_are_several(tmp_path: Path) -> None:
@@ -201,14 +202,14 @@ def test_the_seed_alone_decides_the_draw() -> None:
     np.random.seed(1)  # noqa: NPY002
     random.seed(1)
     state, other = np.random.get_state(), random.getstate()  # noqa: NPY002
-    first = [dm.mean(X, rng=1), dm.mean(X, scheme="swor", rng=1), dm.mean(X, rng=None)]
+    first = [dm.mean(X, rng=1), dm.mean(X, rng=1, blocks=dm.SampledBlocks()), dm.mean(X, rng=None)]
     after = np.random.get_state()  # noqa: NPY002
     assert np.array_equal(state[1], after[1]) and state[2:] == after[2:]
     assert random.getstate() == other
     np.random.seed(2)  # noqa: NPY002
     random.seed(2)
     assert first[0].same_bits(dm.mean(X, rng=1))
-    assert first[1].same_bits(dm.mean(X, scheme="swor", rng=1))
+    assert first[1].same_bits(dm.mean(X, rng=1, blocks=dm.SampledBlocks()))
     assert not first[0].same_bits(dm.mean(X, rng=2))
 
 
@@ -236,7 +237,7 @@ def test_kinds_of_seeds() -> None:
 def test_no_two_blocks_share_a_stream() -> None:
     """Chunks seeded with random 31-bit integers would repeat: here blocks are addresses of one key."""
     x = np.arange(50_000.0)
-    found = dm.mean(x, scheme="swor", n_blocks=5_000, block_size=12, rng=0)
+    found = dm.mean(x, rng=0, blocks=dm.SampledBlocks(5_000, size=12))
     # two equal samples of 12 of 50,000 rows have probability 1e-49
     assert len(set(found.block_estimates.tolist())) > 4_900
 
@@ -259,5 +260,5 @@ def test_a_run_that_cannot_fit_says_so_before_it_reads(
 
     monkeypatch.setattr(mean_module, "run_plan", never)
     with pytest.raises(dm.ResourceError, match=r"a\.parquet.*projected memory.*limit of 100 MB") as caught:
-        dm.mean(tmp_path, rng=0, memory_limit="100MB")
+        dm.mean(tmp_path, rng=0, executor=dm.Threads(memory_limit="100MB"))
     one_line(caught.value)

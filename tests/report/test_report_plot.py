@@ -31,7 +31,7 @@ def test_blocks_estimate_interval_and_plain_mean_are_drawn() -> None:
 def test_wild_blocks_do_not_set_the_view() -> None:
     wild = X.copy()
     wild[::700] = 1e9
-    found = dm.mean(wild, rng=0, n_blocks=101)
+    found = dm.mean(wild, rng=0, blocks=101)
     strip = found.plot().axes[0]
     low, high = strip.get_xlim()
     assert -10 < low < found.estimate < high < 10

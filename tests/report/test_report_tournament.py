@@ -11,7 +11,7 @@ def test_the_matrix_of_duels_is_drawn() -> None:
     g = np.random.default_rng(0)
     x = g.normal(size=900)
     columns = {"y": x + g.normal(size=900), "a": x, "b\x1b": 2 * x, "c": 2.01 * x}
-    found = dm.tournament(columns, ["a", "b\x1b", "c"], "y", beta_r=0.05, rng=0)
+    found = dm.tournament(columns, ["a", "b\x1b", "c"], "y", rng=0, match=dm.Match(beta_r=0.05))
     figure = found.plot()
     [ax] = figure.axes
     assert next(t.get_text() for t in ax.get_xticklabels()) == "a"

@@ -32,11 +32,7 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("SampledPairs", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
     ("DisjointPairs", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
     ("SampledBlocks", "a kernel with a matrix as value", "all its pairs take one pass; use RandomBlocks"),
-    (
-        "DisjointPairs of several samples",
-        "StoredBlocks",
-        "rows of two samples have no places half a lake apart; use RandomBlocks",
-    ),
+    ("DisjointPairs", "StoredBlocks", "its pairs are formed at random; use RandomBlocks"),
     ("DisjointPairs", "a kernel with a matrix as value", "all its pairs take one pass; use CompletePairs"),
 )
 """Options that exclude each other, with the remedy, beside those of `MeanOptions`; "" for any others."""
@@ -102,11 +98,9 @@ class UStatOptions:
                 )
 
     def _check_supported(self) -> None:
-        several = len(self.kernel.degrees) > 1
         met = {
             "SampledPairs": self.pairs == "incomplete",
             "DisjointPairs": self.pairs == "disjoint",
-            "DisjointPairs of several samples": self.pairs == "disjoint" and several,
             "StoredBlocks": self.rows.order == "stored",
             "SampledBlocks": self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),

@@ -16,7 +16,7 @@ from distmom.estimators.mean.plan import MeanPlan, worth_compiling
 from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import affordable, in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.run import check_columns, check_groups, first_plan, run_ustatistic
+from distmom.estimators.ustat.run import check_columns, first_plan, run_ustatistic
 from distmom.estimators.ustat.sampled import planned_samples, run_sampled
 from distmom.estimators.ustat.sampled_several import planned_draws, run_sampled_several
 from distmom.estimators.ustat.several import numbers_of_all, run_samples, sample_data
@@ -82,7 +82,6 @@ class UStatQuestion:
         """Names, types and combinations are checked; no row is read."""
         for source, read in self.opened:
             check_columns(source.reader(read), self.options)
-            check_groups(read, self.options)
         return PlannedUStat(self)
 
 

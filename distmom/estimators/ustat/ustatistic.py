@@ -115,7 +115,7 @@ def ustatistic(
     little unless the kernel is degenerate (sigma_1 = 0; then give few `blocks`).
 
     The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
-    unbiased estimates from the means of the kernel at each row; for others the jackknife. With blocks of units
+    unbiased estimates from the means of the kernel at each row; for others the jackknife. Of units,
     stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
