@@ -51,6 +51,7 @@ PLACES: dict[str, str] = {
     "path": "data, the first argument",
     "paths": "data, the first argument",
     "columns": "column=…",
+    "column": "columns=…",
     "group_by": "by=…",
     "groupby": "by=…",
     "filter": "where=…",
@@ -61,10 +62,15 @@ PLACES: dict[str, str] = {
 }
 """The keywords of other packages and of the past, and where their meaning lies now."""
 
+OWN_PLACES: dict[tuple[str, str], str] = {
+    ("difference", "block_by"): "unit=…",
+}
+"""The same where one function has a place of its own."""
+
 
 def wrong_keyword(function: str, name: str, parameters: Collection[str]) -> TypeError:
     """The error for a keyword that the function does not have: its place now, or the nearest name."""
-    place = PLACES.get(name)
+    place = OWN_PLACES.get((function, name)) or PLACES.get(name)
     where = None if place is None else place.partition("=")[0]
     if place is not None and (where in parameters or not place[: len(where or "")].isidentifier()):
         return TypeError(f"{name}: now {place}; see help(dm.{function})")
