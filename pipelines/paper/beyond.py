@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from flat import flat
 from scipy import stats
 
 import distmom as dm
@@ -55,10 +54,10 @@ def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
         grouped(drawn),
         "x",
         by="sample",
-        interval=kind,
+        interval=kind,  # type: ignore[arg-type]
         confidence_level=LEVEL,
         rng=seed + first,
-        blocks=INTERVALS[kind],
+        blocks=INTERVALS[kind],  # type: ignore[arg-type]
         executor=dm.Threads(1),
     )
     return np.array([one.interval for one in _means(found) if one.interval is not None]).reshape(-1, 2)
@@ -178,8 +177,7 @@ def _means(found: Any) -> list[dm.MeanResult]:
 
 
 def _grouped(data: Floats, seed: int, n_blocks: int | str, repeats: int = 1) -> Floats:
-    found = flat(dm.mean)(
-        grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, rng=seed, **HERE
-    )
+    design = dm.RandomBlocks(n_blocks, repeats=repeats)  # type: ignore[arg-type]
+    found = dm.mean(grouped(data), "x", by="sample", blocks=design, rng=seed, **HERE)
     ordered = sorted(_means(found), key=lambda one: (one.group or {})["sample"])
     return np.array([one.estimate for one in ordered], dtype=float)

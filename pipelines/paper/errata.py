@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from flat import flat
 
 import distmom as dm
 from pipelines.paper.chunks import Run, Wanted, chunked, estimates
@@ -70,14 +69,12 @@ def _squares_of_few(first: int, n: int, seed: int) -> list[float]:
     for start in range(first, first + n, AT_ONCE):
         data = NORMAL.draw(np.random.default_rng([seed, 7, start]), (AT_ONCE, FEW_ROWS))
         names = [str(number) for number in range(AT_ONCE)]
-        found = flat(dm.ustatistic)(
+        found = dm.ustatistic(
             pa.table(dict(zip(names, data, strict=True))),
             names,
             kernel="variance",
-            scheme="swor",
-            pairs="sampled",
-            n_blocks=1,
-            n_pairs=FEW_PAIRS,
+            pairs=dm.SampledPairs(FEW_PAIRS),
+            blocks=1,
             rng=seed + start,
             **HERE,
         )
