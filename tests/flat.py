@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from inspect import signature
 from typing import Any
 
 import distmom as dm
@@ -17,8 +18,13 @@ PLACES = {"workers": dm.Processes, "threads": dm.Threads, "scheduler": dm.Cluste
 def flat(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, taking flat words where it takes objects."""
 
+    own = signature(function).parameters
+
     def call(*args: Any, **words: Any) -> Any:
-        given, data = objects(words), args[0] if args else words.pop("data", None)
+        given = objects(words)
+        if "data" not in own:  # an accumulator, which reads nothing by itself
+            return function(*args, **words, **given)
+        data = args[0] if args else words.pop("data")
         scan = {k: words.pop(k) for k in SCAN if k in words}
         progress = words.pop("progress", None)
         if scan:
@@ -32,7 +38,11 @@ def flat(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def explained(function: Callable[..., Any]) -> Callable[..., Any]:
     """The plan of a call with flat words."""
-    return flat(lambda *args, **kwargs: dm.explain(function, *args, **kwargs))
+
+    def plan(data: Any, *args: Any, **kwargs: Any) -> Any:
+        return dm.explain(function, data, *args, **kwargs)
+
+    return flat(plan)
 
 
 def objects(words: dict[str, Any]) -> dict[str, Any]:
