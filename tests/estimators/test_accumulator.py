@@ -296,7 +296,7 @@ def test_what_does_not_merge() -> None:
         ({"rng": -1}, ["rng"]),
         ({"name": None}, ["name"]),
         ({"contamination": 0.1}, ["contamination=0.1, a share, depends on the number of rows"]),
-        ({"contamination": 2}, ["contamination=2 without n_blocks depends"]),
+        ({"contamination": 2}, ["contamination=2 without a number of blocks depends"]),
         ({"block_by": ["x"]}, ["block_by"]),
     ],
     ids=str,

@@ -173,7 +173,7 @@ def test_one_row() -> None:
 
 def test_fewer_rows_than_blocks_names_both_numbers() -> None:
     found = dm.mean(np.arange(6.0), rng=0, blocks=11)
-    assert found.n_blocks == 6 and found.notes == ("n_blocks lowered from 11 to 6, the number of rows",)
+    assert found.n_blocks == 6 and found.notes == ("blocks lowered from 11 to 6, the number of rows",)
     assert found.interval is None and found.interval_reason == "fewer rows than blocks"
 
 

@@ -63,7 +63,7 @@ FIXED: dict[str, dict[str, Any]] = {
     "block_size=50": {"block_size": 50},
     "scheme='monte_carlo'": {"scheme": "monte_carlo", "n_blocks": 5, "block_size": 20},
     "contamination=0.01, a share,": {"contamination": 0.01},
-    "contamination=2 without n_blocks": {"contamination": 2},
+    "contamination=2 without a number of blocks": {"contamination": 2},
 }
 
 

@@ -168,7 +168,7 @@ def test_files_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     cut_work(monkeypatch, max_files=4)
     found = whole(dm.mean(tmp_path, "x", where="x > 25", rng=0, blocks=dm.FileBlocks()))
     assert (found.n_units, found.n_units_exact) == (6, True)
-    assert found.notes == ("block_by='file': 6 files are too few for blocks",)
+    assert found.notes == ("FileBlocks: 6 files are too few for blocks",)
     by_group = dm.mean(tmp_path, "x", by="k", rng=0, blocks=dm.FileBlocks())
     assert [r.n_units for r in dm.Results.of(by_group)] == [13, 8, 4]
 

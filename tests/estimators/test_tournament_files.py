@@ -32,7 +32,7 @@ def test_a_bad_file_is_told_and_named(tmp_path: Path, options: dict[str, Any]) -
     found = flat(dm.tournament)(folder, ["a", "b", "z"], "y", rng=0, **options)
     for line in found:
         assert line.status[-1] == "files disagree" and line.doubtful
-        assert line.notes[-1] == f"{NOTE}; use block_by='file'; bad files are among 1: 07.parquet"
+        assert line.notes[-1] == f"{NOTE}; use blocks=FileBlocks(); bad files are among 1: 07.parquet"
     assert NOTE in str(found) and "files disagree" in found.to_arrow()["status"][0].as_py()
     for batch_rows, threads in ((97, 1), (131_072, 3)):
         again = flat(dm.tournament)(

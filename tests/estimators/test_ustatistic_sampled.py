@@ -273,7 +273,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "two samples": ({**PAIRS, "kernel": "auc"}, "give data as a list of two"),
     "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
     "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
-    "no number": ({**PAIRS, "n_pairs": 0}, "n_pairs: must be a whole number"),
+    "no number": ({**PAIRS, "n_pairs": 0}, "pairs: n: must be a whole number"),
     "one row": ({**BLOCKS, "block_size": 1}, "use at least 2"),
     "order of blocks": ({**BLOCKS, "interval": "order"}, "only the median given the data"),
     "dear blocks": (

@@ -141,7 +141,9 @@ class Keeper:
 
     def _restart(self, change: Change) -> None:
         if self.on_change != "restart":
-            raise DataError(f"{self.name}: {change.text}; use on_change='restart' {change.remedy}")
+            raise DataError(
+                f"{self.name}: {change.text}; use State(path, on_change='restart') {change.remedy}"
+            )
         logger.warning("%s: %s; everything is read again", self.name, change.text)
         self.restarted = change.text
         self.saved, self.ledger = None, Ledger()

@@ -57,7 +57,9 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
     if n_blocks is None:
         if best > MOST_BLOCKS:
             remedy = (
-                f"give n_blocks above {2 * o:,}" if 2 * o < MOST_BLOCKS else "take the worst out by where"
+                f"give a number of blocks above {2 * o:,}"
+                if 2 * o < MOST_BLOCKS
+                else "take the worst out by where"
             )
             raise ConfigError(
                 f"contamination: {o:,} arbitrary {what} ask for {best:,} blocks, and at most {MOST_BLOCKS:,} "

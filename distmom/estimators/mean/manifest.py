@@ -190,7 +190,7 @@ class Ledger:
                 return Change(
                     f"{fixed} makes blocks that depend on the number of rows, so {len(new):,} new "
                     f"file{'s' * (len(new) > 1)} (first: {new[0]}) cannot be added",
-                    "to read everything again, or n_blocks=… of random rows, which does not depend on it",
+                    "to read everything again, or blocks=… of random rows, which does not depend on it",
                 )
         return None
 

@@ -215,7 +215,7 @@ def open_block_arena(
         wanted, outlying = contaminated_parts(options, n_rows)
     n_parts = options.n_parts
     if n_parts * wanted > MOST_BLOCKS:
-        raise ConfigError(f"n_blocks: {n_parts} parts of {wanted:,} blocks exceed {MOST_BLOCKS:,}; lower it")
+        raise ConfigError(f"blocks: {n_parts} parts of {wanted:,} blocks exceed {MOST_BLOCKS:,}; lower it")
     blank = replace(
         options.common,
         n_blocks=n_parts * wanted,
@@ -259,7 +259,7 @@ def _drawn(options: TournamentOptions, n_rows: int, n_used: int, n_blocks: int, 
     size = options.block_size or min(SAMPLED_ROWS, n_good)
     if not again and size > n_good:
         raise ConfigError(
-            f"block_size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
+            f"blocks: size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
             "use fewer"
         )
     drawn = math.ceil(size / share)
@@ -272,8 +272,8 @@ def _check_budget(arena: BlockArena) -> None:
         raise ConfigError(
             f"{len(arena.field.candidates):,} candidates on all pairs of the blocks are {n:.2g} losses, "
             f"{in_words(n / (RATE * arena.executor.threads))} or so on {arena.executor.threads} threads and "
-            f"more than pair_budget={budget:.2g}; use scheme='swor' with a block_size, pairs='incomplete', "
-            "more blocks, or a larger pair_budget"
+            f"more than the budget of {budget:.2g}; use scheme='swor' with a block_size, pairs='incomplete', "
+            "more blocks, or a larger budget"
         )
 
 

@@ -70,7 +70,7 @@ class TournamentOptions:
         self._check_parameter()
         _check_level("beta_r", self.beta_r)
         if self.n_blocks == "paper":
-            raise ConfigError("n_blocks: a tournament takes 'auto' or a number, not 'paper'")
+            raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
         common = self.common
         for name in ("n_blocks", "contamination", "chunk_rows", "block_by"):
             object.__setattr__(self, name, getattr(common, name))

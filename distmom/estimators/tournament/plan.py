@@ -220,7 +220,7 @@ def open_arena(
     n_parts = options.n_parts
     if n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
-            f"n_blocks: {n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower contamination "
+            f"blocks: {n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower contamination "
             "or n_blocks, or take the worst rows out by where"
         )
     unit = None if options.block_by is None else "file" if options.block_by == "file" else "columns"
@@ -269,6 +269,6 @@ def contaminated_parts(options: TournamentOptions, n_rows: int) -> tuple[int, in
     if given <= 2 * most:
         raise ConfigError(
             f"contamination: of {o:,} arbitrary {what} up to {most:,} fall into one part and may outvote "
-            f"{given:,} blocks; use more than {2 * most:,} blocks, or drop n_blocks ({best:,} are best)"
+            f"{given:,} blocks; use more than {2 * most:,} blocks, or leave the number to us ({best:,} are best)"
         )
     return given, o

@@ -102,7 +102,7 @@ def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None
     scheme = options.rows.scheme
     if read.by:
         raise ConfigError(
-            f"by does not go with scheme={scheme!r}: samples are of all rows together; use "
+            f"by does not go with samples, scheme={scheme!r}: samples are of all rows together; use "
             "scheme='partition', or where, one group at a time"
         )
     if source.one_pass:
@@ -126,7 +126,7 @@ def block_numbers(options: UStatOptions, seed: int, n_rows: int, n_passing: int)
         morm_blocks(rows.confidence_level, tau, n_passing, degree)
     elif rows.block_size < degree:
         raise ConfigError(
-            f"block_size: a tuple of kernel {options.kernel.name!r} has {degree} rows, and a sample "
+            f"blocks: size: a tuple of kernel {options.kernel.name!r} has {degree} rows, and a sample "
             f"{rows.block_size}; use at least {degree}"
         )
     blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows, n_valid=n_passing)

@@ -203,7 +203,7 @@ def _check_draw(draw: Draw, *, replace: bool) -> None:
         raise NoAnswerError("the data has no rows; give data with rows")
     if not replace and draw.block_size > n_rows:
         raise ConfigError(
-            f"block_size: {draw.block_size:,} rows without replacement from {n_rows:,} cannot be drawn; "
+            f"blocks: size: {draw.block_size:,} rows without replacement from {n_rows:,} cannot be drawn; "
             f"use at most {n_rows:,}"
         )
 

@@ -88,7 +88,7 @@ def pair_numbers(options: UStatOptions, n_rows: Sequence[int], n_passing: Sequen
     repeats = rows.scheme == "monte_carlo"
     if isinstance(rows.n_blocks, int):
         if rows.tau is not None:
-            raise ConfigError("tau: it sets the number of samples, and n_blocks gives it; drop one")
+            raise ConfigError("tau: it sets the number of samples, and n gives it; drop one")
         k = rows.n_blocks
     else:
         k = morm_blocks(rows.confidence_level, TAU if rows.tau is None else rows.tau, PLENTY)[0]
@@ -102,8 +102,8 @@ def pair_numbers(options: UStatOptions, n_rows: Sequence[int], n_passing: Sequen
         refuse_repeats(options.kernel, n_passing, m, repeats)
     if k * m > options.pair_budget:
         raise ConfigError(
-            f"n_pairs: {k:,} samples of {m:,} pairs are more than pair_budget={options.pair_budget:.2g}; "
-            "lower n_pairs or n_blocks, or allow a larger pair_budget"
+            f"pairs: n: {k:,} samples of {m:,} pairs are more than the budget of {options.pair_budget:.2g}; "
+            "lower n_pairs or n_blocks, or allow a larger budget"
         )
     drawn = -(-m * everything // passing) if passing else m
     return PairNumbers(k, m, drawn if repeats else min(drawn, max(everything, 1)))

@@ -153,12 +153,12 @@ def several_numbers(options: UStatOptions, n_rows: Sequence[int]) -> tuple[int, 
     sizes = tuple(max(rows.block_size * n // max(sum(n_rows), 1), 0) for n in n_rows)
     if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
         raise ConfigError(
-            f"block_size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_rows)} are "
+            f"blocks: size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_rows)} are "
             f"{', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
     if given is None:
         given = morm_blocks(rows.confidence_level, tau, PLENTY)[0]
     elif rows.tau is not None:
-        raise ConfigError("tau: n_blocks and block_size say all; drop tau")
+        raise ConfigError("tau: the number and size of blocks say all; drop tau")
     return given, sizes

@@ -198,8 +198,8 @@ def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace
     if not replace and n_tuples > there_are > 0:
         of = " and ".join(f"{n:,}" for n in n_rows)
         raise ConfigError(
-            f"n_pairs: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
-            "have; lower it, or use scheme='monte_carlo'"
+            f"pairs: n: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
+            "have; lower it, or use SampledPairs(replace=True)"
         )
 
 

@@ -110,7 +110,7 @@ def numbers_of_all(
         n = sum(rows_of(source, options, executor) for source, _ in samples)
         if rows.block_size > n:
             raise NoAnswerError(
-                f"block_size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
+                f"blocks: size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
             )
         k = n // rows.block_size
         check_most_blocks(f"block_size={rows.block_size} of {n} rows", k)

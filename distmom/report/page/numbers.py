@@ -53,7 +53,7 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
-        "number. Run again with block_by='file' (--block-by file), where a bad file spoils one block only.",
+        "number. Run again with blocks=FileBlocks() (--block-by file): a bad file spoils one block only.",
     )
     return replace(told, answer=told.answer[:2], mood="bad", do=(*spoiled, *told.do[1:]))
 
