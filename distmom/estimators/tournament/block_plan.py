@@ -9,7 +9,6 @@ from dataclasses import field as attribute
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
@@ -23,6 +22,7 @@ from distmom.estimators.tournament.plan import contaminated_parts, number_of
 from distmom.estimators.ustat.cost import in_words
 from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
@@ -51,8 +51,6 @@ SAMPLED_ROWS = 256
 
 RATE = 3e7
 """Losses a second on one thread, roughly."""
-
-Ints = NDArray[np.int64]
 
 
 @dataclass
@@ -287,7 +285,7 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
     return CellMap(np.array([n_blocks]), np.where(inside, mine, -1), sizes, cells.lowered)
 
 
-def _whole_pairs(numbers: Any, wanted: Ints, used: NDArray[np.bool_]) -> Any:
+def _whole_pairs(numbers: Any, wanted: Ints, used: Bools) -> Any:
     """Both rows of a pair or none: where one does not count, a row that does not stands for both."""
     if used.all():
         return numbers

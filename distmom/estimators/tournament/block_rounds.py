@@ -9,8 +9,9 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.block_plan import BlockArena
 from distmom.estimators.tournament.files import columns_disagree
-from distmom.estimators.tournament.outcome import DISTANCE_PART, Floats, Outcome, decide, round_of
+from distmom.estimators.tournament.outcome import DISTANCE_PART, Outcome, decide, round_of
 from distmom.estimators.tournament.state import RoundKeeper
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.reductions.losses.block_by_block import BlockLossTable

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import ROWS_ALONE
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.status import Status
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.losses.block_losses import BlockLossState
 from distmom.reductions.roots import cell_of
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from distmom.estimators.tournament.block_plan import BlockArena
     from distmom.estimators.tournament.plan import Arena
 
-Floats = NDArray[np.float64]
 
 LEAST_BLOCKS = 5
 """Fewer blocks of rows give no spread to compare with."""
 
 
-def disagreement(
-    arena: Arena, state: BlockLossState, losses: Floats, counts: NDArray[np.int64]
-) -> tuple[str | None, ...]:
+def disagreement(arena: Arena, state: BlockLossState, losses: Floats, counts: Ints) -> tuple[str | None, ...]:
     """For each candidate what is to be said, or None, by the rule of `distmom.mean` on its losses.
 
     Parameters
@@ -55,7 +52,7 @@ def disagreement(
     return tuple(_note(arena, found, f) if wrong[f] else None for f in range(m))
 
 
-def _moments(sums: Floats, counts: NDArray[np.int64], squares: Floats) -> Moments:
+def _moments(sums: Floats, counts: Ints, squares: Floats) -> Moments:
     every = np.broadcast_to(counts, sums.shape).copy()
     return Moments(every, np.where(every > 0, sums / np.maximum(every, 1), 0.0), squares)
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.losses.duels import duels
 from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, play, smallest_level
-
-Floats = NDArray[np.float64]
 
 DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
 
@@ -34,9 +32,9 @@ class Decided(NamedTuple):
     cycle : bool
     """
 
-    loses: NDArray[np.bool_]
+    loses: Bools
     margins: Floats
-    last_loses: NDArray[np.bool_] | None
+    last_loses: Bools | None
     distances: Distances
     rounds: Rounds
     champions: tuple[int, ...]
@@ -68,11 +66,11 @@ class Outcome:
 
     rows: tuple[int, int, int, int, int]
     plain: Floats
-    missing: NDArray[np.int64]
+    missing: Ints
     values: tuple[Floats, ...]
     decided: Decided
     intervals: bool = True
-    cells: NDArray[np.int64] | None = None
+    cells: Ints | None = None
     disagree: tuple[str | None, ...] = ()
 
 
@@ -115,7 +113,7 @@ def round_of(kind: str, pairs: Sequence[Pair]) -> str:
     return f"{kind} {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
 
 
-def _settled(loses: NDArray[np.bool_], known: Distances, beta_r: float | None) -> Rounds:
+def _settled(loses: Bools, known: Distances, beta_r: float | None) -> Rounds:
     """The finalists.
 
     Raises

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.files import disagreement
-from distmom.estimators.tournament.outcome import DISTANCE_PART, Floats, Outcome, decide, round_of
+from distmom.estimators.tournament.outcome import DISTANCE_PART, Outcome, decide, round_of
 from distmom.estimators.tournament.plan import TOGETHER, Arena
 from distmom.estimators.tournament.state import RoundKeeper
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.reductions.losses.block_losses import INFS, N_ROWS, NANS, NULLS, BlockLossState
@@ -88,7 +89,7 @@ def _beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     )
 
 
-def _joins(arena: Arena, counts: NDArray[np.int64]) -> int:
+def _joins(arena: Arena, counts: Ints) -> int:
     """How many neighbouring blocks are taken together, where their number is automatic and rows are few."""
     per_part = counts.sum(axis=1)
     empty = np.flatnonzero(per_part == 0)
@@ -110,7 +111,7 @@ def _joined(sums: NDArray[Any], width: int) -> NDArray[Any]:
         return np.asarray(sums.reshape(*sums.shape[:-1], -1, width).sum(axis=-1))
 
 
-def _means(sums: Floats, counts: NDArray[np.int64]) -> Floats:
+def _means(sums: Floats, counts: Ints) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.asarray(sums[..., counts > 0] / counts[counts > 0])
 

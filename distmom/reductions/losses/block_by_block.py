@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.reductions.losses.candidates import Floats
+from distmom.numerics.arrays import Floats, Ints
 
 
 class RowsOfBlocks(Protocol):
@@ -48,13 +47,13 @@ class BlockLossTable:
         Cells of a partition that have rows in the block; 0 of other candidates.
     """
 
-    sizes: NDArray[np.int64]
+    sizes: Ints
     losses: Floats
     roots: Floats
     reach: Floats
-    missing: NDArray[np.int64]
+    missing: Ints
     gaps: Floats
-    cells: NDArray[np.int64]
+    cells: Ints
 
     @property
     def nbytes(self) -> int:

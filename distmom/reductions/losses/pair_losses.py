@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering
 from distmom.numerics.losses.pair_gaps import gap_means, pair_means
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.losses.block_by_block import BlockByBlock
-from distmom.reductions.losses.candidates import Candidate, Floats
+from distmom.reductions.losses.candidates import Candidate
 
 COMPUTED = -1
 """Place of the number that a function or model gives."""
