@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.duels import duels
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Pair = tuple[int, int]
 Ask = Callable[[Sequence[Pair]], Floats]
 """Distances of pairs (f, g), f < g, each asked once."""
@@ -53,7 +51,7 @@ class Distances:
             for (f, g), distance in zip(wanted, found, strict=True):
                 self.known[f, g] = self.known[g, f] = distance
 
-    def unknown(self, f: int, others: Flags) -> list[Pair]:
+    def unknown(self, f: int, others: Bools) -> list[Pair]:
         """The pairs of f and others whose distance is not known, those that seem farthest first."""
         places = np.flatnonzero(others & np.isnan(self.known[f]))
         order = np.lexsort((-self._margins[f, places], -self.bounds[f, places]))
@@ -86,7 +84,7 @@ class Rounds:
     thresholds: Floats
 
 
-def play(loses: Flags, distances: Distances, level: float | None = None) -> Rounds:
+def play(loses: Bools, distances: Distances, level: float | None = None) -> Rounds:
     """The finalists: those that lose no match that is allowed.
 
     Parameters
@@ -112,13 +110,13 @@ def play(loses: Flags, distances: Distances, level: float | None = None) -> Roun
     return Rounds(reached, level is None, finalists, thresholds(loses, distances))
 
 
-def thresholds(loses: Flags, distances: Distances) -> Floats:
+def thresholds(loses: Bools, distances: Distances) -> Floats:
     """t_f where all distances to those that beat f are known, else NaN."""
     beaten = np.where(loses, distances.known, 0.0)
     return np.asarray(beaten.max(axis=1, initial=0.0), np.float64)
 
 
-def _settle(loses: Flags, distances: Distances, level: float | None) -> float:
+def _settle(loses: Bools, distances: Distances, level: float | None) -> float:
     """Ask until it is known of every candidate whether it is a finalist; the level, or the least t_f."""
     width = PAIRS_A_CANDIDATE
     while True:
@@ -142,7 +140,7 @@ def _settle(loses: Flags, distances: Distances, level: float | None) -> float:
         width *= 2
 
 
-def last_round(loses: Flags, distances: Distances, finalists: Sequence[int]) -> tuple[tuple[int, ...], bool]:
+def last_round(loses: Bools, distances: Distances, finalists: Sequence[int]) -> tuple[tuple[int, ...], bool]:
     """Champions of the finalists on the last part, and whether they come out of a cycle.
 
     Champions are the finalists that lose to no other. If each loses to another one, those whose largest
@@ -197,9 +195,9 @@ class Decided(NamedTuple):
     """
 
     losses: tuple[Floats, ...]
-    loses: Flags
+    loses: Bools
     margins: Floats
-    last_loses: Flags | None
+    last_loses: Bools | None
     distances: Distances
     rounds: Rounds
     champions: tuple[int, ...]

@@ -6,17 +6,16 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.outcome import Outcome
 from distmom.inference.status import Status, status_list
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.theory import order_rank
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None
 
 
@@ -79,7 +78,7 @@ def _last(estimate: float) -> float:
 def _line(
     options: TournamentOptions,
     found: Outcome,
-    far: NDArray[np.bool_],
+    far: Bools,
     f: int,
     name: str,
     data: dict[str, Any],
@@ -131,7 +130,7 @@ def _place(found: Outcome, f: int) -> tuple[str, ...]:
     return ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
 
 
-def _matches(found: Outcome, far: NDArray[np.bool_], f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matches(found: Outcome, far: Bools, f: int) -> tuple[Bools, Bools]:
     """Matches of f that are allowed, and those of which that is not known."""
     others = np.arange(len(found.decided.loses)) != f
     allowed = others & far

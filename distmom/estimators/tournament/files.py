@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import ROWS_ALONE
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import Status
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.losses.block_losses import BlockLossState
 from distmom.reductions.roots import cell_of
 from distmom.report.words import accused
-
-Floats = NDArray[np.float64]
 
 LEAST_BLOCKS = 5
 """Fewer blocks of rows give no spread to compare with."""
@@ -24,7 +22,7 @@ LEAST_BLOCKS = 5
 def disagreement(
     state: BlockLossState,
     losses: Floats,
-    counts: NDArray[np.int64],
+    counts: Ints,
     files: Sequence[str],
     seed: int,
     confidence_level: float,
@@ -60,6 +58,6 @@ def disagreement(
     return tuple(notes)
 
 
-def _moments(sums: Floats, counts: NDArray[np.int64], squares: Floats) -> Moments:
+def _moments(sums: Floats, counts: Ints, squares: Floats) -> Moments:
     every = np.broadcast_to(counts, sums.shape).copy()
     return Moments(every, np.where(every > 0, sums / np.maximum(every, 1), 0.0), squares)

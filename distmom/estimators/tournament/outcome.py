@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.solvers.tournament import Decided, Floats, Pair
+from distmom.numerics.arrays import Floats, Ints
+from distmom.solvers.tournament import Decided, Pair
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
@@ -42,11 +43,11 @@ class Outcome:
     decided: Decided
     rows: tuple[int, int, int, int, int]
     plain: Floats
-    missing: NDArray[np.int64]
+    missing: Ints
     skipped: tuple[SkippedFile, ...]
     disagree: tuple[str | None, ...]
     intervals: bool = True
-    cells: NDArray[np.int64] | None = None
+    cells: Ints | None = None
 
 
 def round_of(kind: str, pairs: Sequence[Pair]) -> str:

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ustat.cost import in_words
+from distmom.numerics.arrays import Ints
 from distmom.passes.cell_map import given_numbers
 from distmom.passes.census import column_share
 from distmom.theory import default_tuples, joined_blocks
@@ -26,8 +26,6 @@ SAMPLED_ROWS = 256
 
 RATE = 3e7
 """Losses a second on one thread, roughly."""
-
-Ints = NDArray[np.int64]
 
 
 def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.tournament.candidates import MATRIX_FILE, Field, Taking, named_candidates
 from distmom.estimators.tournament.options import TournamentOptions
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.passes.opening import Names, names_of
@@ -119,7 +119,7 @@ def _kind_of(kernel: Any) -> str:
     )
 
 
-def load_matrix(path: str) -> NDArray[np.float64]:
+def load_matrix(path: str) -> Floats:
     """A matrix from a ``.npy`` file, in which objects are refused.
 
     Raises
@@ -140,7 +140,7 @@ def load_matrix(path: str) -> NDArray[np.float64]:
     return _matrix(path, found)
 
 
-def _matrix(name: str, what: Any) -> NDArray[np.float64]:
+def _matrix(name: str, what: Any) -> Floats:
     """A square matrix; what rounding has made unequal on both sides of the diagonal is averaged."""
     try:
         found = np.asarray(what)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import groups_of
@@ -19,6 +18,7 @@ from distmom.estimators.tournament.pair_blocks import blocks_of_part, check_budg
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
@@ -31,14 +31,12 @@ from distmom.passes.cell_map import CellMap, map_blocks
 from distmom.passes.census import column_share
 from distmom.passes.gather import RowSource, gather_rows, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
-from distmom.solvers.tournament import DISTANCE_PART, Decided, Floats, Pair
+from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.tournament.plan import TournamentPlan
     from distmom.estimators.tournament.state import RoundKeeper
-
-Ints = NDArray[np.int64]
 
 
 class PairOracle:
@@ -187,7 +185,7 @@ def _values(means: Floats) -> Floats:
     return np.where(np.isfinite(means), means, np.inf)
 
 
-def _whole_pairs(numbers: Any, wanted: Ints, used: NDArray[np.bool_]) -> Any:
+def _whole_pairs(numbers: Any, wanted: Ints, used: Bools) -> Any:
     """Both rows of a pair or none: where one does not count, a row that does not stands for both."""
     if used.all():
         return numbers

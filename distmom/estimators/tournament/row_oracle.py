@@ -19,6 +19,7 @@ from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.tournament.files import disagreement
 from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
@@ -34,7 +35,7 @@ from distmom.reductions.losses.block_losses import (
     beside,
 )
 from distmom.reductions.parts import Parts
-from distmom.solvers.tournament import DISTANCE_PART, Decided, Floats, Pair
+from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
 from distmom.theory import joined_blocks
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
     }
 
 
-def _width(plan: TournamentPlan, counts: NDArray[np.int64]) -> int:
+def _width(plan: TournamentPlan, counts: Ints) -> int:
     """How many neighbouring blocks are taken together, where their number is automatic and rows are few."""
     per_part = counts.sum(axis=1)
     empty = np.flatnonzero(per_part == 0)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.cell_sums import add_distances
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows, missing_rows
 from distmom.reductions.losses.block_losses import PIECE, BlockLosses
-from distmom.reductions.losses.candidates import Floats
 from distmom.reductions.parts import PartSums
 
 

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering
 from distmom.numerics.losses.pair_gaps import gap_means, pair_means
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.losses.candidates import Candidate, Floats
+from distmom.reductions.losses.candidates import Candidate
 
 COMPUTED = -1
 """Place of the number that a function or model gives."""
@@ -98,13 +99,13 @@ class BlockLossTable:
         Cells of a partition that have rows in the block; 0 of other candidates.
     """
 
-    sizes: NDArray[np.int64]
+    sizes: Ints
     losses: Floats
     roots: Floats
     reach: Floats
-    missing: NDArray[np.int64]
+    missing: Ints
     gaps: Floats
-    cells: NDArray[np.int64]
+    cells: Ints
 
     @property
     def nbytes(self) -> int:
