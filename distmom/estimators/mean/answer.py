@@ -40,8 +40,8 @@ FEW_UNITS = 10
 _CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
 FILES_HEARD = f"{_CONTRADICTED}: {BY_FILES}"
 ROWS_HEARD = (
-    f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use blocks='auto' or "
-    "blocks=FileBlocks()"
+    f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use "
+    "blocks='auto' or blocks=FileBlocks()"
 )
 ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use blocks=FileBlocks()"
 """Where the answer is that of rows whatever files say."""

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.tournament.answer import tournament_result
-from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
-from distmom.estimators.tournament.block_rounds import play_block_rounds
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.estimators.tournament.pair_candidates import PairField, find_pair_candidates
-from distmom.estimators.tournament.plan import Arena, open_arena
-from distmom.estimators.tournament.rounds import play_rounds
+from distmom.estimators.tournament.pair_candidates import find_pair_candidates
+from distmom.estimators.tournament.plan import TournamentPlan, plan_tournament
 from distmom.estimators.tournament.state import RoundKeeper, made
 from distmom.lake import ReadOptions
 from distmom.lake.filters import as_filter
@@ -49,11 +46,10 @@ class TournamentQuestion:
         self.seed, self.shown_seed = resolve_seed(self.rng)
 
     @cached_property
-    def opened(self) -> tuple[Source, ReadOptions, Field | PairField]:
+    def opened(self) -> tuple[Source, ReadOptions, Field]:
         """The source, all columns of all candidates, and the candidates."""
         source, options = self.scan.source, self.options
         names = source.schema().names
-        found: Field | PairField
         if options.pairwise:
             found = find_pair_candidates(self.candidates, self.target, self.features, names, options)
         else:
@@ -74,43 +70,34 @@ class TournamentQuestion:
         return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedTournament:
-        """Parts, blocks and units."""
+        """Parts and blocks; what a saved state was made of is compared."""
         source, read, found = self.opened
         path = getattr(self.state, "path", self.state)
-        keeper = RoundKeeper(
-            path, source, made(source, read, self.options, found.described(), self.shown_seed)
-        )
-        how = (self.options, self.seed, executor, progress)
-        arena: Arena | BlockArena
-        if isinstance(found, PairField):
-            arena = open_block_arena(source, read, found, *how)
-        else:
-            arena = open_arena(source, read, found, *how)
-        return PlannedTournament(self, arena, keeper)
+        options = self.options
+        keeper = RoundKeeper(path, source, made(source, read, options, found.described(), self.shown_seed))
+        plan = plan_tournament(source, read, found, options, self.seed, executor, progress)
+        return PlannedTournament(self, plan, keeper)
 
 
 @dataclass
 class PlannedTournament:
-    """The plan of a tournament, which has rounds."""
+    """The plan of a tournament, and the rounds of it that are done already."""
 
     question: TournamentQuestion
-    arena: Arena | BlockArena
+    rounds: TournamentPlan
     keeper: RoundKeeper
 
     def describe(self, executor: Executor) -> dict[str, Any]:
-        """Files, bytes, units, memory, blocks."""
-        return {**self.arena.describe(), "skipped": [s._asdict() for s in self.arena.skipped]}
+        """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted."""
+        return self.rounds.describe(executor) | {"skipped": [s._asdict() for s in self.rounds.skipped]}
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Play the rounds; the result."""
-        source, _, found = self.question.opened
-        arena, keeper = self.arena, self.keeper
-        if isinstance(arena, BlockArena):
-            played = play_block_rounds(arena, keeper)
-        else:
-            played = play_rounds(arena, keeper)
-        data = data_facts(source.files, arena.skipped, source)
-        if self.question.state is not None:
-            data["rounds"] = keeper.facts()
+        question, plan = self.question, self.rounds
+        source, _, found = question.opened
+        played = plan.run(executor, progress, self.keeper)
+        data = data_facts(source.files, played.skipped, source)
+        if question.state is not None:
+            data["rounds"] = self.keeper.facts()
         names = tuple(c.name for c in found.candidates)
-        return tournament_result(names, self.question.options, arena.outlying, played, data, run)
+        return tournament_result(names, question.options, plan.outlying, played, data, run)

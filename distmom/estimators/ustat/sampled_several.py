@@ -153,7 +153,8 @@ def several_numbers(options: UStatOptions, n_rows: Sequence[int]) -> tuple[int, 
     sizes = tuple(max(rows.block_size * n // max(sum(n_rows), 1), 0) for n in n_rows)
     if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
         raise ConfigError(
-            f"blocks: size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_rows)} are "
+            f"blocks: size: {rows.block_size} rows in proportion to "
+            f"{', '.join(f'{n:,}' for n in n_rows)} are "
             f"{', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )

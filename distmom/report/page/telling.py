@@ -37,7 +37,8 @@ DO = {
     "beyond capacity": (
         "Do not rely on the estimate: find and remove the bad rows or files, or run again with --block-by "
         "file (blocks=FileBlocks()) if whole files are bad, with --fine many (RandomBlocks(fine='many')) if "
-        "bad rows are scattered. (beyond capacity: so many blocks are wild that the estimate itself may be wrong.)"
+        "bad rows are scattered. (beyond capacity: so many blocks are wild that the estimate itself may be "
+        "wrong.)"
     ),
     "carried by few rows": (
         "Check that the largest values are real. (carried by few rows: fewer than 10 % of the rows carry "
