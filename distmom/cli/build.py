@@ -158,6 +158,6 @@ def place(given: dict[str, Any]) -> Any:
         raise ConfigError(f"{flags} exclude each other; give one of them")
     limits = (given.get("memory_limit"), given.get("scratch"))
     if not named:
-        return None if limits == (None, None) else p.Anywhere(*limits)
+        return None if limits == (None, None) else p.Threads(None, *limits)
     kind: Any = {"workers": p.Processes, "scheduler": p.Cluster, "threads": p.Threads}[named[0]]
     return kind(given[named[0]], *limits)
