@@ -94,7 +94,7 @@ def code(value: Any) -> str:
             for f in fields(value)
             if f.repr and f.name != "data" and getattr(value, f.name) is not f.default
         }
-        words = [f"{name}={code(v)}" for name, v in given.items() if v not in ((), None)]
+        words = [f"{name}={code(v)}" for name, v in given.items() if v is not None]
         inside = ", ".join([code(value.data), *words])
         return f"dm.scan({inside})" if words else inside
     if type(value).__module__.startswith("distmom.designs") or isinstance(value, Place):

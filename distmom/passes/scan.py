@@ -60,7 +60,7 @@ class Scan:
         given = [
             f"{f.name}={getattr(self, f.name)!r}"
             for f in fields(self)[1:]
-            if f.repr and getattr(self, f.name) is not f.default and getattr(self, f.name) not in ((), None)
+            if f.repr and getattr(self, f.name) is not f.default
         ]
         data = (
             repr(self.data) if isinstance(self.data, (str, list, tuple)) else f"<{type(self.data).__name__}>"

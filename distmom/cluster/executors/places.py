@@ -167,8 +167,12 @@ class Cluster(Place):
     local: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.scheduler is None:
-            raise ConfigError("Cluster: scheduler: name a client, an address or a scheduler file")
+        named = isinstance(self.scheduler, (str, os.PathLike))
+        if not named and not hasattr(self.scheduler, "scheduler_info"):  # Dask itself is imported later
+            raise ConfigError(
+                "executor: must be Threads, Processes, Cluster, a Dask client or an address, "
+                f"not {self.scheduler!r}"
+            )
         parse_bytes(self.memory_limit)
 
     def _arguments(self) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def _made(r: Any, what: str) -> str:
 
 def by_order(r: Any) -> bool:
     """Whether the blocks are contiguous rows."""
-    return bool(r.run.get("call", {}).get("arguments", {}).get("order") == "stored")
+    return str(r.run.get("call", {}).get("arguments", {}).get("blocks", "")).startswith("StoredBlocks")
 
 
 def by_files(r: Any) -> bool:
