@@ -81,5 +81,16 @@ def compare_command(
     from distmom.estimators.compare.compare import compare
 
     flags["test"] = Permutations(n_permutations, test_rows)
-    flags["statistics"] = statistics_of(statistics, bandwidth)
+    flags["statistics"] = statistics if bandwidth is None else _with_bandwidth(statistics, bandwidth)
     return answer(compare, data, flags)
+
+
+def _with_bandwidth(statistics: tuple[str, ...], bandwidth: float) -> tuple[Any, ...]:
+    """The statistics, of which discrepancies have this bandwidth."""
+    from distmom.errors import ConfigError
+    from distmom.numerics.kernels.catalogue import mmd
+
+    kinds = {"mmd": "rbf", "mmd-laplace": "laplace"}
+    if not kinds.keys() & set(statistics):
+        raise ConfigError("--bandwidth: is of --statistic mmd; drop it, or add that statistic")
+    return tuple(mmd(bandwidth, kinds[name]) if name in kinds else name for name in statistics)

@@ -57,6 +57,10 @@ def _default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
+def _empty(value: Any) -> bool:
+    return isinstance(value, tuple) and not value  # an Arrow expression cannot be compared with one
+
+
 def plainly(value: Any) -> Any:
     """Numbers and texts, lists and mappings of them; the type of anything else in angle brackets.
 
@@ -94,9 +98,11 @@ def code(value: Any) -> str:
             for f in fields(value)
             if f.repr and f.name != "data" and getattr(value, f.name) is not f.default
         }
-        words = [f"{name}={code(v)}" for name, v in given.items() if v is not None]
+        words = [f"{name}={code(v)}" for name, v in given.items() if v is not None and not _empty(v)]
         inside = ", ".join([code(value.data), *words])
         return f"dm.scan({inside})" if words else inside
+    if isinstance(value, (list, tuple)) and len(value) <= MOST and any(isinstance(v, Scan) for v in value):
+        return f"[{', '.join(map(code, value))}]"
     if type(value).__module__.startswith("distmom.designs") or isinstance(value, Place):
         return f"dm.{value!r}"
     plain = plainly(value)

@@ -64,6 +64,8 @@ PLACES: dict[str, str] = {
 
 OWN_PLACES: dict[tuple[str, str], str] = {
     ("difference", "block_by"): "unit=…",
+    ("compare", "bandwidth"): "statistics=dm.kernels.mmd(bandwidth)",
+    ("compare", "pair_budget"): "that of dm.CompletePairs(), always; for another use dm.ustatistic",
 }
 """The same where one function has a place of its own."""
 

@@ -60,7 +60,7 @@ class Scan:
         given = [
             f"{f.name}={getattr(self, f.name)!r}"
             for f in fields(self)[1:]
-            if f.repr and getattr(self, f.name) is not f.default
+            if f.repr and getattr(self, f.name) is not f.default  # there is one empty tuple
         ]
         data = (
             repr(self.data) if isinstance(self.data, (str, list, tuple)) else f"<{type(self.data).__name__}>"
@@ -110,6 +110,10 @@ class Scan:
             raise ConfigError(
                 "where: given both in the scan and in the call; give it once, the two joined by 'and'"
             )
+        return self.instead(where)
+
+    def instead(self, where: Any) -> Scan:
+        """The same lake under this condition in place of its own; what has been listed is kept."""
         new = replace(self, where=where)
         if "source" in vars(self):
             vars(new)["source"] = self.source
