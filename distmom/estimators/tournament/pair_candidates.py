@@ -19,14 +19,13 @@ from distmom.estimators.tournament.candidates import (
     named_candidates,
     places_of,
 )
-from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.options import TournamentOptions, rankings
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.passes.opening import Names, names_of
 from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
 MATRIX_FILE = ".npy"
-RANKINGS = {"ranking": "zero-one", "ranking_hinge": "hinge", "ranking_logistic": "logistic"}
 NEAR = 2.0
 """Squared distance between near and far unless another one is given."""
 
@@ -125,7 +124,7 @@ class _Taking:
             kernel = loss if isinstance(loss, Kernel) else Clustering()
             place, scorer = self._number(name, what)
             return PairCandidate(name, kernel, (place, *self._coordinates), scorer)
-        kernel = loss if isinstance(loss, Kernel) else Ranking(RANKINGS[loss])  # type: ignore[arg-type]
+        kernel = loss if isinstance(loss, Kernel) else Ranking(rankings()[loss])  # type: ignore[arg-type]
         place, scorer = self._number(name, what)
         return PairCandidate(name, kernel, (0, place), scorer)
 
