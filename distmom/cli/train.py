@@ -21,7 +21,7 @@ def train_command(
 ) -> int:
     """Learn a metric, a ranking, a linear model or clusters from a lake, in spite of wild rows.
 
-    CONFIG.toml is a batch job with pipeline = "train"; the one shipped as pipelines/train.toml shows every
+    CONFIG.toml is a batch job with pipeline = "train"; 'distmom init train' writes one that shows every
     key. The model is written as JSON and .npy files, the learning curve as a table or a picture.
     """
     from distmom.jobs import run_config

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from distmom.errors import NoAnswerError
 from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.duels import duels
 
 Pair = tuple[int, int]
-Oracle = Callable[[Sequence[Pair]], Floats]
+Ask = Callable[[Sequence[Pair]], Floats]
 """Distances of pairs (f, g), f < g, each asked once."""
+
+DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
+"""What each part of the data is for; losses of pairs have no last one."""
 
 LEAST_ASKED = 64
 PAIRS_A_CANDIDATE = 4
@@ -28,7 +34,7 @@ class Distances:
     Of two whose bounds tell nothing, the one that wins by the larger of the `margins` is taken for farther.
     """
 
-    def __init__(self, ask: Oracle, bounds: Floats, margins: Floats | None = None) -> None:
+    def __init__(self, ask: Ask, bounds: Floats, margins: Floats | None = None) -> None:
         self._ask = ask
         self.bounds = bounds
         self._margins = np.zeros(bounds.shape) if margins is None else margins
@@ -152,6 +158,77 @@ def last_round(loses: Bools, distances: Distances, finalists: Sequence[int]) -> 
     return tuple(at[worst == worst.min()].tolist()), True
 
 
-def smallest_level(loses: Bools, distances: Distances) -> float:
-    """The least t_f: the smallest level that leaves a finalist."""
-    return _settle(loses, distances, None)
+class Oracle(Protocol):
+    """What a tournament asks of the data, however blocks are made and losses computed."""
+
+    n_parts: int
+    """Disjoint parts of the data: for distances, for matches, and perhaps for those of the finalists."""
+
+    def losses(self, part: int) -> Floats:
+        """Block losses of the candidates in a part, shape (m, K); infinite where one is not finite."""
+        ...
+
+    def bounds(self) -> Floats:
+        """Lower bounds of all distances, shape (m, m), at little cost."""
+        ...
+
+    def distances(self, pairs: Sequence[Pair]) -> Floats:
+        """Distances of pairs of candidates in the first part."""
+        ...
+
+
+class Decided(NamedTuple):
+    """What losses and distances decide.
+
+    Attributes
+    ----------
+    losses : tuple of ndarray of float64, shape (m, K)
+        Block losses of each part.
+    loses : ndarray of bool, shape (m, m)
+    margins : ndarray of float64, shape (m, m)
+    last_loses : ndarray of bool, shape (m, m), or None
+        Duels of the last round, where there is one.
+    distances : Distances
+    rounds : Rounds
+    champions : tuple of int
+    cycle : bool
+    """
+
+    losses: tuple[Floats, ...]
+    loses: Bools
+    margins: Floats
+    last_loses: Bools | None
+    distances: Distances
+    rounds: Rounds
+    champions: tuple[int, ...]
+    cycle: bool
+
+
+def play_tournament(oracle: Oracle, level: float | None = None) -> Decided:
+    """Matches, as many distances as they need, finalists, and with a last part the matches among these.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    level : float, optional
+        beta r, if it is given.
+
+    Raises
+    ------
+    NoAnswerError
+        The level that was given leaves no candidate.
+    """
+    losses = tuple(oracle.losses(part) for part in range(oracle.n_parts))
+    loses, margins = duels(losses[MATCH_PART])
+    known = Distances(oracle.distances, oracle.bounds(), margins)
+    rounds = play(loses, known, level)
+    if not rounds.finalists:
+        raise NoAnswerError(
+            f"beta_r: at {rounds.level:g} every candidate loses a match that is allowed; the smallest beta_r "
+            f"that leaves one is {_settle(loses, known, None):.17g}"
+        )
+    if oracle.n_parts <= LAST_PART:
+        return Decided(losses, loses, margins, None, known, rounds, rounds.finalists, False)
+    last_loses, _ = duels(losses[LAST_PART])
+    champions, cycle = last_round(last_loses, known, rounds.finalists)
+    return Decided(losses, loses, margins, last_loses, known, rounds, champions, cycle)

@@ -14,8 +14,8 @@ from small_leaves import patch_leaves
 import distmom as dm
 from distmom.cluster import plan_units
 from distmom.estimators.tournament import plan as tournament_plan
-from distmom.estimators.tournament import rounds as tournament_rounds
-from distmom.estimators.tournament.plan import Arena
+from distmom.estimators.tournament import row_oracle
+from distmom.estimators.tournament.row_oracle import RowOracle
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "found": {},
@@ -65,14 +65,14 @@ def test_cuts_threads_and_batches_change_no_bit(
     patch_leaves(monkeypatch)
     options = VARIANTS[variant]
     want = play(folder, options, threads=1)
-    monkeypatch.setattr(tournament_plan, "LEAST_BATCH_ROWS", 1)
+    monkeypatch.setattr(row_oracle, "LEAST_BATCH_ROWS", 1)
     assert play(folder, options, threads=3, batch_rows=37).same_bits(want)
     cut = _cut(monkeypatch)
     assert play(folder, options, threads=2, batch_rows=50).same_bits(want)
     assert cut[0] > 9
-    monkeypatch.setattr(tournament_plan, "worth_compiling", lambda *_: True)
-    monkeypatch.setattr(tournament_rounds, "TOGETHER", 2)
-    monkeypatch.setattr(tournament_plan, "COLUMNS_TOGETHER", 2)
+    monkeypatch.setattr(row_oracle, "worth_compiling", lambda *_: True)
+    monkeypatch.setattr(row_oracle, "TOGETHER", 2)
+    monkeypatch.setattr(row_oracle, "COLUMNS_TOGETHER", 2)
     found = play(folder, options, threads=2)
     assert found.same_bits(want)
 
@@ -87,7 +87,7 @@ def _cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen[0] = max(seen[0], len(units))
         return units
 
-    monkeypatch.setattr(tournament_plan, "plan_units", finer)
+    monkeypatch.setattr(row_oracle, "plan_units", finer)
     monkeypatch.setattr(tournament_plan, "LARGE_FILE", 1)
     return seen
 
@@ -101,13 +101,13 @@ def test_other_seeds_give_other_parts(tmp_path: Path) -> None:
 
 def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, state = lake(tmp_path / "lake"), tmp_path / "s"
-    monkeypatch.setattr(tournament_rounds, "TOGETHER", 3)
+    monkeypatch.setattr(row_oracle, "TOGETHER", 3)
     want = play(folder, {"beta_r": 1e9})
     options = {"beta_r": 1e9, "state": state}
-    whole, passes = Arena._run, [0]
+    whole, passes = RowOracle._run, [0]
 
     def stop_at(number: int) -> Any:
-        def run(self: Arena, *arguments: Any) -> Any:
+        def run(self: RowOracle, *arguments: Any) -> Any:
             passes[0] += 1
             if passes[0] == number:
                 raise KeyboardInterrupt
@@ -117,7 +117,7 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 
     for number in (2, 2, 99):  # the first round only, then one more, then the rest
         passes[0] = 0
-        monkeypatch.setattr(Arena, "_run", stop_at(number))
+        monkeypatch.setattr(RowOracle, "_run", stop_at(number))
         if number < 99:
             with pytest.raises(KeyboardInterrupt):
                 play(folder, options)

@@ -14,13 +14,13 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
-from distmom.estimators.tournament import rounds
+from distmom.estimators.tournament import row_oracle
 
 SCRIPT = """
 import json, os, signal, sys
 from distmom.lake.saved import statefile
 import distmom as dm
-from distmom.estimators.tournament import rounds
+from distmom.estimators.tournament import row_oracle
 
 lake, state, at, place, options = sys.argv[1:]
 honest, saves = statefile.write_container, 0
@@ -43,7 +43,7 @@ def save(container, sink):
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
 statefile.write_container = save
-rounds.TOGETHER = 2
+row_oracle.TOGETHER = 2
 dm.tournament(lake, **json.loads(options), state=state, threads=2)
 """
 
@@ -55,7 +55,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "TOGETHER", 2)
+    monkeypatch.setattr(row_oracle, "TOGETHER", 2)
     g = np.random.default_rng(0)
     for i in range(2):
         x = g.normal(size=400)

@@ -1,4 +1,9 @@
-"""A small configuration, whose lines the tests count."""
+"""A small configuration, whose lines the tests count, and where the templates are."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = ROOT / "distmom/jobs/templates"
 
 SUMMARY = """\
 pipeline = "summary"

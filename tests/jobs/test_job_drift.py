@@ -1,20 +1,18 @@
-"""The batch job ``drift``: what Python computes, and an example that names every key."""
+"""The batch job ``drift``: what Python computes, and the job of the repository."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from job_example import ROOT
+
 import distmom as dm
-import pipelines
-from distmom.jobs.kinds.drift import DRIFT
 
 Run = Callable[..., Any]
-SHIPPED = Path(pipelines.__file__).with_name("drift.toml")
 
 
 def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
@@ -59,18 +57,8 @@ def test_drift_is_a_warning_of_the_log(run: Run, folder: Path) -> None:
 
 def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
     (tmp_path / "pipelines").mkdir()
-    shutil.copy(SHIPPED, tmp_path / "pipelines")
+    shutil.copy(ROOT / "pipelines/drift.toml", tmp_path / "pipelines")
     (tmp_path / "demo").symlink_to(demo)
     ended = run(tmp_path / "pipelines" / "drift.toml")
     assert ended.code == 0, ended.err
     (demo / "drift.json").unlink()
-
-
-def test_the_example_names_every_key() -> None:
-    text = SHIPPED.read_text()
-    for key in DRIFT:
-        assert re.search(rf"^(# )?{key} = ", text, re.M) or key in (
-            "n_blocks",
-            "confidence_level",
-            "n_permutations",
-        ), key

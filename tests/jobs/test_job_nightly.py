@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from job_example import TEMPLATES
 
 import distmom as dm
-import pipelines
-from distmom.jobs.keys import RUN
-from distmom.jobs.kinds.nightly import JOB
-from distmom.jobs.kinds.summary import MEAN
 
 Run = Callable[..., Any]
-SHIPPED = Path(pipelines.__file__).with_name("nightly.toml")
+TEMPLATE = TEMPLATES / "nightly.toml"
 
 
 def rows(night: int) -> pa.Table:
@@ -38,11 +34,11 @@ def rows(night: int) -> pa.Table:
 
 @pytest.fixture
 def nightly(tmp_path: Path) -> Path:
-    """The shipped configuration, beside the lake that it names."""
-    (tmp_path / "pipelines").mkdir()
-    (tmp_path / "demo/clean").mkdir(parents=True)
-    file = tmp_path / "pipelines/nightly.toml"
-    file.write_text(SHIPPED.read_text())
+    """The template, for two columns and groups, beside the lake that it names."""
+    (tmp_path / "lake").mkdir()
+    file = tmp_path / "nightly.toml"
+    text = TEMPLATE.read_text().replace('"amount"]', '"dep_delay", "arr_delay"]')
+    file.write_text(text.replace('# by = ["country"]', 'by = ["carrier"]  '))
     return file
 
 
@@ -51,11 +47,11 @@ def night(run: Run, file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     ended = run(file, log_json=True)
     assert ended.code == 0, ended.err
     states = [line for line in ended.lines() if line.get("event") == "state"]
-    return states[-1], json.loads((file.parents[1] / "demo/nightly.json").read_text())
+    return states[-1], json.loads((file.parent / "nightly.json").read_text())
 
 
 def test_each_night_reads_the_new_file_alone(run: Run, nightly: Path) -> None:
-    lake = nightly.parents[1] / "demo/clean"
+    lake = nightly.parent / "lake"
     for number in range(2):
         pq.write_table(rows(number), lake / f"{number}.parquet")
     words = [sys.executable, "-m", "distmom", "run", str(nightly), "--log-json"]
@@ -73,13 +69,13 @@ def test_each_night_reads_the_new_file_alone(run: Run, nightly: Path) -> None:
     np.testing.assert_allclose(found, [r.plain_estimate for r in expected], rtol=1e-12)
     state, again = night(run, nightly)  # a night without news
     assert state["n_files_read"] == 0 and again["results"] == report["results"]
-    assert (nightly.parents[1] / "demo/nightly.html").read_text().startswith("<!")
+    assert (nightly.parent / "nightly.html").read_text().startswith("<!")
 
 
 def test_the_versions_of_a_table(run: Run, nightly: Path) -> None:
     from deltalake import DeltaTable, write_deltalake
 
-    table = str(nightly.parents[1] / "demo/clean")
+    table = str(nightly.parent / "lake")
     for number in range(3):
         write_deltalake(table, rows(number), mode="append")
         if number:
@@ -87,17 +83,17 @@ def test_the_versions_of_a_table(run: Run, nightly: Path) -> None:
             assert (state["n_files_read"], state["n_files_before"]) == ((2, 0) if number == 1 else (1, 2))
             assert report["data"]["tables"][0]["version"] == number
     DeltaTable(table).delete("carrier = 'AA'")
-    before = (nightly.parents[1] / "demo/nightly.json").read_bytes()
+    before = (nightly.parent / "nightly.json").read_bytes()
     refused = run(nightly)
     assert refused.code == 3 and "on_change" in refused.err
-    assert (nightly.parents[1] / "demo/nightly.json").read_bytes() == before
+    assert (nightly.parent / "nightly.json").read_bytes() == before
     nightly.write_text(nightly.read_text().replace('# on_change = "error" ', 'on_change = "restart" '))
     state, report = night(run, nightly)
     assert state["n_files_before"] == 0 and {r["group"]["carrier"] for r in report["results"]} == {"UA"}
 
 
 def test_a_state_is_asked_for(run: Run, nightly: Path) -> None:
-    pq.write_table(rows(0), nightly.parents[1] / "demo/clean/0.parquet")
+    pq.write_table(rows(0), nightly.parent / "lake/0.parquet")
     nightly.write_text(nightly.read_text().replace("state = ", "# state = "))
     for dry_run in (False, True):
         ended = run(nightly, dry_run=dry_run)
@@ -105,13 +101,3 @@ def test_a_state_is_asked_for(run: Run, nightly: Path) -> None:
             ended.code == 2
             and "run.state: is missing; add state to [run]: a nightly job keeps its sums there" in ended.err
         )
-
-
-def test_the_shipped_configuration_shows_every_key() -> None:
-    text = SHIPPED.read_text().replace("\n# ", "\n")
-    body = text[text.index('pipeline = "nightly"') :]
-    every = tomllib.loads(body)
-    assert every["pipeline"] == JOB.name
-    aliases = {"column", "confidence_level", "n_blocks", "rng"}
-    assert set(every["mean"]) >= set(MEAN) - aliases
-    assert set(every["run"]) >= set(RUN) - aliases

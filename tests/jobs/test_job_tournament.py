@@ -1,20 +1,18 @@
-"""The batch job ``tournament``: what Python computes, and an example that names every key."""
+"""The batch job ``tournament``: what Python computes, and the job of the repository."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from job_example import ROOT
+
 import distmom as dm
-import pipelines
-from distmom.jobs.kinds.tournament import TOURNAMENT
 
 Run = Callable[..., Any]
-SHIPPED = Path(pipelines.__file__).with_name("tournament.toml")
 
 
 def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
@@ -37,15 +35,8 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
 
 def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
     (tmp_path / "pipelines").mkdir()
-    shutil.copy(SHIPPED, tmp_path / "pipelines")
+    shutil.copy(ROOT / "pipelines/tournament.toml", tmp_path / "pipelines")
     (tmp_path / "demo").symlink_to(demo)
     ended = run(tmp_path / "pipelines" / "tournament.toml")
     assert ended.code == 0
     (demo / "tournament.json").unlink()
-
-
-def test_the_example_names_every_key() -> None:
-    text = SHIPPED.read_text()
-    aliases = {"n_blocks", "confidence_level"}
-    for key in TOURNAMENT:
-        assert re.search(rf"^(# )?{key} = ", text, re.M) or key in aliases, key

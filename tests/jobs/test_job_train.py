@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from job_example import ROOT, TEMPLATES
 
 import distmom as dm
-import pipelines
 from distmom.cli.program import program
 from distmom.estimators.learn.checkpoint import Checkpoint
 from distmom.jobs.keys import RUN
@@ -31,7 +31,7 @@ from distmom.jobs.kinds.train import OPTIONS, TRAIN
 pytest.importorskip("sklearn")
 
 Run = Callable[..., Any]
-SHIPPED = Path(pipelines.__file__).with_name("train.toml")
+TEMPLATE = TEMPLATES / "train.toml"
 
 TRAINING = """
 pipeline = "train"
@@ -161,8 +161,8 @@ def test_mistakes_name_the_line(run: Run, place: Path, old: str, new: str, words
     assert not (place / "out.json").exists() and not (place / "model").exists()
 
 
-def test_the_shipped_configuration_shows_every_key() -> None:
-    text = re.sub(r"(?m)^# (?=\w+ = )", "", SHIPPED.read_text())
+def test_the_template_shows_every_key() -> None:
+    text = re.sub(r"(?m)^# (?=\w+ = )", "", TEMPLATE.read_text())
     shown = tomllib.loads(text)
     assert set(shown["options"]) | {"n_clusters", "n_blocks", "max_iter", "temperature", "n_init"} == set(
         OPTIONS
@@ -176,8 +176,13 @@ def test_the_shipped_configuration_shows_every_key() -> None:
     assert set(shown["run"]) < set(RUN)
 
 
-def test_the_shipped_configuration_runs(run: Run, demo: Path, tmp_path: Path) -> None:
-    text = SHIPPED.read_text().replace('"../demo/damaged"', f'"{demo}/damaged"').replace("../demo/", "")
+def test_the_job_of_the_repository_runs(run: Run, demo: Path, tmp_path: Path) -> None:
+    text = (
+        (ROOT / "pipelines/train.toml")
+        .read_text()
+        .replace('"../demo/damaged"', f'"{demo}/damaged"')
+        .replace("../demo/", "")
+    )
     (tmp_path / "job.toml").write_text(text)
     assert run(tmp_path / "job.toml").code == 0
     model = dm.load_model(tmp_path / "delays")

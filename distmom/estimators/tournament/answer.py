@@ -34,7 +34,7 @@ def tournament_result(
     NoAnswerError
         If no candidate has a finite loss.
     """
-    if not any(np.isfinite(v).any() for v in found.values):
+    if not any(np.isfinite(v).any() for v in found.decided.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
     rounds = found.decided.rounds
     far = found.decided.distances.at_least() > rounds.level
@@ -50,7 +50,7 @@ def tournament_result(
         "loss_parameter": options.loss_parameter,
         "distance": options.measured,
         "parts": options.n_parts,
-        "blocks": [v.shape[1] for v in found.values],
+        "blocks": [v.shape[1] for v in found.decided.losses],
         "scheme": options.scheme,
         "pairs": options.pairs if options.pairwise else None,
         "contamination": outlying,
@@ -58,7 +58,7 @@ def tournament_result(
         "rounds": found.decided.distances.n_rounds,
     }
     one = found.decided
-    duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.values)
+    duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.decided.losses)
     return TournamentResult(
         [lines[f] for f in order],
         duels,
@@ -84,7 +84,7 @@ def _line(
     data: dict[str, Any],
     run: dict[str, Any],
 ) -> CandidateResult:
-    values = np.concatenate([v[f] for v in found.values])
+    values = np.concatenate([v[f] for v in found.decided.losses])
     delta = options.common.delta
     plain = float(found.plain[f])
     allowed, unknown = _matches(found, far, f)

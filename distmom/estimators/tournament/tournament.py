@@ -16,13 +16,10 @@ from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.tournament.answer import tournament_result
-from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
-from distmom.estimators.tournament.block_rounds import play_block_rounds
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import PAIR_BUDGET, TournamentOptions
-from distmom.estimators.tournament.pair_candidates import PairField, find_pair_candidates
-from distmom.estimators.tournament.plan import Arena, open_arena
-from distmom.estimators.tournament.rounds import play_rounds
+from distmom.estimators.tournament.pair_candidates import find_pair_candidates
+from distmom.estimators.tournament.plan import plan_tournament
 from distmom.estimators.tournament.state import RoundKeeper, made
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
@@ -239,20 +236,15 @@ def tournament(
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
         keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
-        arena: Arena | BlockArena
-        if isinstance(field, PairField):
-            arena = open_block_arena(source, read, field, options, seed, executor, progress)
-            found = play_block_rounds(arena, keeper)
-        else:
-            arena = open_arena(source, read, field, options, seed, executor, progress)
-            found = play_rounds(arena, keeper)
+        plan = plan_tournament(source, read, field, options, seed, executor, progress)
+        found = plan.run(executor, progress, keeper)
         n_threads = executor.threads
-    data_told = data_facts(source.files, arena.skipped, source)
+    data_told = data_facts(source.files, found.skipped, source)
     if state is not None:
         data_told["rounds"] = keeper.facts()
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)
     names = tuple(c.name for c in field.candidates)
-    return tournament_result(names, options, arena.outlying, found, data_told, run_told)
+    return tournament_result(names, options, plan.outlying, found, data_told, run_told)
 
 
 def _open(
@@ -264,11 +256,10 @@ def _open(
     options: TournamentOptions,
     batch_rows: int,
     storage_options: Mapping[str, object] | None,
-) -> tuple[Source, ReadOptions, Field | PairField]:
+) -> tuple[Source, ReadOptions, Field]:
     """The source, all columns of all candidates, and the candidates."""
     source = open_source(data, storage_options)
     names = source.schema().names
-    field: Field | PairField
     if options.pairwise:
         field = find_pair_candidates(candidates, target, features, names, options)
     else:
@@ -291,8 +282,8 @@ def explain_tournament(
 ) -> dict[str, Any]:
     """The plan of `distmom.tournament` for the same arguments: files, bytes, units, memory, blocks.
 
-    Footers are read as a run would, no rows, but those of losses of pairs are counted; no
-    worker is started.
+    Footers are read as a run would, no rows; no worker is started. Losses of pairs are told as if all rows of
+    the files counted.
     """
     wanted = arguments_of(tournament, data, candidates, target, **options)
     chosen = TournamentOptions(**{f.name: wanted[f.name] for f in fields(TournamentOptions)})
@@ -303,12 +294,6 @@ def explain_tournament(
         *(wanted["batch_rows"], wanted["storage_options"]),
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
-        arena: Arena | BlockArena
-        if isinstance(field, PairField):
-            arena = open_block_arena(source, read, field, chosen, seed, executor, None)
-        else:
-            arena = open_arena(source, read, field, chosen, seed, executor, None)
-        told = arena.describe()
-    told["seed"] = shown
-    told["skipped"] = [s._asdict() for s in arena.skipped]
-    return told
+        plan = plan_tournament(source, read, field, chosen, seed, executor, None)
+        told = plan.describe(executor)
+    return told | {"seed": shown, "skipped": [s._asdict() for s in plan.skipped]}

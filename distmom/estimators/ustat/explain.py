@@ -16,7 +16,7 @@ from distmom.estimators.place import imagined_place
 from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import affordable, in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
-from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
+from distmom.estimators.ustat.run import check_columns, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.sampled_several import planned_draws
 from distmom.estimators.ustat.several import numbers_of_all, sample_data
@@ -89,7 +89,6 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         }
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
         check_columns(source.reader(read), chosen)
-        check_groups(read, chosen)
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
@@ -64,7 +63,6 @@ def run_ustatistic(
     """
     reader = source.reader(read)
     check_columns(reader, options)
-    check_groups(read, options)
     check_before(source, read, options, executor)
     plan = first_plan(source, read, options, seed, executor, progress)
     if options.pairs == "complete" and options.joint_rows and from_comoments(plan, options):
@@ -84,7 +82,7 @@ def run_ustatistic(
                 for r, one in enumerate(cells)
             )
         )
-    evaluated = _blocks(plans, asked, read, options, seed, executor, progress)
+    evaluated = _blocks(plans, asked, options, seed, executor, progress)
     for c, (names, (blocks, cells)) in enumerate(zip(columns, evaluated, strict=True)):
         own, found = (plan, state) if options.joint_rows else column_of(plan, state, c)
         whole, block_source = joined(blocks, cells), block_source_of(options)[0]
@@ -122,7 +120,6 @@ def answerer_of(options: UStatOptions) -> type[Answerer]:
 def _blocks(
     plans: Sequence[MeanPlan],
     asked: Sequence[tuple[Counted, ...]],
-    read: ReadOptions,
     options: UStatOptions,
     seed: int,
     executor: Executor,
@@ -131,8 +128,7 @@ def _blocks(
     """For each column, the statistic of every block of each partition, and the blocks."""
     variances = block_source_of(options)[1]
     if options.pairs != "complete":
-        how = {"variances": variances, "stored": options.rows.order == "stored"}
-        return disjoint_blocks(asked, read, options.kernel, seed, executor, progress, **how)
+        return disjoint_blocks(asked, options.kernel, seed, executor, progress, variances=variances)
     cells = [tuple(one.cells for one in partitions) for partitions in asked]
     if not options.joint_rows and from_comoments(plans[0], options):
         of = partial(statistics_of, options=options, variances=variances)
@@ -159,15 +155,6 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     names = reader.options.value_names[: -1 if options.weighted else None]
     options.kernel.check_columns(len(names) if options.joint_rows else 1)
     refuse_times(reader.options, "kernels take numbers: name a column of such")
-
-
-def check_groups(read: ReadOptions, options: UStatOptions) -> None:
-    """ConfigError if there are groups where pairs are formed by the places of rows in the whole lake."""
-    if read.by and options.pairs == "disjoint" and options.rows.order == "stored":
-        raise ConfigError(
-            "by does not go with pairs='disjoint' and order='stored': pairs are formed by the places of rows "
-            "in the whole lake; use order='random', or where, one group at a time"
-        )
 
 
 def first_plan(

@@ -49,20 +49,6 @@ class TupleMoments:
         """All samples, in order."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
-    @classmethod
-    def pooled(cls, parts: list[TupleMoments]) -> TupleMoments:
-        """One sample of several, of one each: means weighted by their tuples, added in order."""
-        parts = [part for part in parts if part.count[0]] or parts[:1]
-        if len(parts) == 1:
-            return parts[0]
-        count = sum(int(part.count[0]) for part in parts)
-        means = []
-        for name in ("mean", "product"):
-            with np.errstate(invalid="ignore", over="ignore"):
-                terms = [int(part.count[0]) / count * getattr(part, name) for part in parts]
-                means.append(np.add.accumulate(np.stack(terms))[-1])
-        return cls(np.array([count], np.int64), *means)
-
     def values(self, kernel: Kernel) -> Floats:
         """The statistic of each sample, shape (K, ...)."""
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

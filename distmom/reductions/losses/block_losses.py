@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,18 +66,16 @@ class BlockLossState:
 def merge_losses(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     """Sums of both; `left` holds the rows that come first."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return BlockLossState(
-            left.tally + right.tally,
-            left.counts + right.counts,
-            left.losses + right.losses,
-            left.measures + right.measures,
-            np.maximum(left.reach, right.reach),
-            left.missing + right.missing,
-            left.file_counts + right.file_counts,
-            left.file_freedom + right.file_freedom,
-            left.file_losses + right.file_losses,
-            left.file_squares + right.file_squares,
-        )
+        both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
+    return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
+
+
+def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
+    """States of other candidates on the same rows."""
+    names = ("losses", "measures", "reach", "missing", "file_losses", "file_squares")
+    return replace(
+        left, **{name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,10 @@ class Candidate:
     def computed(self) -> bool:
         """Whether predictions are computed: then on whole leaves, so that batches do not change bits."""
         return self.function is not None or self.model is not None
+
+    def described(self, columns: Sequence[str]) -> list[str]:
+        """What tells it from others, in words that can be compared."""
+        return [self.name, *(columns[i] for i in self.places)]
 
     def predict(self, rows: Rows, path: str, counted: Bools | None = None) -> Floats:
         """Predictions for the rows; NaN where a column of predictions is null.

@@ -9,16 +9,17 @@ import pytest
 from scipy.stats import binom, norm
 
 from distmom.errors import ConfigError
-from distmom.theory import (
+from distmom.estimators.planning.ways import (
     automatic_way,
     contaminated_way,
-    given_way,
     order_halfwidth,
     paper_way,
+    partition_way,
     repeated_way,
     rows_for_way,
     sampled_way,
 )
+from distmom.theory import order_rank
 
 
 @pytest.mark.parametrize(("n", "k"), [(40, 5), (1_000, 9), (10_000, 27), (10**6, 63), (10**12, 63)])
@@ -29,7 +30,7 @@ def test_the_automatic_way_takes_the_level_of_the_rule(n: int, k: int) -> None:
 
 def test_widths_of_a_partition_solve_the_binomial_tail() -> None:
     n, k, o, delta = 10_000, 59, 10, 0.01
-    way = given_way(n, delta, k, o)
+    way = partition_way(n, delta, k, o)
     p = 1.0 / (1.0 + way.exact**2 * (n // k))  # type: ignore[operator]
     assert binom.sf((k + 1) // 2 - o - 1, k - o, p) == pytest.approx(delta, rel=1e-9)
     assert contaminated_way(10**9, delta, o).n_blocks == 59
@@ -61,8 +62,6 @@ def test_the_order_halfwidth_is_that_of_normal_block_means() -> None:
     """20,000 intervals of 63 normal values: the mean half-width has a relative error of about 0.1 %."""
     rng = np.random.default_rng(0)
     values = np.sort(rng.normal(size=(20_000, 63)), axis=1)
-    from distmom.theory import order_rank
-
     rank = order_rank(63, 0.01)
     assert rank is not None
     half = (values[:, 63 - rank] - values[:, rank - 1]).mean() / 2
@@ -98,4 +97,4 @@ def test_too_few_rows_are_refused_by_name(n: int) -> None:
     with pytest.raises(ConfigError, match="n_rows"):
         automatic_way(n, 0.01)
     with pytest.raises(ConfigError, match="n_blocks"):
-        given_way(n, 0.01, 2 * n + 1)
+        partition_way(n, 0.01, 2 * n + 1)
