@@ -9,8 +9,24 @@ import click
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
-LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
-PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering")
+
+class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A loss by name: the table of losses is loaded when its names are asked for."""
+
+    name = "loss"
+
+    def get_metavar(self, param: click.Parameter, ctx: Any = None) -> str:  # noqa: D102
+        return f"[{'|'.join(self._names())}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:  # noqa: D102
+        return str(click.Choice(self._names()).convert(value, param, ctx))
+
+    def _names(self) -> tuple[str, ...]:
+        from distmom.estimators.tournament.options import pair_losses, row_losses
+
+        return (*row_losses(), *pair_losses())
+
+
 OWN_OPTIONS = [
     o.Option(
         ["--candidate", "candidates"],
@@ -22,7 +38,7 @@ OWN_OPTIONS = [
     o.Option(["--target"], metavar="NAME", help="Column that the candidates predict, rank or bring near."),
     o.Option(
         ["--loss"],
-        type=click.Choice((*LOSSES, *PAIR_LOSSES)),
+        type=LossName(),
         default="squared",
         show_default=True,
         help="Loss of a row, or of a pair of rows.",

@@ -17,7 +17,7 @@ from distmom.estimators.mean.mean import mean
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.row_options import design_words
 from distmom.estimators.session import quietly
-from distmom.numerics.losses.row_losses import LOSSES, log_of_given
+from distmom.numerics.losses.table import LOSSES, log_of_given, names_of
 from distmom.passes.scan import scan
 from distmom.report import Results
 
@@ -129,7 +129,7 @@ def robust_scorer(
     True
     """
     if isinstance(loss, str):
-        check_choice("loss", loss, tuple(LOSSES))
+        check_choice("loss", loss, names_of("residual", "labels"))
     elif not callable(loss):
         raise ConfigError(f"loss: must be a name or a function of truths and predictions, not {loss!r}")
     if not isinstance(rng, int) or isinstance(rng, bool):
