@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
+from distmom.estimators.command import answer
 from distmom.estimators.learn.checkpoint import Checkpoint
-from distmom.estimators.learn.data import DataOptions, LakeFacts, Wanted, data_options_of, is_lake, open_rows
+from distmom.estimators.learn.data import LakeFacts, Wanted, is_lake, lake_arguments
 from distmom.estimators.learn.options import LearnOptions
+from distmom.estimators.learn.question import LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.watch import Watch
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.scan import Scan, as_scan
 from distmom.report.result import plain
 
 try:
@@ -29,7 +32,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor
+    from distmom.cluster import Executor, Progress
 
 
 @dataclass(frozen=True)
@@ -108,19 +111,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …
+        X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …, or Scan
         y : array_like, shape (n,), or str
             Targets; with a lake the name of their column (default ``label``, ``target`` or ``y``): numbers;
             labels may also be true and false or text.
         **lake
-            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``,
-            ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
-            in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
-            bit; ``compute``, "workers" to have threads or workers compute the losses and gradients of blocks,
-            "here" to compute them in the process that takes the steps, or "auto", by what a step costs;
-            ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``storage_options``,
-            ``progress`` as for `distmom.mean`; ``state``, a file of checkpoints from which a run that was
-            interrupted goes on with the same bits, and ``checkpoint_seconds`` between them.
+            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``, a
+            condition as for `distmom.mean`; ``mode``, "resident" to hold all rows in memory, "streaming" to
+            gather those of many steps at a time, or "auto", which never changes a bit; ``compute``, "workers"
+            to have threads or workers compute the losses and gradients of blocks, "here" to compute them in
+            the process that takes the steps, or "auto", by what a step costs; ``executor``, where to run, as
+            for `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
+            with the same bits, and ``checkpoint_seconds`` between them. How the lake is read (missing values,
+            bad files, object stores) is said by `distmom.scan`.
 
         Raises
         ------
@@ -149,9 +152,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:
         """Check, open, run, and keep what is common."""
-        options = self._options()
+        self._options()  # checked before the data is opened
         if is_lake(X, y):
-            return self._fit_lake(X, y, options, data_options_of(lake))
+            where, executor, options = lake_arguments(type(self).__name__, lake)
+            question = LearnQuestion(self, as_scan(X, where), y, options)
+            return answer(question, executor)  # type: ignore[no-any-return]
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
@@ -164,22 +169,22 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         return found
 
-    def _fit_lake(self, data: Any, target: Any, options: LearnOptions, read: DataOptions) -> Learned:
-        """The same with rows of a lake, and checkpoints where a file for them is named."""
-        checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
-        known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
-        seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
-        with open_rows(data, target, self._wanted(), read) as (rows, facts, executor):
-            if checkpoint is not None:
-                if not facts.listing:
-                    raise ConfigError("state: data in memory has no files to be known by; drop state")
-                checkpoint.begin(seed, self._made(facts, read), facts.listing, facts.where)
-            self._name_features(facts.names)
-            if facts.labels is not None:
-                self._know(facts.labels)
-            watch = Watch(options.max_iter, read.progress)
-            around = Around(checkpoint, watch, executor, read.compute)
-            found = self._run(rows, options, seed, around)
+    def _learn_from(
+        self,
+        rows: TrainingRows,
+        facts: LakeFacts,
+        question: LearnQuestion,
+        executor: Executor,
+        progress: Progress | None,
+    ) -> Learned:
+        """Run on rows of a lake, with checkpoints where a file for them is named."""
+        options, self.seed_ = self._options(), question.shown_seed
+        self._name_features(facts.names)
+        if facts.labels is not None:
+            self._know(facts.labels)
+        watch = Watch(options.max_iter, progress)
+        around = Around(question.checkpoint, watch, executor, question.options.compute)
+        found = self._run(rows, options, question.seed, around)
         self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
         self._facts = replace(facts, where=None)
         return found
@@ -188,7 +193,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """What the targets of a lake are to be."""
         return Wanted(self._needs_target, self._most_labels if self._any_target else None)
 
-    def _made(self, facts: LakeFacts, read: DataOptions) -> dict[str, Any]:
+    def _made(self, facts: LakeFacts, scan: Scan) -> dict[str, Any]:
         """What a checkpoint must have been made with."""
         free = ("max_iter", "random_state")
         params = {
@@ -196,7 +201,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             for name, value in self.get_params(deep=False).items()
             if name not in free
         }
-        rows = {"columns": list(facts.names), "y": facts.target, "missing": read.missing, "nan": read.nan}
+        rows = {"columns": list(facts.names), "y": facts.target, "missing": scan.missing, "nan": scan.nan}
         return {"learner": type(self).__name__, **params, **rows}
 
     def _name_features(self, names: tuple[str, ...]) -> None:

@@ -161,6 +161,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
             self._settle(self._fit_rows(ArrayRows(away[said], labels)))
         finally:
             del self._pairs_given
+            self._begun = None
         self.n_skipped_pairs_ = int(said.size - said.sum())
         return self
 
@@ -175,6 +176,14 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         if hasattr(self, "n_skipped_pairs_"):
             del self.n_skipped_pairs_
         return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> MahalanobisMetric:
+        """As for `RobustLinearRegression`; not after `fit_pairs`, whose loss is not that of labels."""
+        if hasattr(self, "n_skipped_pairs_"):
+            raise ConfigError(
+                "partial_fit: the metric was learned from pairs; fit it anew, to rows and labels"
+            )
+        return super().partial_fit(X, y)
 
     def transform(self, X: Any) -> Floats:
         """Rows whose Euclidean distances are those of the metric: ``X @ components_.T``."""
