@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         check_output,
         write_results,
     )
+    from distmom.state import State
 
 __all__ = [
     "BadFileError",
@@ -77,6 +78,7 @@ __all__ = [
     "RobustLogisticRegression",
     "RobustMinimizer",
     "ShuffleResult",
+    "State",
     "TournamentResult",
     "TrainResult",
     "UStatisticResult",
@@ -124,6 +126,7 @@ _HOMES = {
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "RobustMinimizer": "distmom.estimators.learn.minimizer",
     "ShuffleResult": "distmom.report",
+    "State": "distmom.state",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",

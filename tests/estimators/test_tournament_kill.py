@@ -17,11 +17,11 @@ import distmom as dm
 
 SCRIPT = """
 import json, os, signal, sys
-from distmom.lake import statefile
+from distmom.state import file as room
 import distmom as dm
 
 lake, state, at, place, options = sys.argv[1:]
-honest, saves = statefile.write_container, 0
+honest, saves = room.write_container, 0
 
 class Half:
     "Takes some bytes, and then the process is gone."
@@ -40,7 +40,7 @@ def save(container, sink):
         os.kill(os.getpid(), signal.SIGKILL)
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
-statefile.write_container = save
+room.write_container = save
 dm.tournament(lake, **json.loads(options), state=state, threads=2)
 """
 
