@@ -13,9 +13,9 @@ from ustat_twin import blocks_of, rows_of
 import distmom as dm
 from distmom import kernels
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import ranges
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
+from distmom.passes import ranges
 from distmom.theory import width_factor
 
 

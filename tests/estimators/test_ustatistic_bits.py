@@ -12,7 +12,7 @@ from small_leaves import patch_leaves
 
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import ranges
+from distmom.passes import ranges
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "random": {},

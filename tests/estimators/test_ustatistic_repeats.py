@@ -13,9 +13,9 @@ from mean_lakes import cut_work, dirty_lake, same, write
 
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import ranges
 from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat_key, repeat_seed
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes import ranges
 from distmom.theory import fine_blocks
 
 KERNELS: dict[str, dict[str, Any]] = {

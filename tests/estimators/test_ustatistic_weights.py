@@ -14,10 +14,10 @@ from ustat_twin import blocks_of
 
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import ranges
 from distmom.numerics.kernels.components import jackknife_variance
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.sums import mass_at_rows, symmetric_sums
+from distmom.passes import ranges
 
 
 @pytest.fixture(scope="module")

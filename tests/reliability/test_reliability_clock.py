@@ -83,9 +83,9 @@ def test_clocks_are_set_back_by_days(
     Meanwhile(monkeypatch, lambda n: offset.write_text(str(-2 * DAY)) if n == 30 else None)
     (tmp_path / "out").mkdir()
     try:
-        found = JOBS["shuffle"](lake, tmp_path / "out", client=client)
+        found = JOBS["pairs"](lake, tmp_path / "out", client=client)
     except dm.ResourceError as error:
         assert "no sign of life for 3 seconds" in str(error)
         assert not list((tmp_path / "out").iterdir())
     else:
-        assert same(found, right["shuffle"][0])
+        assert same(found, right["pairs"][0])

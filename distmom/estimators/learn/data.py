@@ -25,11 +25,10 @@ from distmom.estimators.learn.labels import (
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
 from distmom.estimators.learn.shared import COMPUTE
-from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
-from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import Names, names_of, open_data, open_source, refuse_times
-from distmom.estimators.ustat.gather import RowSource
+from distmom.passes.census import column_share, count_rows
+from distmom.passes.gather import RowSource
+from distmom.passes.opening import Names, names_of, open_data, open_source, refuse_times
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

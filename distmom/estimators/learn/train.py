@@ -17,8 +17,8 @@ from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
 from distmom.estimators.options import check_choice
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names
 from distmom.lake.files.atomic import atomic_file
+from distmom.passes.opening import Names
 from distmom.report.train_result import TrainResult
 
 if TYPE_CHECKING:

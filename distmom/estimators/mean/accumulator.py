@@ -24,11 +24,11 @@ from distmom.estimators.mean.row_stream import (
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import names_of, unit_columns
 from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.opening import names_of, unit_columns
 from distmom.reductions.stream import StreamState
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import Saved

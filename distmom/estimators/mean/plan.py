@@ -24,11 +24,11 @@ from distmom.estimators.mean.blocks import (
 )
 from distmom.estimators.mean.fingerprint import Counted
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.rows import Census, count_rows, count_valid
 from distmom.numerics.blocks.labels import table_bytes
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.passes.census import Census, count_rows, count_valid
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
@@ -290,15 +290,6 @@ def _census(
     return tuple(f for f, keep in zip(files, good, strict=True) if keep), Census(
         census.rows[good], census.bad
     )
-
-
-def column_share(source: Source, read: ReadOptions) -> float:
-    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
-    measure = getattr(source, "column_share", None)
-    if measure is None:
-        return 1.0
-    where = read.where.columns if read.where is not None else ()
-    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))
 
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:

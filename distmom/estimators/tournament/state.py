@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 KIND = "tournament"
 
-ELSEWHERE = ("loss", "distance", "missing")
-"""Options that the fingerprint has by other names, or in the question."""
-
-ANSWER = ("r1", "on_bad_file")
-"""Options that the sums of the rounds do not depend on."""
+APART = ("loss", "distance", "missing", "on_bad_file")
+"""Options that are in the question, have other names here, or do not change the sums of the rounds."""
 
 SUMS = 2
 """Version of what the rounds keep."""
@@ -96,7 +93,7 @@ def fingerprint(
         "where": shown(None if where is None else where.identity, None if where is None else where.text),
         "missing": options.missing,
     }
-    names = [f.name for f in fields(options) if f.name not in (*ELSEWHERE, *ANSWER)]
+    names = [f.name for f in fields(options) if f.name not in APART]
     design = {"loss": options.loss_name, "distance": options.measured, "version of the sums": SUMS}
     design |= {name: getattr(options, name) for name in names}
     design["candidates"] = shown(candidates, [name for name, *_ in candidates])

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from distmom.cluster.work import SkippedFile
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, Value, count_tuples
+from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
 from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
 from distmom.theory import (

@@ -23,14 +23,8 @@ from numpy.typing import NDArray
 from distmom.errors import ResourceError
 from distmom.lake.files.footers import release_memory
 
-LEAST_RUN, MOST_RUN = 32_000_000, 128_000_000
 PIECE_BYTES = 32_000
 """Rows of a run that go to one bucket should have about so many bytes: smaller ones are slow to read."""
-
-
-def run_bytes(n_buckets: int) -> int:
-    """Bytes of rows that are sorted together."""
-    return min(MOST_RUN, max(LEAST_RUN, n_buckets * PIECE_BYTES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +57,8 @@ class SpillWriter:
         Of the unit.
     schema : pyarrow.Schema
     n_buckets : int
-    room : int, optional
-        Bytes of rows that are sorted together; `run_bytes` by default.
+    room : int
+        Bytes of rows that are sorted together.
 
     Raises
     ------
@@ -72,12 +66,10 @@ class SpillWriter:
         If the folder is not to be reached, or full.
     """
 
-    def __init__(
-        self, folder: str, number: int, schema: pa.Schema, n_buckets: int, room: int | None = None
-    ) -> None:
+    def __init__(self, folder: str, number: int, schema: pa.Schema, n_buckets: int, room: int) -> None:
         self._path, self._n_buckets = Path(folder) / f"{number:08}-{uuid4().hex}.arrow", n_buckets
         self._part = self._path.with_suffix(".part")
-        self._room = run_bytes(n_buckets) if room is None else room
+        self._room = room
         self._batches: list[pa.RecordBatch] = []
         self._buckets: list[NDArray[np.uint16]] = []
         self._held = self._n_runs = self._n_rows = 0
