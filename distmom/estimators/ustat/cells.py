@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +106,6 @@ def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:
     if not isinstance(layout, RepeatedBlocks):
         return plan
     return replace(plan, reduction=replace(plan.reduction, layout=layout.partitions[number]))
-
-
-def portions(states: Sequence[Any], cells: Sequence[Cells]) -> Iterator[list[Any]]:
-    """The states of the partitions of each column, which follow each other."""
-    rest = iter(states)
-    for one in cells:
-        yield [next(rest) for _ in one]
 
 
 def joined(partitions: Sequence[BlockStatistics], cells: Cells) -> BlockStatistics:
