@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.explain import explain_mean
     from distmom.estimators.mean.mean import mean
     from distmom.estimators.mean.merge_states import merge_states
-    from distmom.estimators.plan import plan
+    from distmom.estimators.planning.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
@@ -137,7 +137,7 @@ _HOMES = {
     "load_model": "distmom.estimators.learn.model_files",
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
-    "plan": "distmom.estimators.plan",
+    "plan": "distmom.estimators.planning.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "save_model": "distmom.estimators.learn.model_files",
     "tournament": "distmom.estimators.tournament.tournament",

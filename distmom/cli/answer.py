@@ -14,7 +14,7 @@ from distmom.cli.show import messages_on_stderr, show_plan, show_results
 from distmom.errors import ConfigError
 
 if TYPE_CHECKING:
-    from distmom.report import PlanResult, Results
+    from distmom.report import Results
 
 COMMAND = "distmom.command"
 """Under which a context keeps the words of the command line."""
@@ -53,7 +53,7 @@ def answer(
     return found.exit_code
 
 
-def remember_command(found: Results | PlanResult) -> None:
+def remember_command(found: Results) -> None:
     """Keep the command line in the results, so that a report can tell how to run it again."""
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None

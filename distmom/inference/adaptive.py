@@ -20,19 +20,11 @@ from distmom.inference.ball import no_ball, row_ball
 from distmom.inference.block_set import over_columns
 from distmom.inference.file_blocks import file_set
 from distmom.inference.intervals import exact_interval, exact_interval_given, order_interval
-from distmom.inference.ladder import (
-    Counts,
-    Flags,
-    Floats,
-    Merger,
-    enough_units,
-    most_frequent,
-    row_bound,
-    rows_at,
-)
+from distmom.inference.ladder import Merger, enough_units, most_frequent, row_bound, rows_at
 from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
 from distmom.inference.rows_or_files import hear_files
 from distmom.inference.status import NoInterval, Status
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.theory import ladder_levels
 
@@ -44,7 +36,7 @@ CELLS_AT_ONCE = 1 << 20
 def answer_rule(
     rows: BlockState,
     sample: Floats | None,
-    n_sample: Counts | None,
+    n_sample: Ints | None,
     confidence_level: float,
     *,
     files: BlockState | None = None,
@@ -53,7 +45,7 @@ def answer_rule(
     intervals: Collection[str] = ("order", "exact"),
     outlying: int = 0,
     n_columns: int = 1,
-    n_units: Counts | None = None,
+    n_units: Ints | None = None,
 ) -> RuleAnswer:
     """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
 
@@ -149,9 +141,9 @@ def answer_rule(
 def _answer_groups(
     rows: BlockState,
     sample: Floats,
-    n_sample: Counts,
+    n_sample: Ints,
     files: BlockState | None,
-    n_units: Counts | None,
+    n_units: Ints | None,
     delta: float,
     n_blocks: int | Literal["auto"],
     block_source: BlockSource,
@@ -186,7 +178,7 @@ def _answer_groups(
     return result
 
 
-def most_of_vectors(n_most: Counts, n_sample: Counts, n_columns: int) -> Counts:
+def most_of_vectors(n_most: Ints, n_sample: Ints, n_columns: int) -> Ints:
     """The column where one value is most frequent limits the levels of all, but not one that never varies."""
     if n_columns == 1:
         return n_most
@@ -246,7 +238,7 @@ def _from_rows(
     )
 
 
-def no_interval(own: RowSet) -> Counts:
+def no_interval(own: RowSet) -> Ints:
     """Reasons why a group cannot have any interval; 0 where none is known yet."""
     se = own.finest.se
     return np.select(
@@ -264,8 +256,8 @@ def no_interval(own: RowSet) -> Counts:
 
 def _row_intervals(
     own: RowSet,
-    set_aside: Flags,
-    reason: Counts,
+    set_aside: Bools,
+    reason: Ints,
     delta: float,
     wanted: frozenset[str],
     between: bool,
@@ -289,7 +281,7 @@ def _row_intervals(
     return out
 
 
-def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Counts) -> None:
+def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Ints) -> None:
     """Flag answers with more than 90 % of the sampled rows strictly on one side."""
     answer_of = result.estimate[:, None]
     below = np.count_nonzero(sample < answer_of, axis=1)

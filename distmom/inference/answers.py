@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.inference.ladder import Counts, Flags, Floats
+from distmom.numerics.arrays import Bools, Floats, Ints
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -40,13 +40,13 @@ class Intervals:
     order_low: Floats
     order_high: Floats
     order_level: Floats
-    order_rank: Counts
-    order_reason: Counts
+    order_rank: Ints
+    order_reason: Ints
     exact_low: Floats
     exact_high: Floats
     exact_centre: Floats
-    exact_blocks: Counts
-    exact_reason: Counts
+    exact_blocks: Ints
+    exact_reason: Ints
 
     @classmethod
     def missing(cls, n_groups: int, reason: int) -> Intervals:
@@ -59,7 +59,7 @@ class Intervals:
         order = (nan.copy(), nan.copy(), nan.copy(), zero.copy(), why.copy())
         return cls(*order, nan.copy(), nan.copy(), nan, zero, why)
 
-    def put(self, groups: NDArray[np.int64], other: Intervals) -> None:
+    def put(self, groups: Ints, other: Intervals) -> None:
         """Overwrite the entries of some groups."""
         for field in fields(self):
             getattr(self, field.name)[groups] = getattr(other, field.name)
@@ -127,34 +127,34 @@ class RuleAnswer:
     """
 
     estimate: Floats
-    status: Counts
-    n_used: Counts
-    n_blocks: Counts
-    lowered: Flags
+    status: Ints
+    n_used: Ints
+    n_blocks: Ints
+    lowered: Bools
     block_estimates: Floats
-    block_rows: Counts
-    block_size: Counts
-    n_ruined: Counts
-    n_set_aside: Counts
+    block_rows: Ints
+    block_size: Ints
+    n_ruined: Ints
+    n_set_aside: Ints
     plain_estimate: Floats
-    constant: Flags
-    levels: Counts
+    constant: Bools
+    levels: Ints
     path_estimate: Floats
     path_halfwidth: Floats
-    k_hat: Counts
-    contradicted: Flags
+    k_hat: Ints
+    contradicted: Bools
     row_estimate: Floats
     row_halfwidth: Floats
     file_halfwidth: Floats
     file_estimate: Floats
-    files_first: Flags
+    files_first: Bools
     file_effect: Floats
-    suspect_cells: Flags
+    suspect_cells: Bools
     intervals: Intervals
     ball_rows: Floats
     ball_means: Floats
     ball_spread: Floats
-    ball_reason: Counts
+    ball_reason: Ints
 
     @property
     def n_groups(self) -> int:
@@ -167,7 +167,7 @@ class RuleAnswer:
         columns = (self.levels[good], self.path_estimate[g][good], self.path_halfwidth[g][good])
         return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
-    def subset(self, groups: NDArray[np.int64]) -> RuleAnswer:
+    def subset(self, groups: Ints) -> RuleAnswer:
         """The same for some of the groups."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         mine = {name: value[groups] for name, value in values.items() if name not in ("levels", "intervals")}
@@ -186,7 +186,7 @@ def padded(array: NDArray[Block], width: int) -> NDArray[Block]:
     return out
 
 
-def block_sizes(count: Counts) -> Counts:
+def block_sizes(count: Ints) -> Ints:
     """Fewest and most rows in the blocks of each group, shape (n_groups, 2); 0 without blocks."""
     least = np.min(np.where(count > 0, count, np.iinfo(np.int64).max), axis=1, initial=np.iinfo(np.int64).max)
     most = np.max(count, axis=1, initial=0)

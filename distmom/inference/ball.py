@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.answers import compact
 from distmom.inference.block_set import Answer
 from distmom.inference.file_blocks import FileSet
 from distmom.inference.intervals import Best, best_blocks, given_spread
-from distmom.inference.ladder import Counts, Flags, Floats
 from distmom.inference.row_blocks import RowSet
 from distmom.inference.status import NoInterval
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.theory import vector_factor
 
 
@@ -23,7 +22,7 @@ class Ball(NamedTuple):
     ball_rows: Floats
     ball_means: Floats
     ball_spread: Floats
-    ball_reason: Counts
+    ball_reason: Ints
 
 
 def no_ball(n_groups: int) -> Ball:
@@ -32,7 +31,7 @@ def no_ball(n_groups: int) -> Ball:
     return Ball(np.zeros((n_groups, 0)), np.empty((n_groups, 0)), np.full(n_groups, np.nan), why)
 
 
-def row_ball(own: RowSet, set_aside: Flags, reason: Counts, delta: float, between: bool) -> Ball:
+def row_ball(own: RowSet, set_aside: Bools, reason: Ints, delta: float, between: bool) -> Ball:
     """Blocks for the radius of the row blocks' answer; `reason` says where an answer has no interval at all.
 
     A column of which more than half of the blocks are constant has its blocks all the same: the vector may
@@ -55,7 +54,7 @@ def row_ball(own: RowSet, set_aside: Flags, reason: Counts, delta: float, betwee
     return _of(best, reason)
 
 
-def file_ball(found: FileSet, first: NDArray[np.int64], given: Answer, delta: float) -> Ball:
+def file_ball(found: FileSet, first: Ints, given: Answer, delta: float) -> Ball:
     """Blocks for the radius of the files' answer, for some of their groups."""
     best = best_blocks(
         np.ones(first.size, np.bool_),
@@ -72,11 +71,11 @@ def file_ball(found: FileSet, first: NDArray[np.int64], given: Answer, delta: fl
     return _of(best, np.where(constant, int(NoInterval.CONSTANT_BLOCKS), 0))
 
 
-def _of(best: Best, reason: Counts) -> Ball:
+def _of(best: Best, reason: Ints) -> Ball:
     rows, mean = compact(best.effective, best.means)
     open_ = (reason == 0) | (reason == NoInterval.CONSTANT_BLOCKS)
     return Ball(rows, mean, best.spread, np.where(open_ & ~best.some, NoInterval.TOO_FEW_BLOCKS, reason))
 
 
-def _scores(levels: NDArray[np.int64], delta: float) -> Floats:
+def _scores(levels: Ints, delta: float) -> Floats:
     return np.asarray([int(k) * vector_factor(int(k), delta) ** 2 for k in levels])

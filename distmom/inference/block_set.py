@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.inference.ladder import Counts, Flags, Floats, Merger
+from distmom.inference.ladder import Merger
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.theory import median_rank, width_factor
 
@@ -52,10 +52,10 @@ class Finest:
     spread: Floats
     share: Floats
     efficiency: Floats
-    n_ruined: Counts
-    answerable: Flags
+    n_ruined: Ints
+    answerable: Bools
 
-    def subset(self, groups: NDArray[np.int64]) -> Finest:
+    def subset(self, groups: Ints) -> Finest:
         """The same for some of the groups."""
         everyone = self.blocks.count.shape
         spread, share = (np.broadcast_to(a, everyone)[groups] for a in (self.spread, self.share))
@@ -71,7 +71,7 @@ class Finest:
         )
 
     @property
-    def testable(self) -> Flags:
+    def testable(self) -> Bools:
         """Groups with a scale to test against."""
         return np.asarray(self.answerable & (self.se > 0.0) & np.isfinite(self.se))
 
@@ -84,14 +84,14 @@ class Ladder:
     standard deviation of a block mean exceeds se sqrt(K) by, as a factor: see `inflation`.
     """
 
-    levels: NDArray[np.int64]
-    usable: Flags
-    n_blocks: Counts
+    levels: Ints
+    usable: Bools
+    n_blocks: Ints
     median: Floats
     halfwidth: Floats
     inflation: Floats
 
-    def subset(self, groups: NDArray[np.int64]) -> Ladder:
+    def subset(self, groups: Ints) -> Ladder:
         """The same for some of the groups."""
         return Ladder(
             self.levels,
@@ -107,13 +107,13 @@ class Ladder:
 class Screen:
     """What the comparison of levels and blocks says; arrays of shape (n_groups,), `far` (n_groups, width)."""
 
-    k_hat: Counts
-    far: Flags
-    n_far: Counts
+    k_hat: Ints
+    far: Bools
+    n_far: Ints
     shift: Floats
     near_shift: Floats
 
-    def subset(self, groups: NDArray[np.int64]) -> Screen:
+    def subset(self, groups: Ints) -> Screen:
         """The same for some of the groups."""
         return Screen(
             self.k_hat[groups],
@@ -132,15 +132,15 @@ class Answer:
     """
 
     kept: Merger
-    n_kept: Counts
-    count: Counts
+    n_kept: Ints
+    count: Ints
     effective: Floats
     mean: Floats
     estimate: Floats
-    n_ruined: Counts
-    finite: Flags
+    n_ruined: Ints
+    finite: Bools
 
-    def subset(self, groups: NDArray[np.int64]) -> Answer:
+    def subset(self, groups: Ints) -> Answer:
         """The same for some of the groups."""
         return Answer(
             self.kept.subset(groups),
@@ -158,7 +158,7 @@ LEVELS_AT_ONCE = 1 << 15
 """Levels are merged together up to about this many fine blocks in all: fewer, longer steps."""
 
 
-def factors(n_blocks: Counts, n_tests: Counts, delta: float) -> Floats:
+def factors(n_blocks: Ints, n_tests: Ints, delta: float) -> Floats:
     """`width_factor` of each number of blocks at delta/n_tests; infinite where there are no blocks."""
     most = int(n_tests.max(initial=1)) + 1
     codes = n_blocks * most + n_tests
@@ -182,7 +182,7 @@ def inflation(finest: Finest, efficiency: Floats) -> Floats:
         return np.sqrt(finest.efficiency.reshape(-1, *[1] * (efficiency.ndim - 1)) / efficiency)
 
 
-def over_columns(flags: Flags, n_columns: int) -> Flags:
+def over_columns(flags: Bools, n_columns: int) -> Bools:
     """Whether any column of a vector is flagged, for each of them: ``n_columns`` groups after one another."""
     if n_columns == 1:
         return flags
@@ -190,9 +190,7 @@ def over_columns(flags: Flags, n_columns: int) -> Flags:
     return np.repeat(vectors.any(axis=1), n_columns, axis=0)
 
 
-def climb(
-    merger: Merger, levels: NDArray[np.int64], usable: Flags, finest: Finest, n_columns: int = 1
-) -> Ladder:
+def climb(merger: Merger, levels: Ints, usable: Bools, finest: Finest, n_columns: int = 1) -> Ladder:
     """Median and half-width at every level: one standard error for the whole ladder.
 
     h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
@@ -217,7 +215,7 @@ def climb(
     return Ladder(levels, usable, n_blocks, np.where(usable, median, np.nan), halfwidth, more)
 
 
-def first_meeting(ladder: Ladder) -> Counts:
+def first_meeting(ladder: Ladder) -> Ints:
     """Column of the coarsest level whose interval, with those of all finer levels, has a point in common."""
     with np.errstate(invalid="ignore"):
         low = np.where(ladder.usable, ladder.median - ladder.halfwidth, -np.inf)
@@ -251,7 +249,7 @@ def screen(finest: Finest, ladder: Ladder) -> Screen:
     return Screen(k_hat, far, np.count_nonzero(far, axis=1), shift, near_shift)
 
 
-def contradicted(finest: Finest, ladder: Ladder, seen: Screen) -> Flags:
+def contradicted(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
     """Whether the coarsest level disagrees with finer ones, or wild blocks shift the mean too far."""
     widest = ladder.halfwidth[:, 0]
     ruined = finest.n_ruined > 0  # infinitely far: also when the half-width overflowed
@@ -259,13 +257,13 @@ def contradicted(finest: Finest, ladder: Ladder, seen: Screen) -> Flags:
     return np.asarray(finest.testable & ladder.usable.any(axis=1) & wrong)
 
 
-def wild_in(seen: Screen, wrong: Flags, n_columns: int) -> Screen:
+def wild_in(seen: Screen, wrong: Bools, n_columns: int) -> Screen:
     """The screen with the blocks that are wild in a contradicted column, for all columns of its vector."""
     far = over_columns(seen.far & wrong[:, None], n_columns)
     return replace(seen, far=far, n_far=np.count_nonzero(far, axis=1))
 
 
-def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Flags:
+def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
     """Whether nearly as many blocks are wild as the finest level can bear (for contradicted sets)."""
     n_blocks = finest.blocks.n_filled
     return np.asarray(
@@ -275,7 +273,7 @@ def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Flags:
     )
 
 
-def answer_level(levels: NDArray[np.int64], usable: Flags, n: Counts) -> Counts:
+def answer_level(levels: Ints, usable: Bools, n: Ints) -> Ints:
     """K of the answer: the least level of at least min(63, max(9, sqrt(n)/4)), else the finest one."""
     k = levels[None, :]
     enough = usable & (k >= 9) & ((k >= 63) | (16 * k * k >= n[:, None]))
@@ -283,7 +281,7 @@ def answer_level(levels: NDArray[np.int64], usable: Flags, n: Counts) -> Counts:
     return np.asarray(np.where(enough.any(axis=1), levels[np.argmax(enough, axis=1)], finest))
 
 
-def fewer_blocks(levels: NDArray[np.int64], wanted: Counts, n_kept: Counts) -> Counts:
+def fewer_blocks(levels: Ints, wanted: Ints, n_kept: Ints) -> Ints:
     """Lower the wanted K to what the kept blocks allow: the largest level, or odd number, that fits."""
     fits = np.where(levels[None, :] <= n_kept[:, None], levels[None, :], 0).max(axis=1, initial=0)
     odd = n_kept - 1 + n_kept % 2
@@ -291,7 +289,7 @@ def fewer_blocks(levels: NDArray[np.int64], wanted: Counts, n_kept: Counts) -> C
 
 
 def answer(
-    fine: Merger, finest: Finest, seen: Screen, set_aside: Flags, levels: NDArray[np.int64], wanted: Counts
+    fine: Merger, finest: Finest, seen: Screen, set_aside: Bools, levels: Ints, wanted: Ints
 ) -> Answer:
     """Answer at `wanted` blocks; where `set_aside`, the wild blocks are left out and the others merged anew.
 
@@ -317,7 +315,7 @@ def answer(
     return Answer(kept, n_kept, count, effective, mean, lower_median(mean), n_ruined, finite)
 
 
-def at_kept(fine: Merger, kept: Merger, set_aside: Flags, n_blocks: Counts) -> tuple[Counts, Floats, Floats]:
+def at_kept(fine: Merger, kept: Merger, set_aside: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:
     """Blocks of a level: of all fine blocks, or of the kept finest ones where some were set aside.
 
     Rows, means and effective rows, each of shape (n_groups, width).
@@ -342,6 +340,6 @@ def kept_se(finest: Finest, given: Answer) -> Floats:
         return np.where(kept > 0.0, finest.se / np.sqrt(kept), np.inf)
 
 
-def median_ranks(n_blocks: Counts) -> Counts:
+def median_ranks(n_blocks: Ints) -> Ints:
     """`median_rank` of an array: ceil(K/2)."""
     return np.asarray(median_rank(n_blocks))  # type: ignore[arg-type]

@@ -8,11 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 Number = TypeVar("Number", np.int64, np.float64)
 
 
@@ -23,7 +21,7 @@ class Places:
     `flat` has shape (n_groups, n_levels, n_fine); `width` coarse blocks belong to each group and level.
     """
 
-    flat: Counts
+    flat: Ints
     width: int
 
     def sums(self, values: NDArray[Number]) -> NDArray[Number]:
@@ -40,7 +38,7 @@ class Places:
 class CentredSum:
     """Means of fine blocks with their masses, ready to be averaged over the blocks of any level."""
 
-    def __init__(self, mass: NDArray[Any], mean: Floats, filled: Flags) -> None:
+    def __init__(self, mass: NDArray[Any], mean: Floats, filled: Bools) -> None:
         self._mass = mass
         self._mean = np.where(filled, mean, np.nan)
         self._filled = filled

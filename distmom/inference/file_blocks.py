@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.block_set import (
     Answer,
@@ -27,16 +26,8 @@ from distmom.inference.block_set import (
     screen,
     wild_in,
 )
-from distmom.inference.ladder import (
-    Counts,
-    Flags,
-    Floats,
-    Merger,
-    average_efficiency,
-    row_bound,
-    rows_at,
-    scaled_mad,
-)
+from distmom.inference.ladder import Merger, average_efficiency, row_bound, rows_at, scaled_mad
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.theory import ladder_levels
@@ -58,20 +49,20 @@ class FileSet:
     that within them, both robust and of one row: 1 for independent rows.
     """
 
-    groups: NDArray[np.int64]
-    active: Flags
+    groups: Ints
+    active: Bools
     finest: Finest
     ladder: Ladder
     seen: Screen
-    contradicted: Flags
-    beyond: Flags
+    contradicted: Bools
+    beyond: Bools
     answer: Answer
-    wild_cells: Flags
+    wild_cells: Bools
     effect: Floats
 
 
 def file_set(
-    files: BlockState, wanted: Flags, n_sample: Counts, n_most: Counts, n_columns: int = 1
+    files: BlockState, wanted: Bools, n_sample: Ints, n_most: Ints, n_columns: int = 1
 ) -> FileSet | None:
     """Test the cells of files; None where no group has enough of them.
 
@@ -124,7 +115,7 @@ def file_set(
     )
 
 
-def _merge_small_cells(cells: Merger, n_sample: Counts, n_most: Counts) -> tuple[Merger, Counts]:
+def _merge_small_cells(cells: Merger, n_sample: Ints, n_most: Ints) -> tuple[Merger, Ints]:
     """Merge neighbours, by counts of rows, until the average cell has enough rows; and who went where."""
     seen = np.maximum(n_sample, 1)
     others = np.where(n_sample > 0, n_sample - n_most, 1)
@@ -172,7 +163,7 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
     return finest, np.asarray(effect)
 
 
-def resembling(effect: Floats, n_cells: Counts) -> Flags:
+def resembling(effect: Floats, n_cells: Ints) -> Bools:
     """Whether rows of a file resemble each other, for sure: the variance between cells is twice that within.
 
     The robust variance of C cells is off by a relative 2.3/sqrt(C), more for skew laws, whence the margin:
@@ -182,7 +173,7 @@ def resembling(effect: Floats, n_cells: Counts) -> Flags:
     return np.asarray(effect > EFFECT * margin * margin)
 
 
-def common_level(rows: Ladder, files: FileSet) -> Counts:
+def common_level(rows: Ladder, files: FileSet) -> Ints:
     """Level at which the two sets are compared: 27 (9 with few cells), or the largest smaller one both have.
 
     0 where they have none in common.
@@ -193,14 +184,14 @@ def common_level(rows: Ladder, files: FileSet) -> Counts:
     return np.asarray(np.where(good, both[None, :], 0).max(axis=1, initial=0))
 
 
-def largest_level(files: FileSet) -> Counts:
+def largest_level(files: FileSet) -> Ints:
     """As `common_level`, for rows whose number of blocks was given: only the files' ladder counts."""
     aim = np.where(files.finest.blocks.n_filled < 54, 9, 27)[:, None]
     levels = files.ladder.levels[None, :]
     return np.asarray(np.where(files.ladder.usable & (levels <= aim), levels, 0).max(axis=1, initial=0))
 
 
-def halfwidth_at(ladder: Ladder, level: Counts, groups: NDArray[np.int64]) -> Floats:
+def halfwidth_at(ladder: Ladder, level: Ints, groups: Ints) -> Floats:
     """Half-width of some groups, each at its level; NaN where that level is 0."""
     column = np.minimum(np.searchsorted(ladder.levels, level), ladder.levels.size - 1)
     return np.where(level > 0, ladder.halfwidth[groups, column], np.nan)

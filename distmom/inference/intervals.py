@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.answers import Intervals
 from distmom.inference.block_set import Answer, Finest, Ladder, at_kept, factors, inflation, kept_se
-from distmom.inference.ladder import (
-    Counts,
-    Flags,
-    Floats,
-    Merger,
-    average_efficiency,
-    scaled_mad,
-    typical_efficiency,
-)
+from distmom.inference.ladder import Merger, average_efficiency, scaled_mad, typical_efficiency
 from distmom.inference.status import NoInterval
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
 from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
@@ -31,7 +23,7 @@ MOST_SOLVED = 2_000
 """Up to so many blocks of unequal sizes their tail is solved."""
 
 
-def order_interval(out: Intervals, groups: Flags, answer: Answer, delta: float, outlying: Counts) -> None:
+def order_interval(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
     """Fill in the order statistics of the answer's blocks, for some groups.
 
     Parameters
@@ -73,10 +65,10 @@ def order_interval(out: Intervals, groups: Flags, answer: Answer, delta: float, 
 
 def exact_interval(
     out: Intervals,
-    groups: Flags,
+    groups: Bools,
     fine: Merger,
     answer: Answer,
-    set_aside: Flags,
+    set_aside: Bools,
     finest: Finest,
     ladder: Ladder,
     delta: float,
@@ -120,18 +112,18 @@ class Best(NamedTuple):
     The deviation is that of a typical block, or if `sized` of a block of average effective size.
     """
 
-    rows: Counts
+    rows: Ints
     means: Floats
     effective: Floats
     spread: Floats
-    some: Flags
+    some: Bools
 
 
 def best_blocks(
-    groups: Flags,
+    groups: Bools,
     fine: Merger,
     answer: Answer,
-    set_aside: Flags,
+    set_aside: Bools,
     finest: Finest,
     ladder: Ladder,
     score: Floats,
@@ -167,12 +159,12 @@ def given_spread(answer: Answer, finest: Finest, between: bool) -> Floats:
 
 def exact_interval_given(
     out: Intervals,
-    groups: Flags,
+    groups: Bools,
     answer: Answer,
     finest: Finest,
     delta: float,
     between: bool,
-    outlying: Counts,
+    outlying: Ints,
 ) -> None:
     """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
     n_blocks = np.count_nonzero(answer.count, axis=1)
@@ -183,7 +175,7 @@ def exact_interval_given(
     fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
 
 
-def kinds_of(n_blocks: Counts, outlying: Counts) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+def kinds_of(n_blocks: Ints, outlying: Ints) -> tuple[Ints, list[tuple[int, int]]]:
     """Distinct pairs (blocks, arbitrary ones), and the place of each group's pair among them."""
     most = int(n_blocks.max(initial=0)) + 1
     codes = n_blocks * most + np.minimum(outlying, n_blocks)
@@ -192,7 +184,7 @@ def kinds_of(n_blocks: Counts, outlying: Counts) -> tuple[NDArray[np.int64], lis
 
 
 def _sized_halfwidths(
-    groups: Flags, rows: Floats, spread: Floats, n_blocks: Counts, outlying: Counts, delta: float
+    groups: Bools, rows: Floats, spread: Floats, n_blocks: Ints, outlying: Ints, delta: float
 ) -> Floats:
     """`_sized_halfwidth` of some groups with any numbers of blocks and arbitrary ones; infinite elsewhere."""
     halfwidth = np.full(n_blocks.shape, np.inf)
@@ -237,11 +229,11 @@ def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, d
 
 def fill_exact(
     out: Intervals,
-    chosen: NDArray[np.int64],
-    why: NDArray[np.int64],
+    chosen: Ints,
+    why: Ints,
     centre: Floats,
     halfwidth: Floats,
-    n_blocks: Counts,
+    n_blocks: Ints,
 ) -> None:
     """Write the interval centre +- halfwidth of the chosen groups where nothing speaks against it."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -11,17 +11,13 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.block_sums import CentredSum, Places
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
 from distmom.numerics.weighted.weighted_moments import WeightedMoments
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 FEW_EFFECTIVE = 0.5
 """Where weights leave a smaller share of a group's rows effective, blocks are balanced by effective rows."""
@@ -61,12 +57,12 @@ class Merger:
         self.blocks = blocks
         self.weighted = isinstance(blocks, WeightedMoments)
         self.count = blocks.count
-        self.filled: Flags = blocks.count > 0
+        self.filled: Bools = blocks.count > 0
         self.mean: Floats = np.where(self.filled, blocks.mean, np.nan)
-        self.n: Counts = blocks.count.sum(axis=1)
+        self.n: Ints = blocks.count.sum(axis=1)
 
     @cached_property
-    def n_filled(self) -> Counts:
+    def n_filled(self) -> Ints:
         """Number of blocks that have rows, per group."""
         return np.asarray(np.count_nonzero(self.filled, axis=1))
 
@@ -76,12 +72,12 @@ class Merger:
         return self.blocks.effective
 
     @cached_property
-    def n_effective(self) -> Counts:
+    def n_effective(self) -> Ints:
         """Effective rows of all blocks of each group, rounded down."""
         return np.asarray(np.floor(self.effective.sum(axis=1)).astype(np.int64))
 
     @cached_property
-    def _size(self) -> Counts:
+    def _size(self) -> Ints:
         """What is balanced when blocks are merged."""
         if not self.weighted:
             return self.count
@@ -90,11 +86,11 @@ class Merger:
         return np.where(few[:, None], sixteenths, self.count)
 
     @cached_property
-    def _n_size(self) -> Counts:
+    def _n_size(self) -> Ints:
         return np.asarray(np.maximum(self._size.sum(axis=1), 1))
 
     @cached_property
-    def constant(self) -> Flags:
+    def constant(self) -> Bools:
         """Groups all of whose rows have one and the same finite value."""
         low = np.min(np.where(self.filled, self.mean, np.inf), axis=1, initial=np.inf)
         high = np.max(np.where(self.filled, self.mean, -np.inf), axis=1, initial=-np.inf)
@@ -102,7 +98,7 @@ class Merger:
         return np.asarray(still & (low == high) & np.isfinite(low))
 
     @cached_property
-    def _middle(self) -> Counts:
+    def _middle(self) -> Ints:
         """Twice the rows before the middle of each fine block."""
         return np.asarray(2 * np.cumsum(self._size, axis=1) - self._size)
 
@@ -110,11 +106,11 @@ class Merger:
     def _sum(self) -> CentredSum:
         return CentredSum(self.blocks.mass, self.mean, self.filled)
 
-    def index(self, n_blocks: int | Counts) -> Counts:
+    def index(self, n_blocks: int | Ints) -> Ints:
         """Coarse block of every fine block, shape (n_groups, n_fine)."""
         return self._index(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))[:, 0]
 
-    def _index(self, k: Counts) -> Counts:
+    def _index(self, k: Ints) -> Ints:
         """Coarse blocks for K of shape (n_groups or 1, n_levels, 1): shape (n_groups, n_levels, n_fine)."""
         twice = 2 * self._n_size[:, None, None]
         if int(twice.max(initial=1)) * int(k.max(initial=1)) < EXACT_QUOTIENT:
@@ -124,7 +120,7 @@ class Merger:
         # empty fine blocks after the last row would point behind the last coarse block
         return np.asarray(np.minimum(places, np.maximum(k - 1, 0)))
 
-    def at(self, n_blocks: int | Counts) -> tuple[Counts, Floats]:
+    def at(self, n_blocks: int | Ints) -> tuple[Ints, Floats]:
         """Rows and means of the blocks of one level, the same for all groups or one per group.
 
         Parameters
@@ -141,15 +137,15 @@ class Merger:
         count, mean = self._at(self._places(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1)))
         return count[:, 0], mean[:, 0]
 
-    def at_levels(self, levels: Counts) -> tuple[Counts, Floats]:
+    def at_levels(self, levels: Ints) -> tuple[Ints, Floats]:
         """As `at` for several levels at once: shape (n_groups, n_levels, max K)."""
         return self._at(self._places(levels.reshape(1, -1, 1)))
 
-    def _at(self, places: Places) -> tuple[Counts, Floats]:
+    def _at(self, places: Places) -> tuple[Ints, Floats]:
         mass, mean = self._sum.merged(places)
         return (places.sums(self.count) if self.weighted else mass), mean
 
-    def moments_at(self, n_blocks: int | Counts) -> BlockState:
+    def moments_at(self, n_blocks: int | Ints) -> BlockState:
         """As `at`, with the second moments: mean NaN where empty, m2 NaN where the mean is not finite."""
         places = self._places(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))
         if isinstance(self.blocks, WeightedMoments):
@@ -159,11 +155,11 @@ class Merger:
             return WeightedMoments(places.sums(self.count)[:, 0], mass[:, 0], mean[:, 0], *squares)
         return Moments(*self._sum.moments(places, self.blocks.m2))
 
-    def effective_at(self, n_blocks: int | Counts) -> Floats:
+    def effective_at(self, n_blocks: int | Ints) -> Floats:
         """Effective rows of the blocks that `at` gives, in the same shape."""
         return self._effective(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))[0][:, 0]
 
-    def efficiency_at(self, levels: Counts) -> Floats:
+    def efficiency_at(self, levels: Ints) -> Floats:
         """Effective rows as a share of the rows, of the typical (lower median) block of each level.
 
         Shape (n_groups, n_levels); 1 without weights, and for groups without rows.
@@ -172,7 +168,7 @@ class Merger:
             return np.ones((self.n.size, levels.size))
         return typical_efficiency(*self._effective(levels.reshape(1, -1, 1)))
 
-    def _effective(self, k: Counts) -> tuple[Floats, Counts]:
+    def _effective(self, k: Ints) -> tuple[Floats, Ints]:
         """Effective rows, and rows, of the blocks of levels K as for `_index`."""
         places = self._places(k)
         count = places.sums(self.count)
@@ -183,7 +179,7 @@ class Merger:
         merged = WeightedMoments(count, weight, nothing, weight2, nothing, nothing)
         return merged.effective, count
 
-    def _places(self, k: Counts) -> Places:
+    def _places(self, k: Ints) -> Places:
         """`_index` as places in one long row of blocks of all groups and levels."""
         width = max(1, int(k.max(initial=1)))
         index = self._index(k)
@@ -194,11 +190,11 @@ class Merger:
         """Mean of all rows of each group; NaN for a group without rows."""
         return self.at(1)[1][:, 0]
 
-    def subset(self, groups: NDArray[np.int64]) -> Merger:
+    def subset(self, groups: Ints) -> Merger:
         """The same for some of the groups."""
         return Merger(self.blocks.at(groups))
 
-    def without(self, aside: Flags) -> Merger:
+    def without(self, aside: Bools) -> Merger:
         """The same with some blocks set aside, as if they had no rows."""
         return Merger(self.blocks.without(aside))
 
@@ -217,19 +213,19 @@ def median_or_nan(values: Floats) -> Floats:
     return np.asarray(np.where(left > 0, middle, np.nan))[..., 0]
 
 
-def typical_efficiency(effective: Floats, count: Counts) -> Floats:
+def typical_efficiency(effective: Floats, count: Ints) -> Floats:
     """Effective rows as a share of the rows, of the typical block along the last axis; 1 without any rows."""
     share = lower_median(np.where(count > 0, effective / np.maximum(count, 1), np.nan))
     return np.where(np.isnan(share), 1.0, share)
 
 
-def average_efficiency(effective: Floats, count: Counts) -> Floats:
+def average_efficiency(effective: Floats, count: Ints) -> Floats:
     """Effective rows as a share of the rows, of all blocks along the last axis; 1 without any rows."""
     rows = count.sum(axis=-1)
     return np.where(rows > 0, effective.sum(axis=-1) / np.maximum(rows, 1), 1.0)
 
 
-def rows_at(fine: Merger, levels: NDArray[np.int64]) -> Counts:
+def rows_at(fine: Merger, levels: Ints) -> Ints:
     """Effective rows of each group, as the typical block of each level tells: shape (n_groups, n_levels)."""
     return np.floor(fine.efficiency_at(levels) * fine.n[:, None]).astype(np.int64)
 
@@ -244,7 +240,7 @@ def scaled_mad(values: Floats) -> Floats:
     return np.where(np.isnan(mad), 0.0, mad)
 
 
-def row_bound(levels: NDArray[np.int64], n: Counts, n_sample: Counts, n_most: Counts) -> Flags:
+def row_bound(levels: Ints, n: Ints, n_sample: Ints, n_most: Ints) -> Bools:
     """Whether each level has blocks of enough rows for a scale: shape (n_groups, n_levels).
 
     `n` are the rows of each group; with weights its effective rows at each level (`rows_at`).
@@ -267,7 +263,7 @@ FEWEST = 9
 """Levels up to this many blocks are kept however few units there are: five could not be tested otherwise."""
 
 
-def enough_units(levels: NDArray[np.int64], n_units: Counts) -> Flags:
+def enough_units(levels: Ints, n_units: Ints) -> Bools:
     """Whether each level has blocks of at least eight units, or is one of the coarsest: (n_groups, n_levels).
 
     Blocks of one or two units have the law of a unit: their median is that of units, not the mean, and
@@ -277,7 +273,7 @@ def enough_units(levels: NDArray[np.int64], n_units: Counts) -> Flags:
     return np.asarray((n_units[:, None] >= 8 * k) | (k <= FEWEST))
 
 
-def most_frequent(sample: Floats, n_sample: Counts) -> Counts:
+def most_frequent(sample: Floats, n_sample: Ints) -> Ints:
     """How often the most frequent value occurs in each group's row sample (padded with NaN at the end).
 
     Exact where it exceeds 3/8 of the sample; below, where it changes nothing, less may be returned.

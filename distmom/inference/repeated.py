@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.adaptive import (
     CELLS_AT_ONCE,
@@ -29,9 +28,10 @@ from distmom.inference.adaptive import (
 from distmom.inference.answers import RuleAnswer, block_sizes, compact, join, padded
 from distmom.inference.block_set import at_kept, kept_se, median_ranks
 from distmom.inference.intervals import fill_exact, kinds_of
-from distmom.inference.ladder import Counts, Flags, Floats, Merger, most_frequent, row_bound
+from distmom.inference.ladder import Merger, most_frequent, row_bound
 from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
 from distmom.inference.status import NoInterval, Status
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.theory import ladder_levels, repeated_factors, repeated_halfwidth, repeated_vector_factor
@@ -40,7 +40,7 @@ from distmom.theory import ladder_levels, repeated_factors, repeated_halfwidth, 
 def answer_repeated(
     rows: BlockState,
     sample: Floats,
-    n_sample: Counts,
+    n_sample: Ints,
     confidence_level: float,
     *,
     files: BlockState | None = None,
@@ -104,7 +104,7 @@ def answer_repeated(
 def _partitions(
     rows: BlockState,
     sample: Floats,
-    n_sample: Counts,
+    n_sample: Ints,
     n_blocks: int | Literal["auto"],
     n_columns: int,
     *,
@@ -161,7 +161,7 @@ def _pooled(
 
 
 def _exact_intervals(
-    first: RuleAnswer, mine: NDArray[np.int64], own: RowSet, finite: Flags, delta: float, outlying: int
+    first: RuleAnswer, mine: Ints, own: RowSet, finite: Bools, delta: float, outlying: int
 ) -> None:
     """Write the exact intervals of some groups."""
     n_groups = first.n_groups
@@ -187,9 +187,7 @@ def _exact_intervals(
     fill_exact(first.intervals, mine, why, lower_median(mean.reshape(shape)), halfwidth, n_blocks)
 
 
-def _with_balls(
-    first: RuleAnswer, mine: NDArray[np.int64], own: RowSet, finite: Flags, delta: float
-) -> RuleAnswer:
+def _with_balls(first: RuleAnswer, mine: Ints, own: RowSet, finite: Bools, delta: float) -> RuleAnswer:
     """The answer with the blocks of all partitions that the balls of some groups' vectors come from."""
     n_groups = first.n_groups
     factors = np.asarray([repeated_vector_factor(int(k), delta) for k in own.ladder.levels])
@@ -211,7 +209,7 @@ def _with_balls(
     return replace(first, ball_rows=ball_rows, ball_means=ball_means)
 
 
-def _interval_blocks(own: RowSet, n_groups: int, factors: Floats) -> tuple[Counts, Floats, Floats, Flags]:
+def _interval_blocks(own: RowSet, n_groups: int, factors: Floats) -> tuple[Ints, Floats, Floats, Bools]:
     """Rows and means of every partition's blocks, the standard errors, and the groups that have such blocks.
 
     At a given number of blocks those of the answer; else those of the level with the shortest interval, whose

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.block_set import (
     Answer,
@@ -22,7 +21,8 @@ from distmom.inference.block_set import (
     screen,
     wild_in,
 )
-from distmom.inference.ladder import Counts, Flags, Merger, scaled_mad, typical_efficiency
+from distmom.inference.ladder import Merger, scaled_mad, typical_efficiency
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.median import lower_median
 
 LEAST_FLAGGED = 5
@@ -35,16 +35,16 @@ class RowSet:
 
     fine: Merger
     given: int | None
-    plain: Flags
-    lowered: Flags
+    plain: Bools
+    lowered: Bools
     finest: Finest
     ladder: Ladder
     seen: Screen
-    contradicted: Flags
-    beyond: Flags
+    contradicted: Bools
+    beyond: Bools
     answer: Answer
 
-    def subset(self, groups: NDArray[np.int64]) -> RowSet:
+    def subset(self, groups: Ints) -> RowSet:
         """The same for some of the groups, or for all in another order."""
         return RowSet(
             self.fine.subset(groups),
@@ -60,13 +60,13 @@ class RowSet:
         )
 
     @property
-    def finite(self) -> Flags:
+    def finite(self) -> Bools:
         """Groups with a finite answer from their row blocks."""
         fine = np.ones_like(self.plain) if self.given is not None else self.finest.answerable | self.plain
         return np.asarray(self.answer.finite & fine)
 
 
-def finest_rows(fine: Merger, n_blocks: Counts) -> Finest:
+def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
     """Merge to the finest usable level and measure the spread of its block means.
 
     Parameters
@@ -104,7 +104,7 @@ def finest_rows(fine: Merger, n_blocks: Counts) -> Finest:
 
 
 def automatic_rows(
-    fine: Merger, levels: Counts, usable: Flags, n_columns: int = 1, n_units: Counts | None = None
+    fine: Merger, levels: Ints, usable: Bools, n_columns: int = 1, n_units: Ints | None = None
 ) -> RowSet:
     """Steps of the rule for row blocks whose number is ours to choose."""
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
@@ -123,7 +123,7 @@ def automatic_rows(
     return RowSet(fine, None, plain, nobody, finest, ladder, seen, wrong, beyond, given)
 
 
-def given_rows(fine: Merger, levels: Counts, enough: Flags, n_columns: int = 1) -> RowSet:
+def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) -> RowSet:
     """Steps for a number of blocks that was given, the first of the levels: tested, nothing set aside."""
     k = int(levels[0])
     at = np.minimum(k, fine.n)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.inference.answers import Intervals, RuleAnswer, block_sizes, compact, padded
 from distmom.inference.ball import file_ball
@@ -14,6 +13,7 @@ from distmom.inference.file_blocks import FileSet, common_level, halfwidth_at, l
 from distmom.inference.intervals import exact_interval, order_interval
 from distmom.inference.row_blocks import RowSet
 from distmom.inference.status import NoInterval, Status
+from distmom.numerics.arrays import Ints
 
 INFLATED = 4.0
 """Rows of one law give both sets the same standard error, up to sampling. Where that of the row blocks is so
@@ -59,7 +59,7 @@ def hear_files(
 
 
 def _files_first(
-    result: RuleAnswer, found: FileSet, first: NDArray[np.int64], delta: float, wanted: frozenset[str]
+    result: RuleAnswer, found: FileSet, first: Ints, delta: float, wanted: frozenset[str]
 ) -> RuleAnswer:
     """Show the answer of the files first, with its blocks, findings and intervals."""
     groups = found.groups[first]
@@ -95,7 +95,7 @@ def _files_first(
 
 
 def _file_intervals(
-    found: FileSet, first: NDArray[np.int64], given: Answer, delta: float, wanted: frozenset[str]
+    found: FileSet, first: Ints, given: Answer, delta: float, wanted: frozenset[str]
 ) -> Intervals:
     """Intervals of the files' answer for some of their groups."""
     out = Intervals.missing(first.size, NoInterval.NOT_WANTED)

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from distmom.errors import BusyStore, DataError, ResourceError
 from distmom.lake.columns.references import settle
@@ -27,6 +26,7 @@ from distmom.lake.reader import Reader
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
 from distmom.lake.tables.logged import TableVersion
 from distmom.lake.tables.table_columns import TableColumns
+from distmom.numerics.arrays import Ints
 
 SEARCHED_FILES = 100
 """How many files may lack values before times are counted from 1970."""
@@ -86,7 +86,7 @@ class Lake:
         _, schema = next(self._schemas())
         return schema
 
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file, by a table's log or from the footers (one opening a file, about 60 µs each).
 
         Raises

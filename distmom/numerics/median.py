@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Floats
 
 
-def lower_median(values: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+def lower_median(values: Floats, axis: int = -1) -> Floats:
     """Lower median: the value of rank ceil(K/2) among the K values that are not NaN.
 
     NaN marks a ruined block and is dropped; infinities sort to the ends. NumPy's median averages the two

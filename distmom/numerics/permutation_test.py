@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.random.philox import Key, words
 
-Floats = NDArray[np.float64]
 Pairwise = Callable[[Floats, Floats], Floats]
 
 Statistic = Callable[[Floats], tuple[Floats, Floats]]
@@ -50,7 +49,7 @@ class Units(NamedTuple):
     """
 
     values: Floats
-    starts: NDArray[np.int64]
+    starts: Ints
     n_first: int
 
     @property

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distmom.inference.ladder import Counts, Flags, Merger
+from distmom.inference.ladder import Merger
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.blocks.moments import Moments
 
 
@@ -26,18 +27,18 @@ class CellMap:
         The number that was given exceeds what the rows of the group can fill.
     """
 
-    n_blocks: Counts
-    cells: Counts
-    sizes: Counts
-    lowered: Flags
+    n_blocks: Ints
+    cells: Ints
+    sizes: Ints
+    lowered: Bools
 
     @property
-    def starts(self) -> Counts:
+    def starts(self) -> Ints:
         """Number of the first block of each group, and last of all the number of blocks."""
         return np.concatenate([[0], np.cumsum(self.n_blocks)])
 
 
-def map_blocks(count: Counts, n_blocks: Counts, lowered: Flags) -> CellMap:
+def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
     """Merge fine blocks by their used rows, as the levels of the ladder are.
 
     Parameters
@@ -55,7 +56,7 @@ def map_blocks(count: Counts, n_blocks: Counts, lowered: Flags) -> CellMap:
     return CellMap(n_blocks, cells, sizes.astype(np.int64), lowered)
 
 
-def given_numbers(n: Counts, wanted: int, degree: int) -> tuple[Counts, Flags]:
+def given_numbers(n: Ints, wanted: int, degree: int) -> tuple[Ints, Bools]:
     """Blocks of each group where their number is given: as many, or so few that each has a tuple of rows."""
     most = np.maximum(n // degree, 1)
     return np.minimum(wanted, most), (most < wanted) & (n > 0)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import UnitOutcome, plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
+from distmom.numerics.arrays import Ints
 from distmom.reductions.counts.row_count import RowCount
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ ON_CLIENT = 64
 class Census:
     """Rows of each file, and the files whose footer cannot be read."""
 
-    rows: NDArray[np.int64]
+    rows: Ints
     bad: tuple[SkippedFile, ...] = ()
 
 
@@ -73,7 +73,7 @@ def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
     return Census(source.row_counts())
 
 
-def _joined(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def _joined(left: Ints, right: Ints) -> Ints:
     return np.concatenate([left, right])
 
 

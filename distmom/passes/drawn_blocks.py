@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.arrays import Floats, Ints
 from distmom.passes.draws import Drawn, DrawPlan
 from distmom.passes.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.rows.block_kernel import BlockKernel
@@ -42,7 +41,7 @@ class BlockRows:
     """
 
     values: Floats
-    edges: NDArray[np.int64]
+    edges: Ints
     first_cell: int = 0
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Rows that blocks draw by their numbers: which they are, in which passes they are gathered, in what memory."""
+"""Rows that blocks draw by their numbers: which they are, in which passes they are gathered."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
+from distmom.numerics.arrays import Ints
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from distmom.cluster import Progress
     from distmom.numerics.random.philox import Key
 
-Ints: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = "Sequence[Ints] | Ints"
 """Numbers of the rows of some blocks, block after block."""
 
@@ -201,7 +201,7 @@ def draw_tuples(
     replace: bool = False,
     compiled: bool = True,
 ) -> DrawPlan:
-    """Samples of tuples of rows of all lakes; of each lake the first rows of all tuples, then the second ones.
+    """Samples of tuples of rows of all lakes: of each the first rows of all tuples, then the second ones.
 
     Parameters
     ----------

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import Unit
 from distmom.cluster.samples import Way, sample_unit
 from distmom.cluster.work import ReadAndReduce
+from distmom.numerics.arrays import Ints
 from distmom.passes.cell_map import CellMap
 from distmom.passes.census import count_rows
 from distmom.passes.counted import Counted, Question
@@ -82,7 +82,7 @@ def keep_rows(sample: Counted) -> KeepRows:
     )
 
 
-def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], NDArray[np.int64] | None]:
+def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], Ints | None]:
     """The files whose rows were counted, and for stored blocks the number of the first row of each."""
     plan = sample.plan
     bad = {record.file for record in sample.skipped}
@@ -95,6 +95,6 @@ def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], ND
     return files, (np.cumsum(rows) - rows)[good]
 
 
-def _range(cells: CellMap, first_rows: NDArray[np.int64] | None, first: int, stop: int) -> BlockRange:
+def _range(cells: CellMap, first_rows: Ints | None, first: int, stop: int) -> BlockRange:
     """The blocks first … stop - 1."""
     return replace(kept_blocks(cells, first, stop), first_rows=first_rows)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import UnitMerger, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ResourceError
+from distmom.numerics.arrays import Ints
 from distmom.numerics.samples.wanted_rows import wanted_in
 from distmom.passes.census import Census, column_share, count_rows
 from distmom.reductions.rows.gather import GatheredRows, GatherRows
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from distmom.lake import BatchReader, FileRef, ReadOptions, Source
     from distmom.passes.counted import FirstPass
 
-Ints = NDArray[np.int64]
 
 ROW_BYTES = 9
 """Of a gathered row beside its values: its number, and what became of it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from distmom.cluster.memory import PROCESS_BYTES
-from distmom.inference.ladder import Counts
+from distmom.numerics.arrays import Ints
 from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.keep_rows import BlockRange
 
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     batch_rows : int
     """
 
-    sizes: Counts
+    sizes: Ints
     names: tuple[str, ...]
     batch_rows: int
 
@@ -92,7 +92,7 @@ def thread_bytes(executor: Executor) -> int:
     return (executor.memory - PROCESS_BYTES) // executor.threads_per_process
 
 
-def range_edges(n_bytes: Counts, room: int, threads: int) -> list[int]:
+def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:
     """Cut blocks of so many bytes into ranges of at most `room` bytes (or one block), for every thread one.
 
     Where the cuts fall changes no result: a block is in one range, and its rows have one order.
@@ -111,7 +111,7 @@ def range_edges(n_bytes: Counts, room: int, threads: int) -> list[int]:
 
 def kept_blocks(cells: CellMap, first: int, stop: int) -> BlockRange:
     """What a unit of work that keeps the blocks first … stop - 1 needs to know."""
-    starts: Counts = cells.starts
+    starts: Ints = cells.starts
     low = int(np.searchsorted(starts, first, side="right")) - 1
     high = int(np.searchsorted(starts, stop, side="left"))
     mine = cells.cells[low:high] - first

@@ -13,7 +13,8 @@ from distmom.cluster import Unit, UnitMerger, UnitOutcome, check_stopped, run_un
 from distmom.cluster.work import ReadAndReduce
 from distmom.lake.files.footers import release_memory
 from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
-from distmom.numerics.pairs.regroup import CellRows, Counts, Floats
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.pairs.regroup import CellRows
 from distmom.reductions.rows.keep_each import KeepEach
 from distmom.reductions.rows.keep_rows import KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
@@ -132,7 +133,7 @@ class FromBucket(NamedTuple):
     """The blocks of one bucket: its number, the rows of each block, and the number of the first block."""
 
     bucket: int
-    sizes: Counts
+    sizes: Ints
     first: int
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel, Weights
-from distmom.numerics.kernels.sums import Floats, PairSums
+from distmom.numerics.kernels.sums import PairSums
 from distmom.numerics.pairs.tiles import (
     Sides,
     TileFold,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
 from distmom.numerics.tree import DyadicTree, StreamingTree
@@ -141,7 +141,7 @@ class ComomentKeeper:
             return None
         c = len(self._spec.means.columns)
         whole = self._files.root or _nothing(self._n_groups, self._spec.n_blocks, c)
-        order: NDArray[np.int64] = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+        order: Ints = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
         return ComomentState(means, _widened(whole, len(keys)).at(order))
 
 

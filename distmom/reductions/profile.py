@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions import Accumulator
@@ -17,7 +17,7 @@ from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.file_facts import FileFacts, FileWatcher
 from distmom.reductions.state import Key, MeanState, merge_states
 
-Window = NDArray[np.int64]
+Window = Ints
 """The window of a unit: the number of each of its files, ascending; files of one number count as one."""
 
 

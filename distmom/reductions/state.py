@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.sample import RowSample
@@ -44,8 +45,8 @@ class MeanState:
     """
 
     keys: tuple[Key, ...]
-    n_rows: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    n_rows: Ints
+    counts: Ints
     moments: BlockState
     samples: tuple[RowSample, ...]
     units: UnitSketch | None = None

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from distmom.numerics.arrays import Bools, Floats
 from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.results import Results
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from distmom.report.page.parts import Story
 
-Floats = NDArray[np.float64]
 
 _SHOWN = (
     "candidate",
@@ -156,10 +153,10 @@ class Duels:
     """
 
     names: tuple[str, ...]
-    loses: NDArray[np.bool_]
+    loses: Bools
     margins: Floats
     distances: Floats
-    last_loses: NDArray[np.bool_] | None
+    last_loses: Bools | None
     block_losses: tuple[Floats, ...]
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.report.digits import fixed_span, in_digits, three
 from distmom.report.result import Result
 from distmom.report.words import accused, number, weightless
@@ -15,7 +15,7 @@ from distmom.report.words import accused, number, weightless
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
 
-Vector = NDArray[np.float64]
+Vector = Floats
 
 MOST_LINES = 20
 """Coordinates on the terminal; JSON, CSV and Parquet hold all."""

@@ -38,7 +38,7 @@ from distmom.theory.paper import (
 )
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 from distmom.theory.parts import joined_blocks, part_blocks, part_outlying
-from distmom.theory.planning import best_blocks, rows_for_halfwidth
+from distmom.theory.planning import best_blocks
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
 from distmom.theory.swor_bound import resampled_failure, resampled_halfwidth, resampled_p, sampled_halfwidth
 from distmom.theory.tuple_designs import default_tuples
@@ -50,29 +50,14 @@ from distmom.theory.variances import (
     ustatistic_variance,
 )
 from distmom.theory.vectors import repeated_vector_factor, resampled_vector_factor, vector_factor
-from distmom.theory.ways import (
-    Way,
-    automatic_way,
-    contaminated_way,
-    given_way,
-    order_halfwidth,
-    paper_way,
-    repeated_way,
-    rows_for_way,
-    sampled_way,
-)
 
 __all__ = [
-    "Way",
-    "automatic_way",
     "best_blocks",
     "binomial_p",
     "cantelli_allowed",
-    "contaminated_way",
     "default_tuples",
     "exact_level",
     "fine_blocks",
-    "given_way",
     "incomplete_variance",
     "joined_blocks",
     "ladder_levels",
@@ -88,14 +73,12 @@ __all__ = [
     "morm_least_delta",
     "mou_blocks",
     "mou_least_delta",
-    "order_halfwidth",
     "order_level",
     "order_rank",
     "pair_inverse_inclusion",
     "paper_halfwidth_mom",
     "paper_halfwidth_morm",
     "paper_halfwidth_mou",
-    "paper_way",
     "part_blocks",
     "part_outlying",
     "partition_halfwidth",
@@ -107,17 +90,13 @@ __all__ = [
     "repeated_halfwidth",
     "repeated_p",
     "repeated_vector_factor",
-    "repeated_way",
     "resampled_failure",
     "resampled_halfwidth",
     "resampled_p",
     "resampled_vector_factor",
     "row_inverse_inclusion",
-    "rows_for_halfwidth",
-    "rows_for_way",
     "safe_ustatistic_variance",
     "sampled_halfwidth",
-    "sampled_way",
     "two_sample_variance",
     "ustatistic_variance",
     "vector_factor",

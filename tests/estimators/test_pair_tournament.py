@@ -103,18 +103,18 @@ def test_the_definitions_give_the_same(kind: str) -> None:
     given, losses = case(kind)
     rows = np.stack([columns[c] for c in COLUMNS], axis=1).tolist()
     names = list(given["candidates"])
-    for table, beta_r in (("lazy", None), ("full", 0.1)):
+    for beta_r in (None, 0.1, 1e9):
         want = twin.tournament(losses, rows, partitioned(columns, K), beta_r)
         if not want[4]:
             with pytest.raises(dm.NoAnswerError, match="the smallest beta_r"):
-                run(columns, given, table=table, beta_r=beta_r)
+                run(columns, given, beta_r=beta_r)
             continue
-        found = run(columns, given, table=table, beta_r=beta_r)
+        found = run(columns, given, beta_r=beta_r)
         check(found, want, names)
         plain = np.concatenate(want[0], axis=1).mean(axis=1)
         mine = [found.candidates[name].plain_estimate for name in names]
         np.testing.assert_allclose(mine, plain, rtol=1e-11, atol=1e-13)
-        assert table == "lazy" or not np.isnan(found.duels.distances).any()
+        assert beta_r != 1e9 or not np.isnan(found.duels.distances[np.array(want[1])]).any()
 
 
 @pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
@@ -126,7 +126,7 @@ def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
     rows = np.stack([columns[c] for c in COLUMNS], axis=1).tolist()
     again = scheme == "monte_carlo"
     size = {"block_size": 10} if pairs == "complete" else {"n_pairs": 30}
-    found = run(columns, given, scheme=scheme, pairs=pairs, **size, table="full")
+    found = run(columns, given, scheme=scheme, pairs=pairs, **size, beta_r=1e9)
     # one row of 96 does not count, so a few more are drawn
     drawn = int(np.ceil(10 * N / (N - 1))) if pairs == "complete" else int(np.ceil(30 * (N / (N - 1)) ** 2))
     blocks: list[list[twin.Pairs]] = []
@@ -143,7 +143,7 @@ def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
             lists = [rows_of_part(SEED_BITS, 2, part, side).tolist() for side in sides]
             mine.append([p for p in zip(*lists, strict=True) if 11 not in p])
         blocks.append(mine)
-    check(found, twin.tournament(losses, rows, blocks, None), list(given["candidates"]))
+    check(found, twin.tournament(losses, rows, blocks, 1e9), list(given["candidates"]))
     assert {r for p in blocks[0] for pair in p for r in pair}.isdisjoint(
         {r for p in blocks[1] for pair in p for r in pair}
     )
@@ -192,7 +192,7 @@ def test_threads_batches_and_states_change_no_bit(
 ) -> None:
     folder = lake(tmp_path / "lake")
     patch_leaves(monkeypatch)
-    how = {"loss": "ranking_hinge", "table": "full", "rng": 0, **options}
+    how = {"loss": "ranking_hinge", "beta_r": 1e9, "rng": 0, **options}
     names = ["s0", "s1", "s2"]
     want = dm.tournament(folder, names, "y", threads=1, **how)
     state = tmp_path / "state"
@@ -211,7 +211,7 @@ def test_threads_batches_and_states_change_no_bit(
 def test_workers_give_the_bits_of_threads(client_of: Any, options: dict[str, Any], tmp_path: Path) -> None:
     folder = lake(tmp_path)
     candidates = {"s0": "s0", "sum": lambda row: row["u"] + row["v"]}
-    how = {"loss": "ranking_hinge", "features": FEATURES, "table": "full", "rng": 0, **options}
+    how = {"loss": "ranking_hinge", "features": FEATURES, "beta_r": 1e9, "rng": 0, **options}
     want = dm.tournament(folder, candidates, "y", threads=1, **how)
     assert dm.tournament(folder, candidates, "y", client=client_of(2), **how).same_bits(want)
 
@@ -246,7 +246,6 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"target": None}, "labels of classes"),
         ([np.eye(2)], {"features": None}, "takes coordinates"),
         ([np.eye(2)], {"features": ["u", "y"]}, "would see the target"),
-        ([np.eye(2)], {"rule": "champions_league", "r1": 1.0}, "for the squared loss"),
         ([np.eye(2)], {"distance": "prediction"}, "roots of losses"),
         ([np.eye(2)], {"pairs": "incomplete"}, "scheme='swor'"),
         ([np.eye(2)], {"block_size": 5}, "scheme='swor'"),
@@ -256,8 +255,7 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"loss": "clustering"}, "a partition has none"),
         (["s0"], {"loss": dm.kernels.gini()}, "takes no candidates"),
         (["s0"], {"loss": "kernel"}, "kernel of pairs"),
-        (["s0"], {"loss": "squared", "scheme": "swor", "pairs": "incomplete"}, "only losses of pairs"),
-        (["s0"], {"loss": "squared", "scheme": "swor", "rule": "champions_league", "r1": 1.0}, "for scheme="),
+        (["s0"], {"loss": "squared", "scheme": "swor", "pairs": "incomplete"}, "for losses of pairs"),
     ],
 )
 def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], words: str) -> None:

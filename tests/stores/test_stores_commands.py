@@ -148,7 +148,7 @@ def test_a_training(
     lake: Path, store: Store, options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The model of files on a disk; no secret in what it writes."""
-    from pipelines.job import run_config
+    from distmom.jobs import run_config
 
     (tmp_path / "job.toml").write_text(TRAIN.format(root=f"s3://{store[1]}/t", options=toml(options)))
     assert run_config(tmp_path / "job.toml", dry_run=True) == 0
@@ -167,9 +167,10 @@ def test_batch_jobs(
     lake: Path, store: Store, options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Options from the file; no secret in logs, states, results and errors."""
-    from pipelines.config import read_config
-    from pipelines.job import COMMON, run_config
-    from pipelines.summary import JOB
+    from distmom.jobs import run_config
+    from distmom.jobs.config import checked
+    from distmom.jobs.kinds.summary import JOB
+    from distmom.jobs.toml_file import read_toml
 
     root, file = f"s3://{store[1]}/t", tmp_path / "job.toml"
     given = {**options, "max_attempts": 3, "anonymous": False}
@@ -178,7 +179,7 @@ def test_batch_jobs(
     assert run_config(file) == 0
     results = json.loads((tmp_path / "out.json").read_text())["results"]
     assert results == dm.Results.of(dm.mean(lake, "x", rng=0)).to_dict()["results"]
-    shown = repr(read_config(file, {"summary": {**COMMON, **JOB.tables}})).encode()
+    shown = repr(checked(read_toml(file), JOB.tables)).encode()
     for name in ("out.json", "out.html", "job.state"):
         shown += (tmp_path / name).read_bytes()
     text, code = (
@@ -187,7 +188,7 @@ def test_batch_jobs(
     )
     file.write_text(text)
     assert run_config(file) == code
-    assert f"{file}, line 6: storage_options: no option 'regiom'" in capsys.readouterr().err
+    assert f"{file}, line 6: data.storage_options: no option 'regiom'" in capsys.readouterr().err
     for wrong in ('"very-secret-EXAMPLE"', '{ secret_key = ["very-secret-EXAMPLE"] }'):
         file.write_text(SUMMARY.format(root=root, options=wrong, more=""))
         assert run_config(file) == 2

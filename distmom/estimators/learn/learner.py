@@ -13,10 +13,11 @@ from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.checkpoint import Checkpoint
 from distmom.estimators.learn.data import DataOptions, LakeFacts, Wanted, data_options_of, is_lake, open_rows
 from distmom.estimators.learn.options import LearnOptions
-from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
+from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.watch import Watch
+from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.report.result import plain
 

@@ -13,9 +13,9 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice, check_fraction
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import (
     LINEAR_LOSSES,

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import check_sample_of_labels, labels_of
-from distmom.estimators.learn.rows import ArrayRows, Floats
+from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
+from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.margin_losses import MARGIN_LOSSES

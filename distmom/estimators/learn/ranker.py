@@ -10,9 +10,9 @@ from distmom.errors import DataError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import largest_curvature
 from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.margin_losses import MARGIN_LOSSES
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.ranks.order import order_counts

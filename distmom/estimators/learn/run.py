@@ -14,9 +14,10 @@ from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.options import LearnOptions, Shape
 from distmom.estimators.learn.row_counts import Met, Place
-from distmom.estimators.learn.rows import Floats, TrainingRows
+from distmom.estimators.learn.rows import TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
 from distmom.estimators.learn.steps import Steps, StepStream
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder

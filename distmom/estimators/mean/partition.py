@@ -10,9 +10,9 @@ import numpy as np
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import BlockSource, answer_rule
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.ladder import Counts, Floats
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Status
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.roots import cell_of
@@ -39,8 +39,8 @@ def row_and_cell_blocks(
 def answer_partition(
     plan: MeanPlan,
     moments: BlockState,
-    sampled: tuple[Floats, Counts, float],
-    n_units: Counts | None,
+    sampled: tuple[Floats, Ints, float],
+    n_units: Ints | None,
     flat: Callable[[BlockState], BlockState] = lambda blocks: blocks,
     **more: Any,
 ) -> RuleAnswer:

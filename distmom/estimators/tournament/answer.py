@@ -6,17 +6,16 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.outcome import Outcome
 from distmom.inference.status import Status, status_list
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.theory import order_rank
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None
 
 
@@ -35,7 +34,7 @@ def tournament_result(
     NoAnswerError
         If no candidate has a finite loss.
     """
-    if not any(np.isfinite(v).any() for v in found.values):
+    if not any(np.isfinite(v).any() for v in found.decided.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
     rounds = found.decided.rounds
     far = found.decided.distances.at_least() > rounds.level
@@ -47,22 +46,19 @@ def tournament_result(
     )
     settings = {
         "beta_r_found": rounds.found,
-        "rule": options.rule,
-        "r1": options.r1,
         "loss": options.loss_name,
         "loss_parameter": options.loss_parameter,
         "distance": options.measured,
         "parts": options.n_parts,
-        "blocks": [v.shape[1] for v in found.values],
+        "blocks": [v.shape[1] for v in found.decided.losses],
         "scheme": options.scheme,
         "pairs": options.pairs if options.pairwise else None,
         "contamination": outlying,
         "cycle": found.decided.cycle,
         "rounds": found.decided.distances.n_rounds,
-        "table": options.table,
     }
     one = found.decided
-    duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.values)
+    duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.decided.losses)
     return TournamentResult(
         [lines[f] for f in order],
         duels,
@@ -82,13 +78,13 @@ def _last(estimate: float) -> float:
 def _line(
     options: TournamentOptions,
     found: Outcome,
-    far: NDArray[np.bool_],
+    far: Bools,
     f: int,
     name: str,
     data: dict[str, Any],
     run: dict[str, Any],
 ) -> CandidateResult:
-    values = np.concatenate([v[f] for v in found.values])
+    values = np.concatenate([v[f] for v in found.decided.losses])
     delta = options.common.delta
     plain = float(found.plain[f])
     allowed, unknown = _matches(found, far, f)
@@ -134,7 +130,7 @@ def _place(found: Outcome, f: int) -> tuple[str, ...]:
     return ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
 
 
-def _matches(found: Outcome, far: NDArray[np.bool_], f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matches(found: Outcome, far: Bools, f: int) -> tuple[Bools, Bools]:
     """Matches of f that are allowed, and those of which that is not known."""
     others = np.arange(len(found.decided.loses)) != f
     allowed = others & far

@@ -22,8 +22,6 @@ from distmom.numerics.losses.row_losses import LOSSES
 from distmom.reductions.losses.candidates import PARAMETERS, RowLoss
 
 DISTANCES = ("auto", "prediction", "loss")
-RULES = ("tournament", "champions_league")
-TABLES = ("lazy", "full")
 NUMERIC = ("squared", "absolute", "huber", "pinball")
 """Losses of numeric predictions, whose distance is that of the predictions."""
 
@@ -47,10 +45,7 @@ class TournamentOptions:
     loss: str | Kernel | Callable[[Any, Any], Any] = "squared"
     loss_parameter: float | None = None
     distance: str = "auto"
-    rule: str = "tournament"
-    r1: float | None = None
     beta_r: float | None = None
-    table: str = "lazy"
     n_blocks: int | str = "auto"
     contamination: int | float | None = None
     chunk_rows: int = 1
@@ -71,17 +66,14 @@ class TournamentOptions:
             raise ConfigError(
                 f"loss: must be a name or a function of truths and predictions, not {self.loss!r}"
             )
-        for name, allowed in (("distance", DISTANCES), ("rule", RULES), ("table", TABLES)):
-            check_choice(name, getattr(self, name), allowed)
+        check_choice("distance", self.distance, DISTANCES)
         self._check_parameter()
-        for name in ("beta_r", "r1"):
-            _check_level(name, getattr(self, name))
+        _check_level("beta_r", self.beta_r)
         if self.n_blocks == "paper":
             raise ConfigError("n_blocks: a tournament takes 'auto' or a number, not 'paper'")
         common = self.common
         for name in ("n_blocks", "contamination", "chunk_rows", "block_by"):
             object.__setattr__(self, name, getattr(common, name))
-        self._check_rule()
         self._check_pairs()
 
     @property
@@ -132,8 +124,10 @@ class TournamentOptions:
         check_choice("pairs", self.pairs, PAIRS)
         object.__setattr__(self, "pair_budget", whole(self.pair_budget))
         check_count("pair_budget", self.pair_budget)
-        if not self.pairwise and self.pairs != "complete":
-            raise ConfigError(f"pairs: only losses of pairs have some, not {self.loss_name}; drop it")
+        if not self.pairwise:
+            for name, only in (("pairs", "complete"), ("scheme", "partition")):
+                if getattr(self, name) != only:
+                    raise ConfigError(f"{name}: is for losses of pairs, not {self.loss_name}; drop it")
         if self.pairwise and self.distance == "prediction":
             raise ConfigError("distance='prediction': pairs are compared by roots of losses; drop distance")
         if self.pairs == "incomplete" and self.scheme == "partition":
@@ -149,20 +143,6 @@ class TournamentOptions:
         for name, usual in (("contamination", None), ("chunk_rows", 1), ("block_by", None)):
             if self.sampled and getattr(self, name) != usual:
                 raise ConfigError(f"{name}: is for scheme='partition', not for samples; drop one of them")
-
-    def _check_rule(self) -> None:
-        league = self.rule == "champions_league"
-        if league and self.r1 is None:
-            raise ConfigError("r1: rule='champions_league' needs the radius r1; give it")
-        if self.r1 is not None and not league:
-            raise ConfigError("r1: only rule='champions_league' has a radius; drop it")
-        if league and self.scheme != "partition":
-            raise ConfigError("rule='champions_league' is for scheme='partition'; use rule='tournament'")
-        if league and self.loss != "squared":
-            raise ConfigError(
-                f"rule='champions_league' is for the squared loss, not {self.loss_name}; use "
-                "rule='tournament'"
-            )
 
     @property
     def loss_name(self) -> str:

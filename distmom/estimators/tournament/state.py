@@ -110,7 +110,7 @@ def made(
         "scheme": drawn,
         "block_by": list(options.block_by) if isinstance(options.block_by, tuple) else options.block_by,
         "loss": [options.loss_name, options.loss_parameter, options.measured],
-        "rule": [options.rule, options.table, options.beta_r],
+        "beta_r": options.beta_r,
         "candidates": candidates,
         "target": read.columns[0],
         "missing": options.missing,

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import (
@@ -28,6 +27,7 @@ from distmom.inference.adaptive import BlockSource, answer_rule
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
@@ -37,8 +37,6 @@ from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory import paper_halfwidth_mou
-
-Floats = NDArray[np.float64]
 
 COUNTS = (
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),
@@ -179,7 +177,7 @@ class Answerer:
         )
 
     @cached_property
-    def _group(self) -> NDArray[np.int64]:
+    def _group(self) -> Ints:
         """The group of each block."""
         return np.repeat(np.arange(self.cells.n_blocks.size), self.cells.n_blocks * self.repeats)
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.inference.ladder import Counts, most_frequent
+from distmom.inference.ladder import most_frequent
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.reductions.repeated import RepeatedBlocks
@@ -50,7 +50,7 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 
 def _numbers(
     plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
-) -> tuple[Counts, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     """Blocks of each group, and whether they are fewer than were asked for."""
     if plan.blocks.n_blocks is not None:
         wanted = plan.blocks.n_blocks
@@ -68,7 +68,7 @@ def _numbers(
     return numbers, np.zeros(numbers.size, np.bool_)
 
 
-def automatic_numbers(count: Counts, n: NDArray[np.float64], state: MeanState, degree: int) -> Counts:
+def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> Ints:
     """Blocks of each group for the automatic rule: the finest level whose blocks have enough rows.
 
     `n` are the rows of each group; weighted ones count as so many of equal weight.
@@ -86,7 +86,7 @@ def automatic_numbers(count: Counts, n: NDArray[np.float64], state: MeanState, d
     return np.asarray(np.where(usable, k, 1).max(axis=1))
 
 
-def _most_frequent(state: MeanState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
     """Rows in the sample of each group, and how many of them have the most frequent value of a column.
 
     Of the columns that vary the one with the most frequent value counts; one that never varies limits nobody.

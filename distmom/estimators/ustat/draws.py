@@ -1,4 +1,4 @@
-"""Sampling schemes: how many samples of how many rows or pairs are drawn, in which passes, and at what cost."""
+"""Sampling schemes: how many samples of how many rows or pairs are drawn, in which passes, at what cost."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.samples import sample_seed
 from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
+from distmom.estimators.ustat.samples import sample_seed
+from distmom.numerics.arrays import Ints
 from distmom.numerics.kernels.sums import count_tuples
-from distmom.passes.draws import DrawPlan, Ints, draw_rows
+from distmom.passes.draws import DrawPlan, draw_rows
 from distmom.theory import default_tuples, morgu_blocks, morm_blocks
 from distmom.theory.tuple_designs import TUPLE_BUDGET
 
@@ -147,9 +148,7 @@ def row_numbers(
             f"block_size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
             f"{rows.block_size}; use at least {degrees[0]}"
         )
-    blocks = choose_blocks(
-        rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows[0], n_valid=n_passing[0]
-    )
+    blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows[0], n_valid=n_passing[0])
     assert blocks.n_blocks is not None and blocks.block_size is not None
     return blocks.n_blocks, (blocks.block_size,)
 

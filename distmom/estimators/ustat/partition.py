@@ -12,10 +12,10 @@ from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.cells import Cells, cells_of, joined, plan_of_partition
 from distmom.estimators.ustat.comoments import from_comoments, own_comoments, partitions_of, statistics_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
-from distmom.estimators.ustat.disjoint import disjoint_statistics, stored_blocks
+from distmom.estimators.ustat.disjoint import disjoint_statistics
 from distmom.estimators.ustat.matrix import MatrixAnswerer
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of
+from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
 from distmom.inference.adaptive import BlockSource
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.tuples import TupleMoments
@@ -27,7 +27,7 @@ from distmom.theory import mogu_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
+    from distmom.lake import Source
 
 
 class Asked(NamedTuple):
@@ -65,10 +65,9 @@ def run_partition(
     columns = options.column_sets(read)
     asked = []
     for c in range(len(columns)):
-        mine = passes if options.joint_rows else [one.column(c) for one in passes]
-        asked.append(sample_question(sources, mine, options, executor))
+        asked.append(sample_question(sources, passes_of(passes, options, c), options, executor))
     results = []
-    evaluated = _evaluated(asked, passes, read, options, executor, progress)
+    evaluated = _evaluated(asked, passes, options, executor, progress)
     for names, (one, blocks) in zip(columns, evaluated, strict=True):
         results += sample_results(one, options, blocks, ", ".join(names), read.by)
     return results
@@ -99,12 +98,11 @@ def sample_question(
 def _evaluated(
     asked: Sequence[Asked],
     passes: Sequence[Pass],
-    read: ReadOptions,
     options: UStatOptions,
     executor: Executor,
     progress: Progress | None,
 ) -> Iterator[tuple[Asked, Sequence[BlockStatistics | TupleMoments]]]:
-    """For each column the blocks of each partition: from co-moments, in stored order, or of regrouped rows."""
+    """For each column the blocks of each partition: from co-moments, or of rows that are regrouped."""
     if from_comoments(options, len(asked[0].plan.reduction.columns)):
         variances = block_source_of(options)[1]
         for one in asked:
@@ -112,14 +110,9 @@ def _evaluated(
             fine = own_comoments(one.plan, state) if both is None else partitions_of(both, len(one.cells))
             pairs = zip(fine, one.cells, strict=True)
             yield one, [statistics_of(*pair, options, variances=variances) for pair in pairs]
-    elif options.pairs == "disjoint" and options.rows.order == "stored":
-        for one in asked:
-            ((counted,), kernel), = one.questions
-            moments, cells = stored_blocks(counted, read, options.kernel, executor, progress)
-            question = Question((counted._replace(cells=cells),), kernel)
-            yield one._replace(questions=(question,), cells=(cells,)), [moments]
     else:
-        states = iter(run_blocks([question for one in asked for question in one.questions], executor, progress))
+        questions = [question for one in asked for question in one.questions]
+        states = iter(run_blocks(questions, executor, progress))
         for one in asked:
             yield one, [next(states) for _ in one.questions]
 

@@ -68,7 +68,9 @@ class Blocks(NamedTuple):
         n_columns = len(self.plan.reduction.columns) if options.joint_rows else 1
         check_sizes(1, [(one,) for one in self.cells], n_columns, options, threads)
 
-    def describe(self, options: UStatOptions, n_columns: int, lines: int, executor: Executor) -> dict[str, Any]:
+    def describe(
+        self, options: UStatOptions, n_columns: int, lines: int, executor: Executor
+    ) -> dict[str, Any]:
         """Tuples, further passes and memory."""
         kernel, plan = options.kernel, self.plan
         blocks = list(zip(*(one.sizes.tolist() for one in self.cells), strict=True))
@@ -123,7 +125,7 @@ class UStatPlan:
         check_samples(self.samples, self.options)
 
     def describe(self, executor: Executor) -> dict[str, Any]:
-        """Blocks, tuples, passes, memory and time, if all rows are complete, pass the filter, in one group."""
+        """Blocks, tuples, passes, memory, time: as if all rows were complete and in one group, without a filter."""
         samples = [(source, replace(read, where=None)) for source, read in self.samples]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
@@ -184,9 +186,7 @@ class UStatPlan:
 
     def _census(self, executor: Executor) -> list[Census]:
         """The rows of the files of each sample."""
-        return [
-            count_rows(source, executor, self.options.rows.on_bad_file) for source, _ in self.samples
-        ]
+        return [count_rows(source, executor, self.options.rows.on_bad_file) for source, _ in self.samples]
 
     def _ahead(
         self, plans: Sequence[MeanPlan], census: Sequence[Census], options: UStatOptions

@@ -10,7 +10,7 @@ from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
-from distmom.estimators.ustat.samples import Pass, Samples
+from distmom.estimators.ustat.samples import Pass, Samples, passes_of
 from distmom.passes.census import column_share
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.gather import RowSource, row_source
@@ -42,8 +42,8 @@ def run_sampled(
     census : sequence of Census, optional
         Of the files of each sample, if these have been counted already.
     """
-    read, columns = samples[0][1], options.column_sets(samples[0][1])
-    known = census or [None] * len(passes)
+    columns = options.column_sets(samples[0][1])
+    known: Sequence[Census | None] = census or [None] * len(passes)
     counted = [
         row_source(source, read, one.plan, one.skipped, executor, rows)
         for (source, read), one, rows in zip(samples, passes, known, strict=True)
@@ -58,7 +58,7 @@ def run_sampled(
         together = range(start, min(start + draws.at_once, len(columns)))
         names = tuple(name for c in together for name in columns[c])
         sources = [_with(*sample, one, names) for sample, one in zip(samples, counted, strict=True)]
-        each = [passes if options.joint_rows else [one.column(c) for one in passes] for c in together]
+        each = [passes_of(passes, options, c) for c in together]
         answer = _pairs if options.pairs == "incomplete" else _rows
         answerers = answer(options, draws, sources, each, seed, progress)
         results += [one.result(", ".join(columns[c])) for c, one in zip(together, answerers, strict=True)]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
 from distmom.estimators.ustat.tuple_samples import SampledTuples, lower_medians
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, count_tuples
+from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
@@ -191,9 +192,7 @@ def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace
         )
 
 
-def _moments(
-    kernel: Kernel, values: list[Floats], used: list[NDArray[np.bool_]], places: Places
-) -> TupleMoments:
+def _moments(kernel: Kernel, values: list[Floats], used: list[Bools], places: Places) -> TupleMoments:
     """Moments of one sample over the tuples of rows that count."""
     of = np.repeat(np.arange(len(values)), kernel.degrees).tolist()
     if not all(one.all() for one in used):

@@ -74,11 +74,6 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
                 f"by does not go with scheme={options.rows.scheme!r}: samples are of all rows together; use "
                 "scheme='partition', or where, one group at a time"
             )
-        if read.by and options.pairs == "disjoint" and options.rows.order == "stored":
-            raise ConfigError(
-                "by does not go with pairs='disjoint' and order='stored': pairs are formed by the places of "
-                "rows in the whole lake; use order='random', or where, one group at a time"
-            )
         n_columns = len(reader.options.value_names) if options.joint_rows else 1
         if source.one_pass and not (options.pairs == "complete" and from_comoments(options, n_columns)):
             what = f"scheme={options.rows.scheme!r}" if options.sampled else f"kernel {options.kernel.name!r}"
@@ -167,6 +162,11 @@ class Pass(NamedTuple):
             state, counts=state.counts[lines], moments=state.moments.at(one), samples=state.samples[one]
         )
         return Pass(mine, found, self.skipped)
+
+
+def passes_of(passes: Sequence[Pass], options: UStatOptions, c: int) -> Sequence[Pass]:
+    """The passes as the statistic of column c has them, or that of all columns together."""
+    return passes if options.joint_rows else [one.column(c) for one in passes]
 
 
 def plan_passes(

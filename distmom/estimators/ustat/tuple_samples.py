@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, Value, count_tuples
+from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
 from distmom.passes.draws import Gathered
 from distmom.theory import (

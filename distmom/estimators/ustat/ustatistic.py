@@ -95,8 +95,7 @@ def ustatistic(
         All pairs of a block; or samples of pairs drawn from those of all rows (of several samples tuples of
         rows of each), without repeats in a sample (``scheme="swor"``) or with (``"monte_carlo"``); or every
         row of a block in one pair, formed at random (of several samples in tuples of rows of each, as many as
-        the scarcest has), or by ``order="stored"`` of rows half the lake apart as published: not for sorted
-        columns.
+        the scarcest has).
     n_pairs : int, optional
         Pairs of each sample; by default ten times the rows, as far as ten million rows drawn allow.
     pair_budget : int

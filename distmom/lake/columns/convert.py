@@ -15,11 +15,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
 
+from distmom.numerics.arrays import Bools, Floats
+
 if TYPE_CHECKING:
     from distmom.lake.columns.times import TimeScale
 
-Values = NDArray[np.float64]
-Valid = NDArray[np.bool_] | None
+Values = Floats
+Valid = Bools | None
 Converter = Callable[[pa.Array], tuple[Values, Valid]]
 
 _NUMPY_TYPES: dict[pa.DataType, np.dtype[np.generic]] = {
@@ -131,12 +133,12 @@ def valid_rows(array: pa.Array) -> Valid:
     return _bits(array, 0)
 
 
-def bit_values(array: pa.BooleanArray) -> NDArray[np.bool_]:
+def bit_values(array: pa.BooleanArray) -> Bools:
     """Values of a boolean array; anything at null positions."""
     return _bits(array, 1)
 
 
-def _bits(array: pa.Array, buffer: int) -> NDArray[np.bool_]:
+def _bits(array: pa.Array, buffer: int) -> Bools:
     """Unpack one of an array's bitmaps, its validity (0) or its boolean values (1)."""
     bitmap = array.buffers()[buffer]
     if len(array) == 0 or bitmap is None:

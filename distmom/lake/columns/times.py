@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import native_values, valid_rows
+from distmom.numerics.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from distmom.lake.columns.schema import Reference
@@ -80,7 +80,7 @@ class TimeScale:
         middle = int(np.sort(counts)[(counts.size - 1) // 2])
         return replace(self, base=middle * per_count // DAY)
 
-    def offsets(self, array: pa.Array) -> NDArray[np.float64]:
+    def offsets(self, array: pa.Array) -> Floats:
         """Nanoseconds from the day 0, of an array of any unit; anything at null positions."""
         counts, per_count = _stored_counts(array)
         away = _differences(counts, self.base * (DAY // per_count))
@@ -113,16 +113,16 @@ def kind_of_times(scale: TimeScale | None) -> str:
     return "zoned timestamp" if scale.kind == "zoned" else scale.kind
 
 
-def _stored_counts(array: pa.Array) -> tuple[NDArray[np.int64], int]:
+def _stored_counts(array: pa.Array) -> tuple[Ints, int]:
     """Stored counts of an array of dates, timestamps or durations, and nanoseconds of one count."""
     if patypes.is_date32(array.type):
         return native_values(array.view(pa.int32())).astype(np.int64), DAY
     per_count = NANOSECONDS["ms" if patypes.is_date64(array.type) else array.type.unit]
-    counts: NDArray[np.int64] = native_values(array.view(pa.int64()))  # type: ignore[assignment]
+    counts: Ints = native_values(array.view(pa.int64()))  # type: ignore[assignment]
     return counts, per_count
 
 
-def _differences(counts: NDArray[np.int64], base: int) -> NDArray[np.float64]:
+def _differences(counts: Ints, base: int) -> Floats:
     """``counts - base``, rounded once to float64, also where int64 does not hold it."""
     if counts.size == 0:
         return np.zeros(0)

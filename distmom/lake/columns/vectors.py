@@ -8,15 +8,15 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, NoAnswerError
 from distmom.lake.columns.convert import Valid, Values, converter, valid_rows
 from distmom.lake.columns.schema import SEARCHED_FILES, Reference
 from distmom.lake.source import BatchReader, FileRef, ReadOptions
+from distmom.numerics.arrays import Bools, Ints
 
-Mask = NDArray[np.bool_] | None
+Mask = Bools | None
 FEW_VALUES, LEAST_BATCH = 16, 1_024
 """Batches of list columns are shortened where a row has more values, but keep so many rows."""
 
@@ -34,8 +34,8 @@ class WrongLength(Exception):
 class _Lists(NamedTuple):
     """Where each row's elements lie in the child array; ``child`` starts with those of the first row."""
 
-    start: NDArray[np.int64]
-    length: NDArray[np.int64]
+    start: Ints
+    length: Ints
     valid: Valid
     child: pa.Array
 

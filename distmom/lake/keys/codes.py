@@ -8,10 +8,14 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
-Mask = NDArray[np.bool_] | None
+from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin("distmom.numerics.lookup")
+
+Mask = Bools | None
 Value = TypeVar("Value", bound=Hashable)
-ValuesOf = Callable[[Codes], list[Value]]
+ValuesOf = Callable[[Ints], list[Value]]
 
 
 class FirstSeen(Generic[Value]):
@@ -37,7 +41,7 @@ class FirstSeen(Generic[Value]):
         """Code of a value, -1 where it has none."""
         return self._codes.get(value, -1)
 
-    def known(self, values: NDArray[np.generic], base: int, n: int, table: Codes, keep: Mask) -> Codes | None:
+    def known(self, values: NDArray[np.generic], base: int, n: int, table: Ints, keep: Mask) -> Ints | None:
         """Codes of ``values - base`` by the first n entries of a table of codes, where all values have one.
 
         None if one has none, or without compiled kernels: then `look_up` has to see to it. The result lies in
@@ -45,16 +49,14 @@ class FirstSeen(Generic[Value]):
         """
         if not self._compiled or values.dtype not in (np.int32, np.int64) or not values.size:
             return None
-        from distmom.numerics.lookup_compiled import look_up_all
-
         self._scratch, codes = sized(self._scratch, values.size)
-        if not look_up_all(values, base, n, table, codes):
+        if not _kernels.look_up_all(values, base, n, table, codes):
             return None
         if keep is not None:
             codes[~keep] = -1
         return codes
 
-    def look_up(self, ids: Codes, table: Codes, keep: Mask, values_of: ValuesOf[Value]) -> Codes:
+    def look_up(self, ids: Ints, table: Ints, keep: Mask, values_of: ValuesOf[Value]) -> Ints:
         """Codes of local ids by a table of the ids' codes, filled where an id appears first.
 
         All ids must be within the table. The result lies in memory that the next call uses again.
@@ -74,7 +76,7 @@ class FirstSeen(Generic[Value]):
         return codes
 
 
-def sized(scratch: Codes, size: int) -> tuple[Codes, Codes]:
+def sized(scratch: Ints, size: int) -> tuple[Ints, Ints]:
     """Scratch of at least ``size`` entries, and its first ``size`` ones."""
     if scratch.size < size:
         scratch = np.empty(size, np.int64)

@@ -7,9 +7,10 @@ import pyarrow as pa
 from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import native_values, valid_rows
-from distmom.lake.keys.codes import Codes, FirstSeen, Mask
+from distmom.lake.keys.codes import FirstSeen, Mask
 from distmom.lake.keys.dictionary_codes import DictionaryCodes, local_ids
 from distmom.lake.keys.keyvalues import NULL, Component
+from distmom.numerics.arrays import Ints
 
 MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked up, not hashed
 
@@ -24,7 +25,7 @@ class ColumnCodes:
         self._dictionaries = DictionaryCodes(self.seen)
         self._scratch = np.empty(0, np.int64)
 
-    def encode(self, array: pa.Array, keep: Mask) -> Codes:
+    def encode(self, array: pa.Array, keep: Mask) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops."""
         type_ = array.type
         if patypes.is_integer(type_):
@@ -38,7 +39,7 @@ class ColumnCodes:
             array = array.dictionary_encode()
         return self._dictionaries.encode(array, keep)
 
-    def _encode_span(self, array: pa.Array, keep: Mask) -> Codes | None:
+    def _encode_span(self, array: pa.Array, keep: Mask) -> Ints | None:
         """Codes of integers by a table over their range; None where the range is too wide."""
         values = native_values(array)
         valid = valid_rows(array)

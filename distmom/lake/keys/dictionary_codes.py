@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import native_values, valid_rows
-from distmom.lake.keys.codes import Codes, FirstSeen, Mask, sized
+from distmom.lake.keys.codes import FirstSeen, Mask, sized
 from distmom.lake.keys.keyvalues import NULL, Component, components
+from distmom.numerics.arrays import Ints
 
 SMALL_DICTIONARY = 4_096
 
@@ -31,7 +32,7 @@ class DictionaryCodes:
         self._recorded_codes = np.zeros(0, np.int64)
         self._scratch = np.empty(0, np.int64)
 
-    def encode(self, array: pa.DictionaryArray, keep: Mask) -> Codes:
+    def encode(self, array: pa.DictionaryArray, keep: Mask) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops."""
         dictionary = array.dictionary
         if patypes.is_string_view(dictionary.type) or patypes.is_binary_view(dictionary.type):
@@ -50,7 +51,7 @@ class DictionaryCodes:
         self._scratch, ids = local_ids(self._scratch, indices, 0, array, n)
         return self._seen.look_up(ids, self._codes, keep, self._components)
 
-    def _components(self, fresh: Codes) -> list[Component]:
+    def _components(self, fresh: Ints) -> list[Component]:
         dictionary = self._dictionary
         assert dictionary is not None
         n = len(dictionary)
@@ -98,8 +99,8 @@ class DictionaryCodes:
 
 
 def local_ids(
-    scratch: Codes, values: NDArray[np.generic], base: int, array: pa.Array, null_id: int
-) -> tuple[Codes, Codes]:
+    scratch: Ints, values: NDArray[np.generic], base: int, array: pa.Array, null_id: int
+) -> tuple[Ints, Ints]:
     """``values - base``, with ``null_id`` where the array is null, in memory that is used again.
 
     Returns
@@ -117,7 +118,7 @@ def local_ids(
     return scratch, ids
 
 
-def _take(array: pa.Array, rows: Codes) -> pa.Array:
+def _take(array: pa.Array, rows: Ints) -> pa.Array:
     return array.take(pa.Array.from_buffers(pa.int64(), rows.size, [None, pa.py_buffer(rows)]))
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.lake.columns.convert import native_values
-from distmom.lake.keys.codes import Codes, FirstSeen, Mask
+from distmom.lake.keys.codes import FirstSeen, Mask
 from distmom.lake.keys.column_codes import MOST_TABLE_ENTRIES, ColumnCodes
 from distmom.lake.keys.keyvalues import Key, decode_key
+from distmom.numerics.arrays import Ints
 
 __all__ = ["KeyEncoder", "decode_key"]
 
@@ -52,7 +53,7 @@ class KeyEncoder:
             for pair, right in zip(self._pairs, codes[1:], strict=True):
                 code = pair.seen.code((code, right))
 
-    def encode(self, keys: Sequence[pa.Array], keep: Mask, n_rows: int | None = None) -> Codes:
+    def encode(self, keys: Sequence[pa.Array], keep: Mask, n_rows: int | None = None) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops.
 
         Parameters
@@ -103,7 +104,7 @@ class _PairCodes:
         self._width = 1  # entries of the table for each left code
         self._table = np.full(0, -1, np.int64)
 
-    def encode(self, left: Codes, right: Codes, keep: Mask) -> Codes:
+    def encode(self, left: Ints, right: Ints, keep: Mask) -> Ints:
         n_left = int(left.max(initial=-1)) + 1
         n_right = int(right.max(initial=-1)) + 1
         if n_left == 0:
@@ -121,7 +122,7 @@ class _PairCodes:
         if keep is not None:
             ids[~keep] = 0
 
-        def values_of(fresh: Codes) -> list[tuple[int, int]]:
+        def values_of(fresh: Ints) -> list[tuple[int, int]]:
             return [divmod(i, width) for i in fresh.tolist()]
 
         return self.seen.look_up(ids, self._table, keep, values_of)
@@ -135,7 +136,7 @@ class _PairCodes:
         table[: old.shape[0], : self._width] = old
         self._table, self._width = table.ravel(), width
 
-    def _encode_sparse(self, left: Codes, right: Codes, keep: Mask) -> Codes:
+    def _encode_sparse(self, left: Ints, right: Ints, keep: Mask) -> Ints:
         """Pairs too many for a table: hash those of the batch."""
         packed = (left << 32) | (right & 0xFFFF_FFFF)
         array = pa.Array.from_buffers(
@@ -144,7 +145,7 @@ class _PairCodes:
         distinct = native_values(array.dictionary)
         ids = native_values(array.indices).astype(np.int64)
 
-        def values_of(fresh: Codes) -> list[tuple[int, int]]:
+        def values_of(fresh: Ints) -> list[tuple[int, int]]:
             return [divmod(i, 2**32) for i in distinct[fresh].tolist()]
 
         return self.seen.look_up(ids, np.full(distinct.size, -1, np.int64), keep, values_of)

@@ -25,6 +25,7 @@ from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import native_values
 from distmom.lake.keys.keyvalues import NAN, NULL, Component, components
+from distmom.numerics.arrays import Floats, Ints
 
 _CLOCKS = {"date": b"D", "timestamp": b"T", "zoned": b"Z", "time": b"C", "duration": b"P"}
 _INT64 = 2**63
@@ -34,7 +35,7 @@ class Messages(NamedTuple):
     """Bytes of many keys: those of key i are ``data[edges[i] : edges[i + 1]]``."""
 
     data: NDArray[np.uint8]
-    edges: NDArray[np.int64]
+    edges: Ints
 
     @classmethod
     def of(cls, parts: list[bytes]) -> Messages:
@@ -107,7 +108,7 @@ def _integers(values: NDArray[np.generic]) -> Messages | None:
     return _lettered("i", values.astype("<i8"))
 
 
-def _floats(values: NDArray[np.float64]) -> Messages | None:
+def _floats(values: Floats) -> Messages | None:
     """Numbers without NaN."""
     if np.isnan(values).any():
         return None

@@ -16,7 +16,8 @@ from pyarrow import types as patypes
 from distmom.lake.columns.convert import Valid, native_values, valid_rows
 from distmom.lake.keys.keybytes import Messages, component_bytes, key_bytes
 from distmom.lake.keys.keyvalues import NULL
-from distmom.numerics.random.keyed_hash import Words, hash_messages, join_hashes, look_up_hashes
+from distmom.numerics.arrays import Ints, Words
+from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, look_up_hashes
 
 WIDEST_SPAN = 1 << 20
 """Integers within a range of so many are hashed once each and looked up (8 MB); others once a batch."""
@@ -164,5 +165,5 @@ class _ColumnHashes:
         return True
 
 
-def _int64_array(values: NDArray[np.int64]) -> pa.Array:
+def _int64_array(values: Ints) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), values.size, [None, pa.py_buffer(values)])

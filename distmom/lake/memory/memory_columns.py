@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, DataError
 from distmom.lake.memory.memory_lake import MemoryColumn, refuse
 from distmom.lake.messages import first_line
+from distmom.numerics.arrays import Bools
 
 _TIME_UNITS = ("s", "ms", "us", "ns")
 _COARSE = (("D", 1), ("h", 1), ("m", 1))
@@ -24,7 +25,7 @@ class NumpyColumn:
 
     array: NDArray[Any]
     type: pa.DataType
-    missing: NDArray[np.bool_] | None = None
+    missing: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.array)
@@ -166,7 +167,7 @@ def _numpy_columns(array: NDArray[Any]) -> list[tuple[str, MemoryColumn]]:
     raise DataError(f"data: an array must have one or two dimensions, not {plain.ndim}")
 
 
-def _numpy_column(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> MemoryColumn:
+def _numpy_column(array: NDArray[Any], missing: Bools | None) -> MemoryColumn:
     if array.ndim != 1:
         raise DataError(f"data: a column must have one dimension, not {array.ndim}")
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype) in _COARSE:
@@ -182,7 +183,7 @@ def _numpy_column(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> Mem
     raise DataError(f"data: an array of {array.dtype} holds neither numbers, texts nor times")
 
 
-def _coarse_times(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> MemoryColumn:
+def _coarse_times(array: NDArray[Any], missing: Bools | None) -> MemoryColumn:
     """Days as dates, other units that Arrow does not have as seconds."""
     nat = np.isnat(array)
     missing = nat if missing is None else missing | nat
@@ -195,7 +196,7 @@ def _coarse_times(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> Mem
     return _numpy_column(array.astype(f"{array.dtype.kind}8[s]"), missing)
 
 
-def _through_arrow(array: NDArray[Any], missing: NDArray[np.bool_] | None) -> pa.Array:
+def _through_arrow(array: NDArray[Any], missing: Bools | None) -> pa.Array:
     """Texts and Python objects, converted one by one; None is null, NaN stays NaN."""
     if array.dtype.kind == "f":  # long double
         return pa.array(array.astype(np.float64), mask=missing)

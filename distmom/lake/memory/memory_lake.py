@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.assemble import Assembler, Column
@@ -18,6 +17,7 @@ from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.files.footers import FIRST_ROWS
 from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.numerics.arrays import Ints
 
 
 class MemoryColumn(Protocol):
@@ -61,7 +61,7 @@ class MemoryLake:
         """Names and types of the columns."""
         return pa.schema([pa.field(name, column.type) for name, column in self.columns.items()])
 
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of the one file."""
         return np.full(len(self.files if files is None else files), self.n_rows, np.int64)
 

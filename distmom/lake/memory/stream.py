@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.columns.vectors import measured
@@ -17,6 +16,7 @@ from distmom.lake.memory.memory_columns import ArrowColumn
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.messages import first_line
 from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.numerics.arrays import Ints
 
 Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
 """Starts the batches of some columns, of at most so many rows where that can be chosen."""
@@ -53,7 +53,7 @@ class StreamLake:
         """Names and types of the columns."""
         return self.stored
 
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of the one file.
 
         Raises

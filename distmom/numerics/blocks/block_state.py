@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from distmom.numerics.arrays import Bools, Floats, Ints
 
 
 class BlockState(Protocol):
@@ -23,7 +22,7 @@ class BlockState(Protocol):
         ...
 
     @property
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> Ints:
         """Rows that carry the block."""
         ...
 
@@ -78,7 +77,7 @@ class BlockState(Protocol):
         """These and the other ones along the last axis."""
         ...
 
-    def without(self, aside: NDArray[np.bool_]) -> Self:
+    def without(self, aside: Bools) -> Self:
         """The same with some blocks emptied of their rows."""
         ...
 

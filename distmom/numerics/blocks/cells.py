@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import with_total
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.twins import compiled_twin
 
-Floats = NDArray[np.float64]
+_kernels = compiled_twin(__name__)
+
 COUNT, MEAN, M2 = range(3)
 CELL_BYTES = 24
 
@@ -38,9 +40,7 @@ class Cells:
             more = max(n_cells, 2 * have) - have
             self._cells = np.concatenate([self._cells, np.zeros((more, self.width))])
 
-    def add(
-        self, x: Floats, gone: NDArray[np.bool_] | None, cells: NDArray[np.int64], w: Floats | None = None
-    ) -> None:
+    def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
         """Add each value to its cell.
 
         Parameters
@@ -60,10 +60,8 @@ class Cells:
         NaN value makes the mean what plain addition gives and the second moment NaN.
         """
         if self._compiled:
-            from distmom.numerics.blocks.cells_compiled import add_rows
-
             none = gone if gone is not None else np.empty(0, np.bool_)
-            add_rows(x, none, cells, self._cells)
+            _kernels.add_rows(x, none, cells, self._cells)
             return
         if gone is not None:
             x, cells = x[~gone], cells[~gone]
@@ -73,8 +71,8 @@ class Cells:
     def add_blocks(
         self,
         x: Floats,
-        gone: NDArray[np.bool_] | None,
-        codes: NDArray[np.int64],
+        gone: Bools | None,
+        codes: Ints,
         first_row: int,
         key: np.uint64,
         table: LabelTable,
@@ -83,11 +81,9 @@ class Cells:
     ) -> None:
         """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
         if self._compiled:
-            from distmom.numerics.blocks.cells_compiled import MAGIC_BITS, add_blocks
-
             none = gone if gone is not None else np.empty(0, np.bool_)
-            n_blocks, magic = table.n_blocks // width, -(-(1 << MAGIC_BITS) // width)
-            add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
+            n_blocks, magic = table.n_blocks // width, -(-(1 << _kernels.MAGIC_BITS) // width)
+            _kernels.add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
             return
         self.add(x, gone, block_cells(codes, first_row, key, table, width))
 
@@ -103,11 +99,9 @@ class Cells:
         more place, for these together.
         """
         if self._compiled:
-            from distmom.numerics.blocks.cells_compiled import unload
-
             shape = (n_groups, n_blocks + (n_once > 0))
             out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-            unload(self._cells, n_blocks, n_once, *out)
+            _kernels.unload(self._cells, n_blocks, n_once, *out)
             return out
         return self._unload(n_groups, n_blocks, n_once)
 
@@ -118,7 +112,7 @@ class Cells:
 
 
 def block_cells(
-    codes: NDArray[np.int64],
+    codes: Ints,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -126,22 +120,20 @@ def block_cells(
     chunk_rows: int = 1,
     *,
     compiled: bool = False,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
 
     `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
     """
     n_blocks = table.n_blocks // width
     if compiled:
-        from distmom.numerics.blocks.cells_compiled import chunk_cells
-
         out = np.empty(codes.size, np.int64)
-        chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
+        _kernels.chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
         return out
     return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 
 
-def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:
+def _add_moments(x: Floats, cells: Ints, table: Floats) -> None:
     """NumPy twin: rows sorted by cell; then all cells' first rows at once, all second ones, and so on."""
     order, touched, ranks = rows_by_rank(cells)
     x = x[order]
@@ -154,8 +146,8 @@ def _add_moments(x: Floats, cells: NDArray[np.int64], table: Floats) -> None:
 
 
 def rows_by_rank(
-    cells: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Iterator[NDArray[np.int64]]]:
+    cells: Ints,
+) -> tuple[Ints, Ints, Iterator[Ints]]:
     """An order of the rows by cell; the cells met, those of most rows first; and the rows to add together.
 
     The latter are places in that order: the first row of each cell, then the second one of those that have

@@ -8,12 +8,11 @@ goes on in the same block.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import (
     LOST_BITS,
-    Floats,
     amid,
     from_sums,
     has_lost,
@@ -22,11 +21,14 @@ from distmom.numerics.blocks.leaf import (
     with_total,
 )
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 
 def chunk_moments(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -51,7 +53,7 @@ def chunk_moments(
 
 def _shifted(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -62,11 +64,11 @@ def _shifted(
     """Moments from sums about `shift`, and whether some block has lost digits."""
     k = table.n_blocks
     if compiled:
-        from distmom.numerics.blocks.chunks_compiled import leaf_chunks
-
         out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
         none = gone if gone is not None else np.empty(0, np.bool_)
-        lost = leaf_chunks(x, none, first_row, chunk_rows, key, table.forward, shift, LOST_BITS, *out)
+        lost = _kernels.leaf_chunks(
+            x, none, first_row, chunk_rows, key, table.forward, shift, LOST_BITS, *out
+        )
         return out, bool(lost)
     labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
     with np.errstate(invalid="ignore", over="ignore"):

@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.random.philox import permutation, stream_key
 
 PERMUTATIONS = 16  # a power of two; the whole table of 945 blocks then takes 60 kB
@@ -46,7 +47,7 @@ def file_cell(key: np.uint64, n_cells: int) -> int:
     return (int(key) * n_cells) >> 64
 
 
-def mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix(z: Words) -> Words:
     """SplitMix64's finaliser: a bijection of 64-bit words that scatters consecutive ones."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -106,16 +107,12 @@ def _new_table(seed: int, n_blocks: int) -> LabelTable:
     return LabelTable(n_blocks, np.concatenate([inverse, inverse], axis=1), forward)
 
 
-def run_choices(
-    first_run: int, n_runs: int, key: np.uint64, n_blocks: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def run_choices(first_run: int, n_runs: int, key: np.uint64, n_blocks: int) -> tuple[Ints, Ints]:
     """Which permutation and which rotation each of `n_runs` runs takes, from run `first_run` of a file on."""
     return run_choices_of(np.arange(first_run, first_run + n_runs, dtype=np.uint64), key, n_blocks)
 
 
-def run_choices_of(
-    runs: NDArray[np.uint64], key: np.uint64 | NDArray[np.uint64], n_blocks: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def run_choices_of(runs: Words, key: np.uint64 | Words, n_blocks: int) -> tuple[Ints, Ints]:
     """The same for runs in any order, of one file or, with a key for each, of several."""
     with np.errstate(over="ignore"):
         z = mix(runs * GOLDEN + key)
@@ -123,7 +120,7 @@ def run_choices_of(
     return (z & np.uint64(PERMUTATIONS - 1)).astype(np.int64), rotation.astype(np.int64)
 
 
-def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> NDArray[np.int64]:
+def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> Ints:
     """The blocks of rows ``first_row … first_row + n_rows - 1`` of the file with this key.
 
     Parameters
@@ -149,7 +146,7 @@ def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> ND
     return blocks.reshape(-1)[start : start + n_rows]
 
 
-def labels_of(rows: NDArray[np.int64], key: np.uint64, table: LabelTable) -> NDArray[np.int64]:
+def labels_of(rows: Ints, key: np.uint64, table: LabelTable) -> Ints:
     """The blocks of the given rows of a file, in any order (for few rows; `labels` is for ranges)."""
     k = table.n_blocks
     choice, rotation = run_choices_of((rows // k).astype(np.uint64), key, k)
@@ -157,9 +154,7 @@ def labels_of(rows: NDArray[np.int64], key: np.uint64, table: LabelTable) -> NDA
     return np.where(blocks < 0, blocks + k, blocks)
 
 
-def chunk_labels(
-    first_row: int, n_rows: int, chunk_rows: int, key: np.uint64, table: LabelTable
-) -> NDArray[np.int64]:
+def chunk_labels(first_row: int, n_rows: int, chunk_rows: int, key: np.uint64, table: LabelTable) -> Ints:
     """As `labels`, for chunks of `chunk_rows` consecutive rows: all rows of chunk j have the label of row j.
 
     Chunk j of a file holds its rows ``j * chunk_rows … (j + 1) * chunk_rows - 1``.
@@ -169,11 +164,11 @@ def chunk_labels(
     first, last = first_row // chunk_rows, (first_row + n_rows - 1) // chunk_rows
     edges = np.arange(first, last + 2, dtype=np.int64) * chunk_rows - first_row
     edges = np.clip(edges, 0, n_rows)  # the outer chunks may begin before or end behind the rows
-    lengths: NDArray[np.int64] = edges[1:] - edges[:-1]
+    lengths: Ints = edges[1:] - edges[:-1]
     return np.repeat(labels(first, last - first + 1, key, table), lengths)
 
 
-def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> NDArray[np.int64]:
+def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> Ints:
     """Contiguous blocks: row r of a lake of `total` rows belongs to block floor(r * n_blocks / total).
 
     `first` is the number, in the whole lake, of the first of the `n_rows` rows.
@@ -183,7 +178,7 @@ def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> NDArray
 
 
 @lru_cache(maxsize=16)
-def stored_edges(total: int, n_blocks: int) -> NDArray[np.int64]:
+def stored_edges(total: int, n_blocks: int) -> Ints:
     """First row of each contiguous block, and `total`: block k is rows edges[k] … edges[k + 1] - 1."""
     edges = np.array([-(-k * total // n_blocks) for k in range(n_blocks + 1)], dtype=np.int64)
     edges.flags.writeable = False  # the cache hands the same array to everybody

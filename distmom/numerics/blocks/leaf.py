@@ -7,38 +7,31 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, labels_of, run_choices
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
 LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
 
-Floats = NDArray[np.float64]
 NONE_GONE = np.empty(0, np.bool_)
 NO_REST = np.empty(0)
 NO_REST.flags.writeable = False
 
 
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.blocks import leaf_compiled
-
-    return leaf_compiled
-
-
 def leaf_moments(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -99,7 +92,7 @@ def read_only(x: Floats) -> Floats:
 def _compiled_moments(
     x: Floats,
     rest: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -108,22 +101,22 @@ def _compiled_moments(
     out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
     hidden = NONE_GONE if gone is None else gone
     rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
-    lost, shift = _kernels().leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+    lost, shift = _kernels.leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
     if lost:
         better = amid(out.at(slice(-1)), shift)
         if better != shift:
-            _kernels().leaf_about(*rows, better, LOST_BITS, *out)
+            _kernels.leaf_about(*rows, better, LOST_BITS, *out)
     return out
 
 
 def all_finite(x: Floats, *, compiled: bool = False) -> bool:
     """Whether no value is infinite or NaN."""
     if compiled:
-        return int(_kernels().count_strange(x.view(np.uint64))) == 0
+        return int(_kernels.count_strange(x.view(np.uint64))) == 0
     return bool(np.isfinite(x).all())
 
 
-def middle_value(x: Floats, gone: NDArray[np.bool_] | None) -> float:
+def middle_value(x: Floats, gone: Bools | None) -> float:
     """A finite value from the middle of the leaf: lower median of 31 values spread over it."""
     n = x.size
     places = (np.arange(SHIFT_PROBES) * n) // SHIFT_PROBES if n > SHIFT_PROBES else np.arange(n)
@@ -155,7 +148,7 @@ def amid(moments: Moments, shift: float) -> float:
 
 def _shifted(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
@@ -188,7 +181,7 @@ def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = Fal
     return blocks.joined(whole.at((..., None)))
 
 
-def from_sums(count: NDArray[np.int64], s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
+def from_sums(count: Ints, s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
     """Moments from sums of ``x - shift`` and of its square."""
     n = np.maximum(count, 1).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -211,7 +204,7 @@ def _add_runs(
     shift: float,
     s1: Floats,
     s2: Floats,
-    missing: NDArray[np.int64],
+    missing: Ints,
 ) -> int:
     """NumPy twin of `leaf_compiled.add_runs`: per block the rows are added in the order of the file."""
     k, n = table.n_blocks, x.size

@@ -8,30 +8,22 @@ The slow twin does all this one by one, with `leaf_moments` or `stored_moments`,
 
 from __future__ import annotations
 
-from functools import cache
 from math import isfinite
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import LabelTable
 from distmom.numerics.blocks.leaf import NONE_GONE, leaf_moments, read_only
 from distmom.numerics.blocks.moments import Moments, merge
 from distmom.numerics.samples.sample import LeafSampler
+from distmom.numerics.twins import compiled_twin
 
-Floats = NDArray[np.float64]
-Gone = NDArray[np.bool_] | None
+_kernels = compiled_twin(__name__)
+
+Gone = Bools | None
 PUSHED, STRANGE, LOST = range(3)
 _NO_SAMPLE = np.empty(0)
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled steps, imported on first use."""
-    from distmom.numerics.blocks import leaf_stack_compiled
-
-    return leaf_stack_compiled
 
 
 class LeafStack:
@@ -90,7 +82,7 @@ class LeafStack:
             Whether it was added.
         """
         row = self._next_row()
-        status = _kernels().push_random(
+        status = _kernels.push_random(
             read_only(x),
             read_only(rest),
             NONE_GONE if gone is None else gone,
@@ -117,14 +109,14 @@ class LeafStack:
         rest: Floats,
         gone: Gone,
         first: int,
-        edges: NDArray[np.int64],
+        edges: Ints,
         key: np.uint64,
         leaf: int,
         anything: bool,
     ) -> bool:
         """Add the next leaf of the file, in contiguous blocks; parameters as of `stored.stored_moments`."""
         row = self._next_row()
-        status = _kernels().push_stored(
+        status = _kernels.push_stored(
             read_only(x),
             read_only(rest),
             NONE_GONE if gone is None else gone,
@@ -152,7 +144,7 @@ class LeafStack:
         row = self._next_row()
         for nodes, values in zip(self._nodes, blocks, strict=True):
             nodes[row] = values
-        _kernels().collapse(*self._nodes, row, self._n)
+        _kernels.collapse(*self._nodes, row, self._n)
         self._n += 1
         return True
 

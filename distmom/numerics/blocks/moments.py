@@ -9,22 +9,25 @@ have been met) and the second moment is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
 MANY_CELLS = 1 << 14  # merging them takes some ten microseconds
-Floats = NDArray[np.float64]
 
 
 class Moments(NamedTuple):
     """Moments of the rows in each block; the three arrays have one shape. See `block_state.BlockState`."""
 
-    count: NDArray[np.int64]  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-    mean: NDArray[np.float64]
-    m2: NDArray[np.float64]
+    count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    mean: Floats
+    m2: Floats
 
     @classmethod
     def empty(cls, *shape: int) -> Moments:
@@ -49,7 +52,7 @@ class Moments(NamedTuple):
         """These and the others along the last axis."""
         return Moments(*(np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)))
 
-    def without(self, aside: NDArray[np.bool_]) -> Moments:
+    def without(self, aside: Bools) -> Moments:
         """The same with some blocks emptied of their rows."""
         return Moments(np.where(aside, 0, self.count), self.mean, self.m2)
 
@@ -70,7 +73,7 @@ class Moments(NamedTuple):
         return total(self, compiled=compiled)
 
     @property
-    def mass(self) -> NDArray[np.int64]:
+    def mass(self) -> Ints:
         """The rows: each counts once."""
         return self.count
 
@@ -92,14 +95,6 @@ class Moments(NamedTuple):
         return self.count.nbytes + self.mean.nbytes + self.m2.nbytes
 
 
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.blocks import moments_compiled
-
-    return moments_compiled
-
-
 def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     """Moments of the union of two disjoint sets of rows, block by block.
 
@@ -118,7 +113,7 @@ def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
         out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-        merge_all = _kernels().merge_few if out.count.size < MANY_CELLS else _kernels().merge_flat
+        merge_all = _kernels.merge_few if out.count.size < MANY_CELLS else _kernels.merge_flat
         merge_all(*(a.reshape(-1) for a in (*left, *right, *out)))
         return out
     one = (left.count.astype(np.float64), left.mean, left.m2)
@@ -162,7 +157,7 @@ def total(moments: Moments, *, compiled: bool = False) -> Moments:
     if compiled:
         out = Moments.empty(*shape[:-1])
         rows = moments.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-        _kernels().total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+        _kernels.total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
         return out
     _, mean, m2 = pooled(moments.count.astype(np.float64), moments.mean, moments.m2)
     return Moments(moments.count.sum(axis=-1), mean, m2)

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, run_choices_of
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-
-def first_labels(rows: Ints, files: Ints, keys: NDArray[np.uint64], table: LabelTable) -> Ints:
+def first_labels(rows: Ints, files: Ints, keys: Words, table: LabelTable) -> Ints:
     """Blocks of rows of the first run of their files: `labels.labels` for many files.
 
     `rows` are numbers of rows in their file, below ``table.n_blocks``; `files` are places in `keys`.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import (
     NO_REST,
     NONE_GONE,
@@ -19,25 +16,17 @@ from distmom.numerics.blocks.leaf import (
     with_total,
 )
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 LANES = 64
 """Sums are taken in so many lanes, value i of a block in lane i modulo their number; then lane by lane."""
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.blocks import stored_compiled
-
-    return stored_compiled
-
 
 def stored_moments(
     x: Floats,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     first: int,
     edges: Ints,
     *,
@@ -69,7 +58,7 @@ def stored_moments(
     if compiled:
         both = Moments.empty(edges.size)
         hidden = NONE_GONE if gone is None else gone
-        _kernels().stored_blocks(read_only(x), read_only(rest), hidden, first, edges, *both)
+        _kernels.stored_blocks(read_only(x), read_only(rest), hidden, first, edges, *both)
         return both
     x = together(x, rest)
     places = np.clip(edges - first, 0, x.size)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import centred, squared_distance
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums
+from distmom.numerics.kernels.sums import Mass, PairSums
 from distmom.numerics.pairs import tile_types
 from distmom.numerics.ranks.sorted_sums import rows_between, sums_within
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.association import counted, signs, weighed
 from distmom.numerics.kernels.distance import mean_distance
 from distmom.numerics.kernels.exponential import softplus
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
+from distmom.numerics.kernels.sums import Mass, PairSums, count_tuples
 from distmom.numerics.pairs import tile_types
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses, untied_masses
@@ -244,7 +244,7 @@ class MetricLoss(Kernel):
             return np.where(loss <= 0.0, 0.0, loss)
 
 
-def _factor(matrix: NDArray[np.float64]) -> Floats:
+def _factor(matrix: Floats) -> Floats:
     """L with M = L L^T: Cholesky's factor with pivots, in plain arithmetic: the same bits everywhere.
 
     Raises

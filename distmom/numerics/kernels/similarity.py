@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels import fading
 from distmom.numerics.kernels.exponential import exp_of_negative
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import squared_distance
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums
+from distmom.numerics.kernels.sums import Mass, PairSums
 from distmom.numerics.pairs import tile_types
 
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
-from distmom.numerics.kernels.sums import Floats, PairSums, Value, add_up, ascending, count_tuples
+from distmom.numerics.kernels.sums import PairSums, Value, add_up, ascending, count_tuples
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from distmom.numerics.arrays import Floats
 
 
 def box_cover(edges: Sequence[tuple[float, float]], epsilon: float) -> list[Floats]:

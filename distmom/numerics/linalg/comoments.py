@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import middle_value
+from distmom.numerics.twins import compiled_twin
 
-Floats = NDArray[np.float64]
+_kernels = compiled_twin(__name__)
 
 
 class Comoments(NamedTuple):
@@ -28,7 +29,7 @@ class Comoments(NamedTuple):
         Sums of the products of differences from the mean.
     """
 
-    rows: NDArray[np.int64]
+    rows: Ints
     mean: Floats
     product: Floats
 
@@ -39,11 +40,11 @@ class Comoments(NamedTuple):
             self.rows.reshape(shape), self.mean.reshape(*shape, c), self.product.reshape(*shape, c, c)
         )
 
-    def at(self, groups: NDArray[np.int64]) -> Comoments:
+    def at(self, groups: Ints) -> Comoments:
         """Some lines of the first axis, in any order."""
         return Comoments(self.rows[groups], self.mean[groups], self.product[groups])
 
-    def spread(self, n_groups: int, places: NDArray[np.int64]) -> Comoments:
+    def spread(self, n_groups: int, places: Ints) -> Comoments:
         """More lines of the first axis, of which the `places` are these and the others empty."""
         out = Comoments(*(np.zeros((n_groups, *a.shape[1:]), a.dtype) for a in self))
         for target, source in zip(out, self, strict=True):
@@ -71,7 +72,7 @@ class Comoments(NamedTuple):
         product = np.where(theirs, np.where(mine, product, other.product), self.product)
         return Comoments(self.rows + other.rows, mean, product)
 
-    def pooled(self, cells: NDArray[np.int64], n_cells: int) -> Comoments:
+    def pooled(self, cells: Ints, n_cells: int) -> Comoments:
         """Of larger blocks: block i of the first axis goes to ``cells[i]``, in two passes."""
         c = self.mean.shape[-1]
         rows = np.zeros(n_cells, np.int64)
@@ -93,8 +94,8 @@ class Comoments(NamedTuple):
 
 def leaf_comoments(
     columns: list[Floats],
-    gone: NDArray[np.bool_] | None,
-    cells: NDArray[np.int64],
+    gone: Bools | None,
+    cells: Ints,
     n_cells: int,
     *,
     compiled: bool = False,
@@ -123,11 +124,9 @@ def leaf_comoments(
     product = np.zeros((n_cells, c, c))
     with np.errstate(invalid="ignore", over="ignore"):
         if compiled:
-            from distmom.numerics.linalg.comoments_compiled import add_products, add_rows
-
-            add_rows(rows, cells, shift, first)
+            _kernels.add_rows(rows, cells, shift, first)
             mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
-            add_products(rows, cells, mean, rest, product)
+            _kernels.add_products(rows, cells, mean, rest, product)
         else:
             for a in range(c):
                 first[:, a] = np.bincount(cells, rows[:, a] - shift[a], n_cells)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from distmom.numerics.losses.block_risk import Bools, Floats, few_blocks
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.block_risk import few_blocks
 from distmom.numerics.losses.row_risks import softmax
 
 

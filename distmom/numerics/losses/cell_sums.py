@@ -11,7 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
 Cells = NDArray[np.int32]
 
 COMPILED = ("squared", "absolute", "huber", "pinball", "zero_one")
@@ -21,9 +25,7 @@ COMPILED = ("squared", "absolute", "huber", "pinball", "zero_one")
 def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
     """Add each value to the sum of its cell, in the order of the rows."""
     if compiled:
-        from distmom.numerics.losses.cell_sums_compiled import add_values
-
-        add_values(values, cells, sums)
+        _kernels.add_values(values, cells, sums)
         return
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, cells, values)
@@ -35,10 +37,9 @@ def add_distances(
     cells: Cells,
     sums: Floats,
     *,
-    squared: bool = False,
     compiled: bool = False,
 ) -> None:
-    """Add |a - b| of each pair and row, or its square, to the sum of the pair and the row's cell.
+    """Add |a - b| of each pair and row to the sum of the pair and the row's cell.
 
     Where neither is finite the distance is 0, where one of them is not it is infinite.
 
@@ -51,9 +52,7 @@ def add_distances(
     sums : ndarray of float64, shape (p, n_cells)
     """
     if compiled:
-        from distmom.numerics.losses.cell_sums_compiled import add_gaps
-
-        add_gaps(measured, pairs, cells, sums, squared)
+        _kernels.add_gaps(measured, pairs, cells, sums)
         return
     finite = np.isfinite(measured)
     for place, (f, g) in enumerate(pairs.tolist()):
@@ -62,7 +61,7 @@ def add_distances(
             if not (finite[f].all() and finite[g].all()):
                 odd = ~(finite[f] & finite[g])
                 gap[odd] = np.where(finite[f][odd] | finite[g][odd], np.inf, 0.0)
-            np.add.at(sums[place], cells, gap * gap if squared else gap)
+            np.add.at(sums[place], cells, gap)
 
 
 def add_losses(
@@ -77,16 +76,14 @@ def add_losses(
     if named is None:
         add_to_cells(loss(truth, predicted), cells, sums)
         return
-    from distmom.numerics.losses import cell_sums_compiled as kernels
-
-    kernels.add_losses(truth, predicted, cells, COMPILED.index(named[0]), named[1], sums)
+    _kernels.add_losses(truth, predicted, cells, COMPILED.index(named[0]), named[1], sums)
 
 
 def add_measures(
     truth: Floats,
     predicted: Floats,
     cells: Cells,
-    rows: NDArray[np.int64],
+    rows: Ints,
     sums: Floats,
     measure: Callable[[Floats, Floats], Floats],
     named: tuple[str, float] | None = None,
@@ -102,7 +99,5 @@ def add_measures(
         add_to_cells(values, cells[rows], sums)
         most = float(np.abs(values).max(initial=0.0))
         return most if math.isfinite(most) else math.inf
-    from distmom.numerics.losses import cell_sums_compiled as kernels
-
     number = COMPILED.index(named[0])
-    return float(kernels.add_measures(truth, predicted, cells, rows, number, named[1], root, sums))
+    return float(_kernels.add_measures(truth, predicted, cells, rows, number, named[1], root, sums))

@@ -21,7 +21,7 @@ def add_values(values, cells, sums):
 
 
 @njit
-def add_gaps(measured, pairs, cells, sums, squared):
+def add_gaps(measured, pairs, cells, sums):
     """Add the distances of each pair, row by row, to the sums of their cells."""
     for p in range(pairs.shape[0]):
         a, b = measured[pairs[p, 0]], measured[pairs[p, 1]]
@@ -29,7 +29,7 @@ def add_gaps(measured, pairs, cells, sums, squared):
             gap = abs(a[i] - b[i])
             if not gap < math.inf:
                 gap = math.inf if math.isfinite(a[i]) or math.isfinite(b[i]) else 0.0
-            sums[p, U(cells[i])] += gap * gap if squared else gap
+            sums[p, U(cells[i])] += gap
 
 
 @inline

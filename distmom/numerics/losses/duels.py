@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
-
-def block_values(sums: Floats, counts: NDArray[np.int64]) -> Floats:
+def block_values(sums: Floats, counts: Ints) -> Floats:
     """Means of blocks with rows, from sums of shape (..., K): what is not finite counts as +infinity.
 
     Blocks without rows are left out.
@@ -29,7 +26,7 @@ def differences(own: Floats, others: Floats) -> Floats:
     return np.where(np.isnan(d), 0.0, d)
 
 
-def duels(values: Floats) -> tuple[Flags, Floats]:
+def duels(values: Floats) -> tuple[Bools, Floats]:
     """Who loses to whom, and by how much.
 
     Parameters

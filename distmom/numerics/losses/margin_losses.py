@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.exponential import exp_of_negative, softplus
-from distmom.numerics.losses.block_risk import Floats
 
 MARGIN_LOSSES = ("hinge", "logistic")
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 PIECE = 1 << 14

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.losses.block_risk import Bools, Floats
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.margin_losses import margin_loss, margin_slope
 from distmom.numerics.pairs.pair_tiles import above, pair_tiles
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from distmom.numerics.arrays import Floats
+
 Loss = Callable[[Floats, Floats], Floats]
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).tiny)

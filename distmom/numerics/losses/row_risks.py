@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.kernels.exponential import exp_of_negative, softplus
-from distmom.numerics.losses.block_risk import Bools, Floats
 
 LINEAR_LOSSES = ("squared", "huber", "pinball")
 

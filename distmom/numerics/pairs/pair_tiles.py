@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from distmom.numerics.losses.block_risk import Floats
+from distmom.numerics.arrays import Floats
 
 TILE = 1 << 14
 """Pairs of a tile, about."""

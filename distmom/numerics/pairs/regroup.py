@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 NOT_OURS = -1
 """Cell of rows that belong to others."""
@@ -33,7 +34,7 @@ class CellRows:
         Number of the first cell among those of all others.
     """
 
-    def __init__(self, sizes: Counts, n_columns: int, *, compiled: bool = False, first_cell: int = 0) -> None:
+    def __init__(self, sizes: Ints, n_columns: int, *, compiled: bool = False, first_cell: int = 0) -> None:
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.next = self.starts[:-1].copy()
         self._buffer = np.empty((int(self.starts[-1]), n_columns))
@@ -45,7 +46,7 @@ class CellRows:
         """Number of cells."""
         return self.next.size
 
-    def add(self, columns: Sequence[Floats], gone: NDArray[np.bool_] | None, cells: Counts) -> None:
+    def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
         """Put rows behind those that their cells have already.
 
         Parameters
@@ -63,20 +64,18 @@ class CellRows:
             If a cell gets more rows than its size.
         """
         if self._compiled:
-            from distmom.numerics.pairs.regroup_compiled import places_of, put
-
             none = np.empty(0, np.bool_) if gone is None else gone
             places = np.empty(cells.size, np.int64)
-            if not places_of(cells, none, self.starts, self.next, places):
+            if not _kernels.places_of(cells, none, self.starts, self.next, places):
                 raise ValueError("a cell got more rows than its size")
             for c, x in enumerate(columns):
-                put(x, places, self._buffer, c)
+                _kernels.put(x, places, self._buffer, c)
             return
         rows, places = self._places(cells, gone)
         for c, x in enumerate(columns):
             self._buffer[places, c] = x[rows]
 
-    def _places(self, cells: Counts, gone: NDArray[np.bool_] | None) -> tuple[Counts, Counts]:
+    def _places(self, cells: Ints, gone: Bools | None) -> tuple[Ints, Ints]:
         """NumPy twin: the rows that are ours, sorted by cell, and where they go."""
         ours = cells != NOT_OURS if gone is None else (cells != NOT_OURS) & ~gone
         rows = np.flatnonzero(ours)

@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, add_up, count_tuples
+from distmom.numerics.kernels.sums import Mass, PairSums, add_up, count_tuples
 from distmom.numerics.pairs import tile_types
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 TILE, LEAST_TILE, SIDES = 1 << 15, 1 << 12, 8
 """Rows of a side of a tile, at most and at least; and sides of a sample between the two: 36 tiles, of which
@@ -30,14 +33,6 @@ two threads or a few more get nearly equal shares."""
 
 STRIP = 512
 COMPILE = 1 << 20  # below so many pairs NumPy is done before Numba is loaded
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.pairs import tiles_compiled
-
-    return tiles_compiled
 
 
 class TileSums(NamedTuple):
@@ -135,7 +130,7 @@ def _compiled_pair_sums(
     right: Floats,
 ) -> float:
     inlined = kernel.compiled
-    run = _kernels().pair_sums if isinstance(inlined, tuple) else _kernels().uncached_pair_sums
+    run = _kernels.pair_sums if isinstance(inlined, tuple) else _kernels.uncached_pair_sums
     first = int(isinstance(inlined, tile_types.LABELLED))
     x = np.require(x, np.float64, ["C", "W"])
     y = x if same else np.require(y, np.float64, ["C", "W"])

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, PairSums, add_up, count_tuples
+from distmom.numerics.kernels.sums import PairSums, add_up, count_tuples
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin("distmom.numerics.pairs.functions")
 
 _AT_ONCE = 1 << 18  # values that NumPy computes at once
 
@@ -33,9 +37,7 @@ def triple_sums(kernel: Kernel, x: Floats) -> PairSums:
     rows = np.zeros(n)
     prepared = kernel.prepare(x)
     if kernel.compiled is not None:
-        from distmom.numerics.pairs import functions_compiled
-
-        squares = float(functions_compiled.triple_sums(kernel.compiled, prepared, rows))
+        squares = float(_kernels.triple_sums(kernel.compiled, prepared, rows))
     else:
         squares = _numpy_triple_sums(kernel, prepared, rows)
     n_triples = count_tuples((3,), (n,))

@@ -10,12 +10,12 @@ from itertools import chain, combinations, islice, product
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.kernel import Kernel, Weights
-from distmom.numerics.kernels.sums import Floats, PairSums, add_up, count_tuples
+from distmom.numerics.kernels.sums import PairSums, add_up, count_tuples
 
-Places: TypeAlias = NDArray[np.int64]
+Places: TypeAlias = Ints
 _AT_ONCE = 1 << 16  # values that are computed at once, about
 
 

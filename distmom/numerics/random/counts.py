@@ -12,15 +12,17 @@ Stadlober (1990), The ratio of uniforms approach for generating discrete random 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from distmom.numerics.random.loader import Floats, log, log_complement, table_misfit, trials_misfit
-from distmom.numerics.random.philox import Key, Words, bounded64, closed_open, open_closed, word_pairs
+from distmom.numerics.arrays import Floats, Ints, Words
+from distmom.numerics.random.loader import log, log_complement, table_misfit, trials_misfit
+from distmom.numerics.random.philox import Key, bounded64, closed_open, open_closed, word_pairs
+from distmom.numerics.twins import compiled_twin
 
-Ints: TypeAlias = NDArray[np.int64]
+_kernels = compiled_twin(__name__)
 
 URN_LIMIT = 24  # up to here an urn; above, the ratio of uniforms (its hat is checked from 25 on)
 WAITING_LIMIT = 10.0  # binomials with a smaller mean are drawn by waiting times
@@ -72,10 +74,8 @@ def hypergeometric(
     if not (_within(g, MAX_TOTAL) and _within(b, MAX_TOTAL - g) and _within(m, g + b)):
         raise ValueError("hypergeometric needs good, bad >= 0 and 0 <= sample <= good + bad <= 2**53")
     if compiled:
-        from distmom.numerics.random import counts_compiled
-
         out = np.empty(g.size, dtype=np.int64)
-        counts_compiled.hypergeometric(np.uint64(key), *at, g, b, m, out)
+        _kernels.hypergeometric(np.uint64(key), *at, g, b, m, out)
         return out.reshape(shape)
     total = g + b
     few = np.minimum(m, total - m)  # draw the rows left out where they are fewer
@@ -125,10 +125,8 @@ def binomial(
     if not (_within(trials, MAX_TOTAL) and _within(chance, 1.0)):
         raise ValueError("binomial needs 0 <= n <= 2**53 and 0 <= p <= 1")
     if compiled:
-        from distmom.numerics.random import counts_compiled
-
         out = np.empty(trials.size, dtype=np.int64)
-        counts_compiled.binomial(np.uint64(key), *at, trials, chance, out)
+        _kernels.binomial(np.uint64(key), *at, trials, chance, out)
         return out.reshape(shape)
     rare = np.where(chance > 0.5, 1.0 - chance, chance)
     size = trials.astype(np.float64)

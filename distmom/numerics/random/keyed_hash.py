@@ -12,16 +12,17 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
+from distmom.numerics.twins import compiled_twin
 
-Words = NDArray[np.uint64]
+_kernels = compiled_twin(__name__)
+
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
 
-def hash_messages(
-    data: NDArray[np.uint8], edges: NDArray[np.int64], secret: bytes, *, compiled: bool = False
-) -> Words:
+def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compiled: bool = False) -> Words:
     """Keyed hash of each message.
 
     Parameters
@@ -41,11 +42,9 @@ def hash_messages(
     """
     out = np.empty(edges.size - 1, np.uint64)
     if compiled:
-        from distmom.numerics.random.keyed_hash_compiled import blake2b_words
-
         data = data.view()
         data.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
-        blake2b_words(data, edges, np.frombuffer(secret, np.uint8), out)
+        _kernels.blake2b_words(data, edges, np.frombuffer(secret, np.uint8), out)
         return out
     everything = data.tobytes()
     start = hashlib.blake2b(digest_size=8, key=secret)
@@ -59,41 +58,33 @@ def hash_messages(
 def join_hashes(left: Words, right: Words, *, compiled: bool = False) -> Words:
     """Hash of pairs of hashes; the order within a pair counts."""
     if compiled:
-        from distmom.numerics.random.keyed_hash_compiled import join_words
-
         out = np.empty(left.size, np.uint64)
-        join_words(left, right, out)
+        _kernels.join_words(left, right, out)
         return out
     with np.errstate(over="ignore"):
         return mix(left * GOLDEN + right)
 
 
 def look_up_hashes(
-    values: NDArray[np.generic], base: int, valid: NDArray[np.bool_] | None, null: np.uint64, table: Words
+    values: NDArray[np.generic], base: int, valid: Bools | None, null: np.uint64, table: Words
 ) -> Words | None:
     """Entry ``value - base`` of a table for each integer, and `null` where it is not valid; compiled only.
 
     None if a value lies outside the table or its entry is 0, which stands for unknown.
     """
-    from distmom.numerics.random.keyed_hash_compiled import look_up_words
-
     none = np.empty(0, np.bool_) if valid is None else valid
     found = np.empty(values.size, np.uint64)
-    return found if look_up_words(values, base, none, null, table, found) else None
+    return found if _kernels.look_up_words(values, base, none, null, table, found) else None
 
 
-def unit_cells(
-    codes: NDArray[np.int64], hashes: Words, n_cells: int, *, compiled: bool = False
-) -> NDArray[np.int64]:
+def unit_cells(codes: Ints, hashes: Words, n_cells: int, *, compiled: bool = False) -> Ints:
     """Cells of rows: their group's code times `n_cells`, below 2**32, plus the cell of their unit.
 
     That one is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.
     """
     if compiled:
-        from distmom.numerics.random.keyed_hash_compiled import word_cells
-
         out = np.empty(codes.size, np.int64)
-        word_cells(codes, hashes, n_cells, out)
+        _kernels.word_cells(codes, hashes, n_cells, out)
         return out
     n = np.uint64(n_cells)
     low = ((hashes & LOW) * n) >> HALF

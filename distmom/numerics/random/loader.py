@@ -12,12 +12,9 @@ Loader (2000), Fast and accurate computation of binomial probabilities.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from distmom.numerics.arrays import Floats
 
 LN2_HIGH, LN2_LOW = 0.6931467056274414, 4.7493250390316726e-07
 SQRT_HALF = 0.7071067811865476

@@ -9,24 +9,16 @@ of pairs.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.random.philox import Key, bounded64, take_in_order, words
+from distmom.numerics.twins import compiled_twin
 
-Ints: TypeAlias = NDArray[np.int64]
+_kernels = compiled_twin(__name__)
+
 _PACKED = 1 << 32  # rows whose pairs fit a 64-bit word
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twin, imported on first use."""
-    from distmom.numerics.random import pair_draws_compiled
-
-    return pair_draws_compiled
 
 
 def sample_pairs(
@@ -141,10 +133,10 @@ def _draw(
     bounds = np.array([sizes[0], sizes[1] - same], np.uint64)
     if compiled:
         out = np.empty((2, size), np.int64)
-        _kernels().fill_pairs(np.uint64(key), np.uint64(block), np.uint64(node), bounds, same, out)
+        _kernels.fill_pairs(np.uint64(key), np.uint64(block), np.uint64(node), bounds, same, out)
         return out[0], out[1]
 
-    def fetch(start: int, n_words: int) -> NDArray[np.uint64]:
+    def fetch(start: int, n_words: int) -> Words:
         return words(key, block, n_words, node=node, first=start)
 
     numbers = take_in_order(fetch, np.tile(bounds, size), bounded64).astype(np.int64).reshape(size, 2)

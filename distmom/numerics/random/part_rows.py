@@ -6,11 +6,9 @@ In each run of P consecutive rows every part has one: the parts take turns, from
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.random.philox import stream_key, word_pairs
-
-Ints = NDArray[np.int64]
 
 
 def rows_of_part(seed: int, n_parts: int, part: int, places: Ints) -> Ints:

@@ -23,9 +23,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 DRAW_VERSION = 1
 """Raised whenever any draw changes for the same seed; it stands in every result and every saved state.
@@ -33,7 +36,6 @@ DRAW_VERSION = 1
 A new kind of draw has a purpose, so streams, of its own: it changes no other draw and leaves the number."""
 
 Key: TypeAlias = int | np.uint64
-Words: TypeAlias = NDArray[np.uint64]
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -166,10 +168,8 @@ def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0, com
     if size < 0 or first < 0 or first + size > _MAX_WORDS:
         raise ValueError(f"words {first} to {first + size} are not in a stream of 2**33 words")
     if compiled:
-        from distmom.numerics.random import philox_compiled
-
         out = np.empty(size, dtype=np.uint64)
-        philox_compiled.fill_words(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(first), out)
+        _kernels.fill_words(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(first), out)
         return out
     start = first // 2
     index = np.arange(start, (first + size + 1) // 2, dtype=np.uint64)
@@ -178,24 +178,22 @@ def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0, com
     return pairs[first - 2 * start :][:size]
 
 
-def uniform(key: Key, block: int, size: int, *, node: int = 0, compiled: bool = False) -> NDArray[np.float64]:
+def uniform(key: Key, block: int, size: int, *, node: int = 0, compiled: bool = False) -> Floats:
     """`size` uniform numbers in [0, 1): multiples of 2**-53, one word each."""
     return closed_open(words(key, block, size, node=node, compiled=compiled))
 
 
-def closed_open(word: Words) -> NDArray[np.float64]:
+def closed_open(word: Words) -> Floats:
     """The upper 53 bits of each word as a number in [0, 1)."""
     return (word >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def open_closed(word: Words) -> NDArray[np.float64]:
+def open_closed(word: Words) -> Floats:
     """The upper 53 bits of each word as a number in (0, 1]: its logarithm is finite."""
     return ((word >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
 
 
-def integers(
-    key: Key, block: int, bound: int, size: int, *, node: int = 0, compiled: bool = False
-) -> NDArray[np.int64]:
+def integers(key: Key, block: int, bound: int, size: int, *, node: int = 0, compiled: bool = False) -> Ints:
     """`size` integers, each exactly uniform on 0 ... bound - 1.
 
     Lemire's multiplication with rejection: no bias for any bound. Takes the words of the stream in order,
@@ -223,18 +221,14 @@ def integers(
     if not 1 <= bound < 1 << 63:
         raise ValueError(f"bound must be in [1, 2**63), got {bound}")
     if compiled:
-        from distmom.numerics.random import philox_compiled
-
         out = np.empty(size, dtype=np.int64)
-        philox_compiled.fill_integers(
-            np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(bound), out
-        )
+        _kernels.fill_integers(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(bound), out)
         return out
     bounds = np.full(size, bound, dtype=np.uint64)
     return _bounded_in_order(key, block, node, bounds)
 
 
-def permutation(key: Key, block: int, n: int, *, node: int = 0, compiled: bool = False) -> NDArray[np.int64]:
+def permutation(key: Key, block: int, n: int, *, node: int = 0, compiled: bool = False) -> Ints:
     """A uniformly random order of 0 ... n - 1 (Fisher-Yates from the last place down).
 
     Parameters
@@ -255,10 +249,8 @@ def permutation(key: Key, block: int, n: int, *, node: int = 0, compiled: bool =
     """
     _check_address(block, node)
     if compiled:
-        from distmom.numerics.random import philox_compiled
-
         out = np.arange(n, dtype=np.int64)
-        philox_compiled.shuffle(np.uint64(key), np.uint64(block), np.uint64(node), out)
+        _kernels.shuffle(np.uint64(key), np.uint64(block), np.uint64(node), out)
         return out
     partners = _bounded_in_order(key, block, node, np.arange(n, 1, -1, dtype=np.uint64)).tolist()
     order = list(range(n))
@@ -273,14 +265,14 @@ def _check_address(block: int, node: int) -> None:
         raise ValueError(f"a block has 32 bits and a node 64, got block {block} and node {node}")
 
 
-def _bounded_in_order(key: Key, block: int, node: int, bounds: Words) -> NDArray[np.int64]:
+def _bounded_in_order(key: Key, block: int, node: int, bounds: Words) -> Ints:
     def fetch(first: int, size: int) -> Words:
         return words(key, block, size, node=node, first=first)
 
     return take_in_order(fetch, bounds, bounded64).astype(np.int64)
 
 
-def bounded64(word: Words, bound: Words) -> tuple[Words, NDArray[np.bool_]]:
+def bounded64(word: Words, bound: Words) -> tuple[Words, Bools]:
     """Upper half of the 128-bit products, and whether it is accepted as uniform on 0 ... bound - 1."""
     w_low, w_high = word & _LOW, word >> _HALF
     b_low, b_high = bound & _LOW, bound >> _HALF
@@ -296,7 +288,7 @@ def bounded64(word: Words, bound: Words) -> tuple[Words, NDArray[np.bool_]]:
     return upper, accepted
 
 
-def bounded32(word: Words, bound: Words) -> tuple[Words, NDArray[np.bool_]]:
+def bounded32(word: Words, bound: Words) -> tuple[Words, Bools]:
     """The same with 32-bit words and bounds of at most 2**32: half the words for small ranges."""
     product = word * bound
     lower = product & _LOW
@@ -311,7 +303,7 @@ def bounded32(word: Words, bound: Words) -> tuple[Words, NDArray[np.bool_]]:
 def take_in_order(
     fetch: Callable[[int, int], Words],
     bounds: Words,
-    bounded: Callable[[Words, Words], tuple[Words, NDArray[np.bool_]]],
+    bounded: Callable[[Words, Words], tuple[Words, Bools]],
 ) -> Words:
     """One bounded number for each of `bounds`, from consecutive words, skipping each rejected word.
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise, product
 from math import comb, prod
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.random.pair_draws import sample_cross, sample_pairs
 from distmom.numerics.random.philox import Key, bounded64, take_in_order, words
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 def sample_tuples(
@@ -113,7 +110,7 @@ def _draw(
 ) -> Ints:
     """`size` independent tuples, ascending within each sample, in the order of their words."""
 
-    def fetch(start: int, n_words: int) -> NDArray[np.uint64]:
+    def fetch(start: int, n_words: int) -> Words:
         return words(key, block, n_words, node=node, first=start)
 
     left = [n - taken for n, d in zip(rows, degrees, strict=True) for taken in range(d)]

@@ -8,15 +8,12 @@ the same blocks. Some rows may be held out: they stand in no pass.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.blocks.labels import COMPILE
 from distmom.numerics.random.philox import permutation, stream_key
-
-Ints: TypeAlias = NDArray[np.int64]
 
 EXACT = 1 << 16
 """Up to so many rows a pass is an exactly uniform permutation, which has to be held; beyond, a cipher's."""
@@ -110,7 +107,7 @@ def keyed_permutation(key: int, n: int, places: Ints) -> Ints:
     return at.astype(np.int64)
 
 
-def _rounds(key: int, width: int, height: int, cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _rounds(key: int, width: int, height: int, cells: Words) -> Words:
     """The Feistel network on a grid: row and column are shifted, in turn, by a hash of the other."""
     w, h = np.uint64(width), np.uint64(height)
     row, column = cells // w, cells % w
@@ -123,7 +120,7 @@ def _rounds(key: int, width: int, height: int, cells: NDArray[np.uint64]) -> NDA
     return row * w + column
 
 
-def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed(z: Words) -> Words:
     """The finalizer of SplitMix64, twice with a constant between: a hash of 64 bits."""
     for _ in range(2):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -9,15 +9,16 @@ The compiled twin is in ``order_compiled.py``.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.twins import compiled_twin
 
-Ints: TypeAlias = NDArray[np.int64]
+_kernels = compiled_twin(__name__)
+
 COMPILE = 1 << 12  # below so many rows NumPy is done before Numba is loaded
 
 
@@ -32,14 +33,6 @@ class OrderCounts(NamedTuple):
     x_tied: Any
     y_tied: Any
     both_tied: Any
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twin, imported on first use."""
-    from distmom.numerics.ranks import order_compiled
-
-    return order_compiled
 
 
 def order_counts(
@@ -82,7 +75,7 @@ def order_counts(
         return pairs, None
     if compiled:
         out, seen = np.empty((n, 5), np.int64), np.zeros(starts.size - 1, np.int64)
-        _kernels().count_rows(order, sequence, starts, lesser, x_runs, both_runs, seen, out)
+        _kernels.count_rows(order, sequence, starts, lesser, x_runs, both_runs, seen, out)
         return pairs, OrderCounts(*out.T)
     return pairs, _from_lesser(order, sequence, lesser, starts, x_runs, both_runs)
 
@@ -93,10 +86,10 @@ def _count_compiled(sequence: Ints, starts: Ints, rows: bool) -> tuple[int, Ints
     ranks = np.empty((2, n), narrow)
     ranks[0] = sequence
     if not rows:
-        return int(_kernels().count_lesser(ranks, None, None, starts, None)), starts[:0]
+        return int(_kernels.count_lesser(ranks, None, None, starts, None)), starts[:0]
     places, counts, lesser = np.empty((2, n), narrow), np.zeros((2, n), narrow), np.empty(n, np.int64)
     places[0] = np.arange(n)
-    return int(_kernels().count_lesser(ranks, places, counts, starts, lesser)), lesser
+    return int(_kernels.count_lesser(ranks, places, counts, starts, lesser)), lesser
 
 
 def dense_ranks(values: Floats) -> tuple[Ints, Ints]:

@@ -9,23 +9,16 @@ no digits beside heavy ones. The order of the sums depends on the data alone.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
-from distmom.numerics.kernels.sums import Floats, add_up, ascending
+from distmom.numerics.arrays import Floats
+from distmom.numerics.kernels.sums import add_up, ascending
 from distmom.numerics.ranks.order import dense_ranks, run_starts
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 COMPILE = 1 << 8  # below so many rows all pairs are taken before Numba is loaded
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled sweep, imported on first use."""
-    from distmom.numerics.ranks import order_weights_compiled
-
-    return order_weights_compiled
 
 
 def order_masses(
@@ -59,7 +52,7 @@ def order_masses(
         out[0] = given
     sums[0, 0] = weights[order]
     found = np.empty((2, n))
-    _kernels().sweep(*whole, *sums, starts, *found)
+    _kernels.sweep(*whole, *sums, starts, *found)
     return found[0], found[1]
 
 

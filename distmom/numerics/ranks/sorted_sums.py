@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.kernels.sums import Floats, add_up, ascending
+from distmom.numerics.arrays import Floats
+from distmom.numerics.kernels.sums import add_up, ascending
 
 _PIECE = 1 << 15
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN
+from distmom.numerics.twins import compiled_twin
 
-Words = NDArray[np.uint64]
-Counts = NDArray[np.int64]
+_kernels = compiled_twin(__name__)
+
 NO_BOUND = np.uint64(2**64 - 1)
 
 
@@ -25,7 +26,7 @@ class UnitSketch(NamedTuple):
     """The kept pairs, distinct and in order of hash and group; their hashes are below the bound."""
 
     hashes: Words
-    groups: Counts
+    groups: Ints
     bound: np.uint64 = NO_BOUND
 
     def merge(self, other: UnitSketch, size: int) -> UnitSketch:
@@ -34,7 +35,7 @@ class UnitSketch(NamedTuple):
         groups = np.concatenate([self.groups, other.groups])
         return smallest(hashes, groups, size, min(self.bound, other.bound))
 
-    def renumbered(self, numbers: Counts) -> UnitSketch:
+    def renumbered(self, numbers: Ints) -> UnitSketch:
         """The same with group g called ``numbers[g]``."""
         return smallest(self.hashes, numbers[self.groups], self.hashes.size + 1, self.bound)
 
@@ -48,7 +49,7 @@ class UnitSketch(NamedTuple):
         """Bytes of the arrays."""
         return self.hashes.nbytes + self.groups.nbytes
 
-    def counts(self, n_groups: int) -> NDArray[np.float64]:
+    def counts(self, n_groups: int) -> Floats:
         """Number of units of each group.
 
         If not exact, unbiased with a relative standard error of 1/sqrt(number of the group's kept pairs).
@@ -57,7 +58,7 @@ class UnitSketch(NamedTuple):
         return kept if self.exact else kept / (float(self.bound) * 2.0**-64)
 
 
-def smallest(hashes: Words, groups: Counts, size: int, bound: np.uint64 = NO_BOUND) -> UnitSketch:
+def smallest(hashes: Words, groups: Ints, size: int, bound: np.uint64 = NO_BOUND) -> UnitSketch:
     """The sketch of any pairs, of which those at or above a bound may be missing."""
     order = np.lexsort((groups, hashes))
     hashes, groups = hashes[order], groups[order]
@@ -92,18 +93,16 @@ class DistinctUnits:
         self._groups = np.zeros(self._n_slots if self._compiled else 0, np.int64)
         self._filled = 0
 
-    def offer(self, hashes: Words, groups: Counts, keep: NDArray[np.bool_] | None) -> None:
+    def offer(self, hashes: Words, groups: Ints, keep: Bools | None) -> None:
         """Offer the units of rows: their hashes and their groups; anything where a row is not kept."""
         if not self._compiled:
             self._offer_fresh(*((hashes, groups) if keep is None else (hashes[keep], groups[keep])))
             return
-        from distmom.numerics.samples.distinct_compiled import add_pairs
-
         none = keep if keep is not None else np.empty(0, np.bool_)
         start = 0
         while start < hashes.size:
             room = self._n_slots // 2 - self._filled
-            start, added = add_pairs(
+            start, added = _kernels.add_pairs(
                 hashes, groups, none, self._kept.bound, start, room, self._words, self._groups
             )
             self._filled += added
@@ -112,17 +111,15 @@ class DistinctUnits:
 
     def _settle(self) -> None:
         """Compiled engine: reduce the table to the smallest pairs."""
-        from distmom.numerics.samples.distinct_compiled import add_pairs
-
         met = np.flatnonzero(self._words)
         groups = self._groups[met]
         self._kept = smallest(self._words[met] - _offsets(groups), groups, self._size, self._kept.bound)
         self._empty_table()
-        _, self._filled = add_pairs(
+        _, self._filled = _kernels.add_pairs(
             *self._kept[:2], np.empty(0, np.bool_), NO_BOUND, 0, self._n_slots, self._words, self._groups
         )
 
-    def _offer_fresh(self, hashes: Words, groups: Counts) -> None:
+    def _offer_fresh(self, hashes: Words, groups: Ints) -> None:
         low = hashes < self._kept.bound
         hashes, groups = hashes[low], groups[low]
         words = hashes + _offsets(groups)
@@ -139,6 +136,6 @@ class DistinctUnits:
         return self._kept
 
 
-def _offsets(groups: Counts) -> Words:
+def _offsets(groups: Ints) -> Words:
     """What is added to a hash to make it the word of a pair."""
     return groups.astype(np.uint64) * GOLDEN

@@ -8,12 +8,14 @@ work gives the same sample. Rows of different groups lie mixed, hence a key for 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.twins import compiled_twin
 
-Floats = NDArray[np.float64]
+_kernels = compiled_twin(__name__)
+
 ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
 
@@ -33,20 +35,18 @@ class GroupSampler:
         self,
         key: np.uint64,
         first_row: int,
-        codes: NDArray[np.int64],
+        codes: Ints,
         x: Floats,
-        gone: NDArray[np.bool_] | None,
+        gone: Bools | None,
         n_groups: int,
     ) -> None:
         """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups."""
         self._grow(n_groups)
         if self.compiled:
-            from distmom.numerics.samples.group_sample_compiled import offer_rows
-
             none = gone if gone is not None else np.empty(0, np.bool_)
             if self._fill.size:
                 kept = self._last, self._keys, self._values, self._fill
-                offer_rows(~key, first_row, codes, x, none, self.size, *kept)
+                _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept)
             return
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
@@ -89,7 +89,7 @@ class GroupSampler:
         return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
 
 
-def _stretches(groups: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+def _stretches(groups: Ints) -> list[tuple[int, int, int]]:
     """(group, start, stop) of each stretch of equal, sorted group numbers."""
     if groups.size == 0:
         return []

@@ -7,17 +7,14 @@ that need the rows of a block together.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.numerics.samples.sampled_leaf import fill_numbers
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 def leaf_sizes(file_rows: Ints) -> Ints:

@@ -9,25 +9,17 @@ the rows they belong to are drawn without replacement, which costs nothing for r
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, read_only, together
 from distmom.numerics.random.loader import log
+from distmom.numerics.twins import compiled_twin
 
-Floats = NDArray[np.float64]
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.samples import sample_compiled
-
-    return sample_compiled
+_kernels = compiled_twin(__name__)
 
 
 class RowSample(NamedTuple):
@@ -52,7 +44,7 @@ class RowSample(NamedTuple):
         """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
         if compiled:
             out = RowSample(np.empty(self.keys.shape), np.empty(self.keys.shape))
-            _kernels().merge_samples(*self, *other, *out)
+            _kernels.merge_samples(*self, *other, *out)
             return out
         keys = np.concatenate([self.keys, other.keys], axis=1)
         values = np.concatenate([self.values, other.values], axis=1)
@@ -80,7 +72,7 @@ class LeafSampler:
         key: np.uint64,
         leaf: int,
         x: Floats,
-        gone: NDArray[np.bool_] | None,
+        gone: Bools | None,
         rest: Floats = NO_REST,
     ) -> None:
         """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
@@ -90,7 +82,7 @@ class LeafSampler:
         keys, values = self.lines
         if self._compiled:
             hidden = NONE_GONE if gone is None else gone
-            _kernels().offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys, values)
+            _kernels.offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys, values)
             return
         x = together(x, rest)
         fresh, rows = leaf_sample(key, leaf, x.size, gone, keys.size, float(keys[-1]))
@@ -125,7 +117,7 @@ def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def row_keys(key: np.uint64 | NDArray[np.uint64], stream: int, rows: NDArray[np.int64]) -> Floats:
+def row_keys(key: np.uint64 | Words, stream: int, rows: Ints) -> Floats:
     """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
     with np.errstate(over="ignore"):
         start = mix(np.array([stream], np.uint64) * GOLDEN + key)
@@ -137,10 +129,10 @@ def leaf_sample(
     key: np.uint64,
     leaf: int,
     n_rows: int,
-    gone: NDArray[np.bool_] | None,
+    gone: Bools | None,
     size: int,
     below: float,
-) -> tuple[Floats, NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     """Keys and places of the sampled rows of one leaf.
 
     Parameters
@@ -198,10 +190,10 @@ def _distinct_rows(
     key: np.uint64,
     stream: int,
     pool: int,
-    used: NDArray[np.int64] | None,
-    gone: NDArray[np.bool_] | None,
+    used: Ints | None,
+    gone: Bools | None,
     size: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """`size` distinct rows of the pool in random order: repeats and rows that are gone are rejected."""
     drawn = 0
     rows = np.empty(0, np.int64)

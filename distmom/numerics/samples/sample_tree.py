@@ -13,15 +13,13 @@ The tree is the aligned one: node i of level l covers leaves ``i * 2**l`` to ``(
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.random.counts import MAX_TOTAL, binomial, hypergeometric
 from distmom.numerics.random.philox import Key
-
-Ints: TypeAlias = NDArray[np.int64]
 
 LEVEL_SHIFT = 40  # a node's address is (level << 40) + index; level 0 is a leaf's own sample
 

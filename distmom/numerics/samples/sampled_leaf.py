@@ -16,16 +16,16 @@ Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance (corr
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.random.philox import Key, Words, bounded32, philox, take_in_order
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.random.philox import Key, bounded32, philox, take_in_order
+from distmom.numerics.twins import compiled_twin
 
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
+_kernels = compiled_twin(__name__)
 
 MAX_ROWS = (1 << 31) - 1
 _CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once
@@ -69,11 +69,7 @@ def leaf_sample(
     sizes = np.array([b], dtype=np.int64)
     _check(n, sizes, replace)
     if compiled:
-        from distmom.numerics.samples import sampled_leaf_compiled
-
-        rows: Ints = sampled_leaf_compiled.draw(
-            np.uint64(key), np.uint64(block), np.uint64(leaf), n, b, replace
-        )
+        rows: Ints = _kernels.draw(np.uint64(key), np.uint64(block), np.uint64(leaf), n, b, replace)
         return rows
     return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
 
@@ -112,9 +108,7 @@ def fill_numbers(
     if not sizes.any():
         return
     if compiled:
-        from distmom.numerics.samples import sampled_leaf_compiled
-
-        sampled_leaf_compiled.fill_numbers(
+        _kernels.fill_numbers(
             np.uint64(key), first_block, np.uint64(leaf), n, sizes, replace, first_row, places, out
         )
         return
@@ -190,16 +184,14 @@ def sampled_leaf_moments(
         return np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     if not compiled:
         return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes, replace)
-    from distmom.numerics.samples import sampled_leaf_compiled
-
     shape = (sizes.size, n_groups)
     count, mean, m2 = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     mask = np.empty(0, dtype=np.bool_) if gone is None else gone
     arguments = _frozen(x), _frozen(mask), np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
     if codes is None:
-        sampled_leaf_compiled.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
+        _kernels.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
     else:
-        sampled_leaf_compiled.group_moments(_frozen(codes), *arguments, count, mean, m2)
+        _kernels.group_moments(_frozen(codes), *arguments, count, mean, m2)
     return _by_group(count, mean, m2)
 
 

@@ -6,15 +6,17 @@ Two running means for each cell, one with the masses w and one with the masses w
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells, rows_by_rank
 from distmom.numerics.blocks.labels import LabelTable
 from distmom.numerics.blocks.leaf import read_only
+from distmom.numerics.twins import compiled_twin
 from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
-Floats = NDArray[np.float64]
+_kernels = compiled_twin(__name__)
+
 WEIGHTED_CELL_BYTES = 48
 
 
@@ -26,19 +28,15 @@ class WeightedCells(Cells):
 
     width = WEIGHTED_CELL_BYTES // 8
 
-    def add(
-        self, x: Floats, gone: NDArray[np.bool_] | None, cells: NDArray[np.int64], w: Floats | None = None
-    ) -> None:
+    def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
         """Add each value to its cell, with its positive weight; see `Cells.add`.
 
         With all weights equal to one power of two the bits are those of `Cells`.
         """
         assert w is not None
         if self._compiled:
-            from distmom.numerics.weighted.weighted_cells_compiled import add_weighted_rows
-
             none = gone if gone is not None else np.empty(0, np.bool_)
-            add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
+            _kernels.add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
             return
         if gone is not None:
             x, w, cells = x[~gone], w[~gone], cells[~gone]
@@ -48,8 +46,8 @@ class WeightedCells(Cells):
     def add_blocks(
         self,
         x: Floats,
-        gone: NDArray[np.bool_] | None,
-        codes: NDArray[np.int64],
+        gone: Bools | None,
+        codes: Ints,
         first_row: int,
         key: np.uint64,
         table: LabelTable,
@@ -74,7 +72,7 @@ def new_cells(*, weighted: bool, compiled: bool) -> Cells:
     return (WeightedCells if weighted else Cells)(compiled=compiled)
 
 
-def _add_moments(x: Floats, w: Floats, cells: NDArray[np.int64], table: Floats) -> None:
+def _add_moments(x: Floats, w: Floats, cells: Ints, table: Floats) -> None:
     """NumPy twin of `weighted_cells_compiled.add_weighted_rows`."""
     order, touched, ranks = rows_by_rank(cells)
     x, w = x[order], w[order]

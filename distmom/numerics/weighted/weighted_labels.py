@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import NONE_GONE, middle_value, read_only, with_total
+from distmom.numerics.twins import compiled_twin
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, amid, from_sums, has_lost
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+_kernels = compiled_twin(__name__)
+
+Mask = Bools | None
 
 
 def weighted_labelled_moments(
     x: Floats,
     w: Floats,
     gone: Mask,
-    labels: NDArray[np.int64],
+    labels: Ints,
     n_blocks: int,
     *,
     compiled: bool = False,
@@ -57,7 +59,7 @@ def _about(
     x: Floats,
     w: Floats,
     gone: Mask,
-    labels: NDArray[np.int64],
+    labels: Ints,
     n_blocks: int,
     shift: float,
     compiled: bool,
@@ -65,10 +67,8 @@ def _about(
     """Moments from sums about `shift`."""
     count, sums = np.zeros(n_blocks, np.int64), np.zeros((5, n_blocks))
     if compiled:
-        from distmom.numerics.weighted.weighted_labels_compiled import add_labelled
-
         hidden = NONE_GONE if gone is None else gone
-        add_labelled(read_only(x), read_only(w), hidden, labels, shift, count, sums)
+        _kernels.add_labelled(read_only(x), read_only(w), hidden, labels, shift, count, sums)
     else:
         if gone is not None:
             x, w, labels = x[~gone], w[~gone], labels[~gone]

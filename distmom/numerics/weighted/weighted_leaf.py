@@ -6,12 +6,9 @@ count enters with w = 0, and then with w d = 0 whatever its value.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import LabelTable, run_choices
 from distmom.numerics.blocks.leaf import (
     NO_REST,
@@ -23,18 +20,12 @@ from distmom.numerics.blocks.leaf import (
     together,
     with_total,
 )
+from distmom.numerics.twins import compiled_twin
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, amid, from_sums, has_lost
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+_kernels = compiled_twin(__name__)
 
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.weighted import weighted_leaf_compiled
-
-    return weighted_leaf_compiled
+Mask = Bools | None
 
 
 def weighted_leaf_moments(
@@ -98,11 +89,11 @@ def _compiled_moments(
     out = WeightedMoments(np.empty(n, np.int64), *(np.empty(n) for _ in range(5)))
     hidden = NONE_GONE if gone is None else gone
     rows = (*map(read_only, (x, w, *rest)), hidden, first_row, key, table.inverse)
-    shift = _kernels().middle_value(rows[0], rows[2], hidden, SHIFT_PROBES)
-    if _kernels().weighted_leaf_blocks(*rows, shift, *out):
+    shift = _kernels.middle_value(rows[0], rows[2], hidden, SHIFT_PROBES)
+    if _kernels.weighted_leaf_blocks(*rows, shift, *out):
         better = amid(out, shift)
         if better != shift:
-            _kernels().weighted_leaf_blocks(*rows, better, *out)
+            _kernels.weighted_leaf_blocks(*rows, better, *out)
     return out
 
 

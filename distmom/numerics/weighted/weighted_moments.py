@@ -14,29 +14,22 @@ number here has the bits of its counterpart in ``moments.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LOST_BITS, NO_REST, read_only
 from distmom.numerics.blocks.moments import pooled, union
 from distmom.numerics.median import lower_median
+from distmom.numerics.twins import compiled_twin
 
-Floats = NDArray[np.float64]
+_kernels = compiled_twin(__name__)
 
 SMALLEST, LARGEST = 2.0**-200, 2.0**200
 LEAST_EFFECTIVE = 2.0
 """Below two effective rows, as with a single row, the divisor n - 1 of a variance says nothing."""
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.weighted import weighted_moments_compiled
-
-    return weighted_moments_compiled
 
 
 class WeightedMoments(NamedTuple):
@@ -52,7 +45,7 @@ class WeightedMoments(NamedTuple):
         Sum of w^2, sum w^2 x / sum w^2, and sum w^2 (x - mean2)^2.
     """
 
-    count: NDArray[np.int64]  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     weight: Floats
     mean: Floats
     weight2: Floats
@@ -82,7 +75,7 @@ class WeightedMoments(NamedTuple):
         """These and the others along the last axis."""
         return WeightedMoments(*(np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)))
 
-    def without(self, aside: NDArray[np.bool_]) -> WeightedMoments:
+    def without(self, aside: Bools) -> WeightedMoments:
         """The same with some blocks emptied of their rows."""
         none = np.where(aside, 0, self.count)
         weight, weight2 = (np.where(aside, 0.0, array) for array in (self.weight, self.weight2))
@@ -105,7 +98,7 @@ class WeightedMoments(NamedTuple):
         if compiled:
             shape = self.count.shape
             out = WeightedMoments(np.empty(shape, np.int64), *(np.empty(shape) for _ in range(5)))
-            _kernels().merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
+            _kernels.merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
             return out
         nothing = np.zeros(self.count.shape)
         mean, _ = union(self.weight, self.mean, nothing, other.weight, other.mean, nothing)
@@ -127,7 +120,7 @@ class WeightedMoments(NamedTuple):
         if compiled:
             out = WeightedMoments.empty(*shape[:-1])
             rows = self.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-            _kernels().total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
+            _kernels.total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
             return out
         weight, mean, _ = pooled(self.weight, self.mean, np.zeros(shape))
         return WeightedMoments(
@@ -173,7 +166,7 @@ def amid(moments: WeightedMoments, shift: float) -> float:
     return float(lower_median(finite)) if finite.size else shift
 
 
-def from_sums(count: NDArray[np.int64], sums: Floats, shift: float) -> WeightedMoments:
+def from_sums(count: Ints, sums: Floats, shift: float) -> WeightedMoments:
     """Moments from the sums of w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift.
 
     Parameters
@@ -197,18 +190,18 @@ def from_sums(count: NDArray[np.int64], sums: Floats, shift: float) -> WeightedM
     return WeightedMoments(count.astype(np.int64, copy=False), weight, mean, weight2, mean2, m2)
 
 
-def has_lost(moments: WeightedMoments, shift: float) -> NDArray[np.bool_]:
+def has_lost(moments: WeightedMoments, shift: float) -> Bools:
     """Blocks whose second moment has lost its digits: the raw one is much larger than the centred one."""
     with np.errstate(over="ignore", invalid="ignore"):
         raw = moments.weight2 * np.square(moments.mean2 - shift)
         return np.asarray((raw > LOST_BITS * moments.m2) & (moments.count > 1))
 
 
-def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> NDArray[np.bool_] | None:
+def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> Bools | None:
     """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
     plain = np.empty(w.size + rest.size, np.bool_)
     if compiled:
-        mark = _kernels().mark_plain
+        mark = _kernels.mark_plain
         n = mark(read_only(w), plain[: w.size]) + mark(read_only(rest), plain[w.size :])
         return None if n == plain.size else plain
     for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, middle_value, read_only, together, with_total
 from distmom.numerics.blocks.stored import LANES
+from distmom.numerics.twins import compiled_twin
 from distmom.numerics.weighted.weighted_moments import WeightedMoments, from_sums, has_lost
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+_kernels = compiled_twin(__name__)
 
-
-@cache
-def _kernels() -> Any:
-    """The compiled twins, imported on first use."""
-    from distmom.numerics.weighted import weighted_stored_compiled
-
-    return weighted_stored_compiled
+Mask = Bools | None
 
 
 def weighted_stored_moments(
@@ -29,7 +20,7 @@ def weighted_stored_moments(
     w: Floats,
     gone: Mask,
     first: int,
-    edges: NDArray[np.int64],
+    edges: Ints,
     *,
     rest: tuple[Floats, Floats] = (NO_REST, NO_REST),
     compiled: bool = False,
@@ -57,7 +48,7 @@ def weighted_stored_moments(
     if compiled:
         both = WeightedMoments.empty(edges.size)
         parts = map(read_only, (x, w, *rest))
-        _kernels().weighted_stored_blocks(*parts, NONE_GONE if gone is None else gone, first, edges, *both)
+        _kernels.weighted_stored_blocks(*parts, NONE_GONE if gone is None else gone, first, edges, *both)
         return both
     x, w = together(x, rest[0]), together(w, rest[1])
     out = WeightedMoments.empty(edges.size - 1)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.tree import DyadicTree, StreamingTree
@@ -77,7 +78,7 @@ def _widened(moments: BlockState, n_groups: int) -> BlockState:
     return moments.each(lambda a: np.pad(a, ((0, 0), (0, missing), (0, 0))))
 
 
-def weigh(rows: Rows, *, compiled: bool) -> tuple[Rows, Mask, NDArray[np.int64]]:
+def weigh(rows: Rows, *, compiled: bool) -> tuple[Rows, Mask, Ints]:
     """The rows with only those of positive weight kept; those of null weight; numbers of other odd ones."""
     parts = [part[-1] for part in (rows.values, rows.rest) if part]
     plain = plain_rows(*parts, compiled=compiled)
@@ -130,7 +131,7 @@ class Census:
             self._count_weightless(rows, null, odd, path)
         return weighed
 
-    def _count_weightless(self, rows: Rows, null: Mask, odd: NDArray[np.int64], path: str) -> None:
+    def _count_weightless(self, rows: Rows, null: Mask, odd: Ints, path: str) -> None:
         """Count null weights, and the few `odd` ones, which are not plain numbers: NaN, zero, or refused."""
         v = rows.column(-1)[odd] if odd.size else np.zeros(0)
         nan = np.isnan(v)
@@ -170,7 +171,7 @@ class Census:
         self._add(self.counts[number, :, NANS], rows, nan)
         return gone if self._spec.nan == "keep" else any_of(gone, nan)
 
-    def _add(self, target: NDArray[np.int64], rows: Rows, those: Mask | NDArray[np.int64]) -> None:
+    def _add(self, target: Ints, rows: Rows, those: Mask | Ints) -> None:
         """Add the marked or listed rows (all, where there is None) to their groups' counts."""
         if rows.codes is None:
             listed = those is not None and those.dtype != np.bool_

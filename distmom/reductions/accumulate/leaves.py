@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.leaf import LEAF_ROWS, together
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_] | None
+Mask = Bools | None
 
 
 @dataclass(slots=True)
@@ -26,8 +25,8 @@ class Rows:
     values: tuple[Floats, ...]
     valid: tuple[Mask, ...]
     keep: Mask
-    codes: NDArray[np.int64] | None
-    units: NDArray[np.uint64] | None = None
+    codes: Ints | None
+    units: Words | None = None
     rest: tuple[Floats, ...] = ()
 
     def column(self, c: int) -> Floats:

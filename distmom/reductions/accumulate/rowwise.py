@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ResourceError
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import CELL_BYTES
 from distmom.numerics.blocks.labels import file_key
@@ -101,7 +101,7 @@ class RowwiseMeans:
                     self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True
 
-    def _one_group(self, n_rows: int) -> NDArray[np.int64]:
+    def _one_group(self, n_rows: int) -> Ints:
         """Codes of rows without groups."""
         if self._zeros.size < n_rows:
             self._zeros = np.zeros(n_rows, np.int64)
@@ -128,7 +128,7 @@ class RowwiseMeans:
         state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples, units)
         return in_key_order(state)
 
-    def _n_rows(self, moments: BlockState) -> NDArray[np.int64]:
+    def _n_rows(self, moments: BlockState) -> Ints:
         """Rows of each group that passed the filter: they entered the first column, or are missing there."""
         used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]

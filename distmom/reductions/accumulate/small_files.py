@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell, label_table
 from distmom.numerics.blocks.leaf import LEAF_ROWS
@@ -19,8 +19,6 @@ from distmom.reductions.layouts import RandomBlocks
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
-
-Ints = NDArray[np.int64]
 
 
 class SmallFile(NamedTuple):
@@ -37,8 +35,8 @@ class Column(NamedTuple):
 
     files: Ints
     rows: Ints
-    x: NDArray[np.float64]
-    w: NDArray[np.float64] | None
+    x: Floats
+    w: Floats | None
     whole: BlockState
 
 
@@ -149,7 +147,7 @@ class Together:
             odd |= ~(np.isfinite(column.whole.mean) & np.isfinite(column.whole.m2))
         return [self.files[i] for i in np.flatnonzero(odd)]
 
-    def sample(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sample(self, c: int) -> tuple[Floats, Floats]:
         """Keys and values of all used rows of a column, as `leaf_sample` draws them for each file."""
         column = self._columns[c]
         return row_keys(self._keys[column.files], 0, column.rows), column.x
@@ -159,7 +157,7 @@ class Together:
         """Numbers of the files in their unit."""
         return self._numbers
 
-    def of_files(self, c: int) -> tuple[Ints, BlockState, NDArray[np.float64], NDArray[np.float64]]:
+    def of_files(self, c: int) -> tuple[Ints, BlockState, Floats, Floats]:
         """Of each file, in a column: nulls among the rows kept, moments, least and largest value."""
         column, n_files = self._columns[c], len(self.files)
         _, null = missing_rows(self.rows.valid[c], self.rows.keep)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
 from distmom.reductions.accumulate.leaves import Rows
 
@@ -23,10 +23,10 @@ class UnitCounter:
     def __init__(self, spec: BlockMeans) -> None:
         self._by_file = spec.count_units == "file"
         self._met = DistinctUnits(spec.sketch_size, compiled=spec.compiled)
-        self._files: list[tuple[np.uint64, NDArray[np.int64]]] = []
+        self._files: list[tuple[np.uint64, Ints]] = []
         self._n_pairs = 0
 
-    def add(self, rows: Rows, codes: NDArray[np.int64] | None, key: np.uint64, n_groups: int) -> None:
+    def add(self, rows: Rows, codes: Ints | None, key: np.uint64, n_groups: int) -> None:
         """Count the next rows of the file with this key; `codes` are their groups, None without groups."""
         if not self._by_file:
             assert rows.units is not None and codes is not None
@@ -50,9 +50,7 @@ class UnitCounter:
         return self._met.result()
 
 
-def _groups_met(
-    codes: NDArray[np.int64] | None, keep: NDArray[np.bool_] | None, n_groups: int
-) -> NDArray[np.int64]:
+def _groups_met(codes: Ints | None, keep: Bools | None, n_groups: int) -> Ints:
     """Groups that have some of the rows."""
     if codes is None:
         return np.zeros(int(keep is None or bool(keep.any())), np.int64)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.cell_sums import add_distances
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows, missing_rows
 from distmom.reductions.losses.block_losses import PIECE, BlockLosses
-from distmom.reductions.losses.candidates import Floats
 from distmom.reductions.parts import PartSums
 
 
 @dataclass(frozen=True)
 class BlockDistances:
-    """Declaration of the block means of |H_f - H_g|, or of its square, over one part.
+    """Declaration of the block means of |H_f - H_g| over the first part.
 
     Attributes
     ----------
@@ -26,14 +26,10 @@ class BlockDistances:
         The candidates, and what their distance is measured by.
     pairs : ndarray of int32, shape (n, 2)
         Places of the candidates.
-    part : int
-    squared : bool
     """
 
     of: BlockLosses
     pairs: NDArray[np.int32]
-    part: int = 0
-    squared: bool = False
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files."""
@@ -70,11 +66,11 @@ class _LeafDistances:
         """Add rows of the leaf: those of the part, a piece at a time, so that a block of pairs stays near."""
         of = self._spec.of
         blocks = of.parts.n_blocks
-        cells = of.parts.cells(rows, key, compiled=of.compiled) - np.int32(self._spec.part * blocks)
+        cells = of.parts.cells(rows, key, compiled=of.compiled)
         gone, _ = missing_rows(rows.valid[of.target], rows.keep)
         truth = rows.values[of.target]
         there = ~np.isnan(truth) if gone is None else ~(gone | np.isnan(truth))
-        counted = (cells >= 0) & (cells < blocks) & there
+        counted = (cells < blocks) & there
         computed = [c.predict(rows, path, there) for c in of.candidates]
         for start in range(0, rows.n_rows, PIECE):
             those = start + np.flatnonzero(counted[start : start + PIECE])
@@ -82,11 +78,4 @@ class _LeafDistances:
             measured = np.empty((len(computed), those.size))
             for place, predicted in enumerate(computed):
                 measured[place] = of.measure(y, predicted[those])
-            add_distances(
-                measured,
-                self._spec.pairs,
-                cells[those],
-                self._sums,
-                squared=self._spec.squared,
-                compiled=of.compiled,
-            )
+            add_distances(measured, self._spec.pairs, cells[those], self._sums, compiled=of.compiled)

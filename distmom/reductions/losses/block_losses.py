@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.losses.cell_sums import add_losses, add_measures
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows, missing_rows
-from distmom.reductions.losses.candidates import Candidate, Floats, RowLoss
+from distmom.reductions.losses.candidates import Candidate, RowLoss
 from distmom.reductions.parts import Cells, Parts, PartSums
 
 PIECE = 8_192
@@ -45,14 +45,14 @@ class BlockLossState:
         Sums of losses there, and of squares between the cells of each leaf, which tell the variance of rows.
     """
 
-    tally: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    tally: Ints
+    counts: Ints
     losses: Floats
     measures: Floats
     reach: Floats
-    missing: NDArray[np.int64]
-    file_counts: NDArray[np.int64]
-    file_freedom: NDArray[np.int64]
+    missing: Ints
+    file_counts: Ints
+    file_freedom: Ints
     file_losses: Floats
     file_squares: Floats
 
@@ -65,18 +65,16 @@ class BlockLossState:
 def merge_losses(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     """Sums of both; `left` holds the rows that come first."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return BlockLossState(
-            left.tally + right.tally,
-            left.counts + right.counts,
-            left.losses + right.losses,
-            left.measures + right.measures,
-            np.maximum(left.reach, right.reach),
-            left.missing + right.missing,
-            left.file_counts + right.file_counts,
-            left.file_freedom + right.file_freedom,
-            left.file_losses + right.file_losses,
-            left.file_squares + right.file_squares,
-        )
+        both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
+    return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
+
+
+def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
+    """States of other candidates on the same rows."""
+    names = ("losses", "measures", "reach", "missing", "file_losses", "file_squares")
+    return replace(
+        left, **{name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
+    )
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ class _LeafLosses:
         self._empty()
         return state
 
-    def _by_file(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+    def _by_file(self) -> tuple[Ints, Ints, Floats, Floats]:
         """Rows, degrees of freedom, sums and squares, all in the cell of the leaf's file."""
         m, n = self._losses.shape[0], self._spec.n_file_cells
         counts, freedom = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -219,9 +217,7 @@ class _LeafLosses:
             truth = np.where(gone, 0.0, truth)
         return truth, cells
 
-    def _piece(
-        self, c: int, truth: Floats, predicted: Floats, cells: Cells, those: NDArray[np.int64]
-    ) -> None:
+    def _piece(self, c: int, truth: Floats, predicted: Floats, cells: Cells, those: Ints) -> None:
         spec = self._spec
         add_losses(truth, predicted, cells, self._losses[c], spec.loss, spec.named)
         root = spec.distance != "prediction"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import DataError
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses import row_losses
 from distmom.numerics.losses.cell_sums import COMPILED
 from distmom.reductions.accumulate.leaves import Rows
-
-Floats = NDArray[np.float64]
 
 PARAMETERS = {"huber": ("threshold", 1.0), "pinball": ("quantile", 0.5)}
 """Losses with a parameter: its name and default."""
@@ -51,7 +49,11 @@ class Candidate:
         """Whether predictions are computed: then on whole leaves, so that batches do not change bits."""
         return self.function is not None or self.model is not None
 
-    def predict(self, rows: Rows, path: str, counted: NDArray[np.bool_] | None = None) -> Floats:
+    def described(self, columns: Sequence[str]) -> list[str]:
+        """What tells it from others, in words that can be compared."""
+        return [self.name, *(columns[i] for i in self.places)]
+
+    def predict(self, rows: Rows, path: str, counted: Bools | None = None) -> Floats:
         """Predictions for the rows; NaN where a column of predictions is null.
 
         Functions and models see only the rows that are `counted`; those of others are NaN.

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering
 from distmom.numerics.losses.pair_gaps import gap_means, pair_means
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.losses.block_by_block import BlockByBlock
-from distmom.reductions.losses.candidates import Candidate, Floats
+from distmom.reductions.losses.candidates import Candidate
 
 COMPUTED = -1
 """Place of the number that a function or model gives."""
@@ -40,6 +42,17 @@ class PairCandidate:
     places: tuple[int, ...]
     scorer: Candidate | None = None
 
+    def described(self, columns: Sequence[str]) -> list[str]:
+        """What tells it from others, in words that can be compared."""
+        kernel = hashlib.blake2b(repr(self.kernel).encode(), digest_size=16).hexdigest()
+        taken = [columns[i] if i != COMPUTED else "computed" for i in self.places]
+        return [
+            self.name,
+            kernel,
+            *taken,
+            *(() if self.scorer is None else self.scorer.described(columns)[1:]),
+        ]
+
     def sample(self, rows: Floats) -> Floats:
         """Rows of a block as the kernel takes them."""
         columns = np.ascontiguousarray(rows.T)
@@ -51,8 +64,57 @@ class PairCandidate:
         return self.kernel.as_sample(np.stack(chosen, axis=1))  # type: ignore[arg-type]
 
 
+class RowsOfBlocks(Protocol):
+    """Rows of some blocks."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of blocks."""
+        ...
+
+    def rows(self, cell: int, /) -> Floats:
+        """Rows of a block, shape (n, columns)."""
+        ...
+
+
 @dataclass(frozen=True)
-class PairLosses(BlockByBlock):
+class BlockLossTable:
+    """What is left of B blocks; m candidates, p asked pairs of candidates.
+
+    Attributes
+    ----------
+    sizes : ndarray of int64, shape (B,)
+        Rows.
+    losses : ndarray of float64, shape (B, m)
+        Means over the pairs of a block; NaN where a block has none.
+    roots : ndarray of float64, shape (B, m)
+        Those of the roots; NaN where they were not wanted.
+    reach : ndarray of float64, shape (B, m)
+        The largest root.
+    missing : ndarray of int64, shape (B, m)
+        Rows in which a value that the candidate takes is not finite.
+    gaps : ndarray of float64, shape (B, p)
+        Mean distances of the roots.
+    cells : ndarray of int64, shape (B, m)
+        Cells of a partition that have rows in the block; 0 of other candidates.
+    """
+
+    sizes: Ints
+    losses: Floats
+    roots: Floats
+    reach: Floats
+    missing: Ints
+    gaps: Floats
+    cells: Ints
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(a.nbytes for a in vars(self).values())
+
+
+@dataclass(frozen=True)
+class PairLosses:
     """Evaluates candidates on every block of some rows: their losses, or else the distances that are asked.
 
     Attributes
@@ -76,7 +138,21 @@ class PairLosses(BlockByBlock):
         """One of them, for messages."""
         return self.candidates[0].kernel
 
-    def evaluate(self, rows: Floats, /) -> tuple[Any, ...]:  # noqa: D102
+    def __call__(self, kept: RowsOfBlocks, between: Callable[[], None] = lambda: None) -> BlockLossTable:
+        """What is left of the blocks; `between` is called before each and may raise to end the work."""
+        found = []
+        for cell in range(kept.n_cells):
+            between()
+            found.append(self._evaluate(kept.rows(cell)))
+        return BlockLossTable(*(np.array(each) for each in zip(*found, strict=True)))
+
+    def merge(self, left: BlockLossTable, right: BlockLossTable) -> BlockLossTable:
+        """Blocks of both; `left` holds the lower numbers."""
+        each = (np.concatenate([getattr(left, f.name), getattr(right, f.name)]) for f in fields(left))
+        return BlockLossTable(*each)
+
+    def _evaluate(self, rows: Floats) -> tuple[Any, ...]:
+        """The fields of the table for one block of rows, shape (n, columns)."""
         kernels = [c.kernel for c in self.candidates]
         samples = [c.sample(rows) for c in self.candidates]
         m, size = len(kernels), np.int64(rows.shape[0])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.components import (
     jackknife_of_parts,
     jackknife_variance,
@@ -17,7 +17,7 @@ from distmom.numerics.kernels.components import (
 )
 from distmom.numerics.kernels.evaluate import Form, Tiles, block_sums
 from distmom.numerics.kernels.kernel import Kernel, Weights, is_quotient
-from distmom.numerics.kernels.sums import Floats, PairSums, count_tuples, tuple_mass
+from distmom.numerics.kernels.sums import PairSums, count_tuples, tuple_mass
 from distmom.numerics.pairs.tiles import tiled_sums
 
 COMPONENTS = 3
@@ -38,7 +38,7 @@ class KeptRows(Protocol):
         """Number of the first of these blocks among all."""
         ...
 
-    def rows(self, cell: int) -> NDArray[np.float64]:
+    def rows(self, cell: int) -> Floats:
         """Rows of a block, in the order of files and rows."""
         ...
 
@@ -64,7 +64,7 @@ class BlockStatistics:
         Weight of all tuples: their number where rows have no weights.
     """
 
-    sizes: NDArray[np.int64]
+    sizes: Ints
     n_tuples: tuple[int, ...]
     means: Floats
     variance: Floats
@@ -85,7 +85,7 @@ class BlockStatistics:
                 both[field.name] = np.concatenate([getattr(self, field.name), getattr(other, field.name)])
         return BlockStatistics(**both)
 
-    def take(self, order: NDArray[np.int64]) -> BlockStatistics:
+    def take(self, order: Ints) -> BlockStatistics:
         """Some of the blocks, in this order."""
         tuples = tuple(self.n_tuples[block] for block in order.tolist())
         arrays = {f.name: getattr(self, f.name)[order] for f in fields(self) if f.name != "n_tuples"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.labels import COMPILE
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.reductions.rows.block_kernel import KeptRows

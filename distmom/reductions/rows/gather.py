@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.samples.wanted_rows import WantedRows
-from distmom.reductions.accumulate.leaves import Floats, Mask, Rows, all_of
+from distmom.reductions.accumulate.leaves import Mask, Rows, all_of
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.state import Key
 
@@ -40,7 +41,7 @@ class GatheredRows:
         return self.values.nbytes + self.fates.nbytes
 
     @property
-    def used(self) -> NDArray[np.bool_]:
+    def used(self) -> Bools:
         """Rows that count."""
         return np.equal(self.fates, USED)
 
@@ -111,7 +112,7 @@ class RowGatherer:
         self._number, self._path = 0, ""
 
     @property
-    def wanted(self) -> NDArray[np.int64]:
+    def wanted(self) -> Ints:
         """Numbers of the wanted rows of the file that has begun, ascending."""
         return self._by_file[self._number]
 
@@ -138,7 +139,7 @@ class RowGatherer:
             self._refuse(int(np.argmax(found)), wanted[low:high], values)
 
     def _judged(
-        self, rows: Rows, inside: NDArray[np.int64], values: Floats, fates: NDArray[np.uint8]
+        self, rows: Rows, inside: Ints, values: Floats, fates: NDArray[np.uint8]
     ) -> list[tuple[NDArray[np.uint8], Floats, Mask]]:
         """Fates to be told together, with the values and the valid rows that decide them."""
         if self._spec.separate:
@@ -151,7 +152,7 @@ class RowGatherer:
                 values[~there[inside], c] = np.nan
         return [(fates, values[:, needed : needed + 1], rows.valid[needed])]
 
-    def _refuse(self, place: int, rows: NDArray[np.int64], values: Floats) -> None:
+    def _refuse(self, place: int, rows: Ints, values: Floats) -> None:
         column = self._spec.columns[int(np.argmax(np.isnan(values[place])))]
         raise DataError(
             f'{self._path or "data"}: column {column!r} is NaN in row {rows[place]}, and nan="raise" forbids '

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from distmom.numerics.arrays import Ints
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.rows.keep_rows import KeepRows, RowKeeper
 from distmom.reductions.state import Key
@@ -51,7 +49,7 @@ class EachKeeper:
             keeper.start_file(number, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
-        known: dict[Any, NDArray[np.int64]] = {}  # columns of one partition share their labels
+        known: dict[Any, Ints] = {}  # columns of one partition share their labels
         for part, places, keeper in zip(self._spec.parts, self._spec.places, self._keepers, strict=True):
             partition = part.seed, part.layout, part.n_cells
             if partition not in known:

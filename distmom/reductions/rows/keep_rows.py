@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import file_key
-from distmom.numerics.pairs.regroup import NOT_OURS, CellRows, Floats
+from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
 from distmom.numerics.weighted.weighted_moments import plain_rows
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
@@ -40,8 +41,8 @@ class BlockRange:
 
     first_group: int
     cells: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    first_rows: NDArray[np.int64] | None = None
+    sizes: Ints
+    first_rows: Ints | None = None
     first_cell: int = 0
 
 
@@ -78,7 +79,7 @@ class KeepRows:
         """An accumulator for the range `window`."""
         return RowKeeper(self, window, self.cells(window.sizes, window.first_cell))
 
-    def cells(self, sizes: NDArray[np.int64], first: int) -> CellRows:
+    def cells(self, sizes: Ints, first: int) -> CellRows:
         """Room for blocks of so many rows, whose numbers begin with `first`."""
         return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
 
@@ -90,9 +91,7 @@ class KeepRows:
 class RowPlaces(Protocol):
     """Where rows go, such as `CellRows`."""
 
-    def add(
-        self, columns: Sequence[Floats], gone: NDArray[np.bool_] | None, cells: NDArray[np.int64]
-    ) -> None:
+    def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
         """Take rows; see `CellRows.add`."""
 
     @property
@@ -116,7 +115,7 @@ class RowKeeper:
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         self.put(rows, self.labels(rows))
 
-    def labels(self, rows: Rows) -> NDArray[np.int64]:
+    def labels(self, rows: Rows) -> Ints:
         """Fine blocks of the rows."""
         spec = self._spec
         place = Place(self._key, rows.first_row, self._number, rows.units)
@@ -124,7 +123,7 @@ class RowKeeper:
             spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
         )
 
-    def put(self, rows: Rows, labels: NDArray[np.int64]) -> None:
+    def put(self, rows: Rows, labels: Ints) -> None:
         """Take rows of known fine blocks."""
         gone = missing_values(rows, self._spec.nan)
         if self._spec.weighted:
@@ -135,14 +134,14 @@ class RowKeeper:
         except ValueError as error:
             raise rows_changed(self._path) from error
 
-    def _cells_of(self, labels: NDArray[np.int64], codes: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    def _cells_of(self, labels: Ints, codes: Ints | None) -> Ints:
         table = self._range.cells
         if codes is None:
-            mine: NDArray[np.int64] = table[0].astype(np.int64)
+            mine: Ints = table[0].astype(np.int64)
             return mine[labels]
         groups = codes - self._range.first_group
         ours = (groups >= 0) & (groups < table.shape[0])
-        cells: NDArray[np.int64] = table[np.where(ours, groups, 0), labels].astype(np.int64)
+        cells: Ints = table[np.where(ours, groups, 0), labels].astype(np.int64)
         return np.where(ours, cells, NOT_OURS)
 
     def end_file(self) -> None:

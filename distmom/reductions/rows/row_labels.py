@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.cells import block_cells
 from distmom.numerics.blocks.labels import file_cell, label_table, stored_labels
 from distmom.numerics.random.keyed_hash import unit_cells
@@ -16,7 +16,7 @@ from distmom.reductions.repeated import OnePartition
 
 def row_labels(
     layout: Layout, n_cells: int, place: Place, n_rows: int, first_rows: Any, *, compiled: bool
-) -> NDArray[np.int64]:
+) -> Ints:
     """Fine blocks of consecutive rows of a file: those that `BlockMeans` puts them into.
 
     Parameters

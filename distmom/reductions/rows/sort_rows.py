@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.pairs.regroup import NOT_OURS, Counts, Floats
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.pairs.regroup import NOT_OURS
 from distmom.reductions.rows.keep_each import EachKeeper, KeepEach
 from distmom.reductions.rows.keep_rows import BlockRange, RowKeeper
 
@@ -80,7 +81,7 @@ class _Sorter:
         self._buckets = buckets
         self._put = put
 
-    def add(self, columns: Sequence[Floats], gone: NDArray[np.bool_] | None, cells: Counts) -> None:
+    def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
         """Put rows that count."""
         ours = cells != NOT_OURS
         if gone is not None:
