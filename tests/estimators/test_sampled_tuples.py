@@ -19,13 +19,13 @@ from scipy import stats
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.ustat import sampled_tuples as module
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import stream_key
+from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
@@ -219,7 +219,7 @@ def test_several_passes_and_both_twins_draw_the_same(lake: Path, monkeypatch: py
     with row_source(lake, "x") as source:
         right = sampled_tuples(GINI, [source], 7, 6, 300)[0]
         assert same(right, sampled_tuples(GINI, [source], 7, 6, 300, compiled=False)[0])
-        monkeypatch.setattr(module, "MOST_ROWS", 1300)
+        monkeypatch.setattr(draws, "MOST_ROWS", 1300)
         found = sampled_tuples(GINI, [source], 7, 6, 300)[0]
     assert np.array_equal(found.values, right.values)  # three passes of two samples
 
@@ -233,7 +233,7 @@ def test_more_than_five_thousand_million_rows(monkeypatch: pytest.MonkeyPatch) -
         seen.append(wanted)
         return GatheredRows(wanted[:, None] / n, np.zeros(wanted.size, np.uint8)), ()
 
-    monkeypatch.setattr(module, "gather_rows", rows)
+    monkeypatch.setattr(draws, "gather_rows", rows)
     with row_source({"x": np.arange(3.0)}) as small:
         source = RowSource(small.reader, small.files, np.array([n // 2, 0, n // 2]), ThreadExecutor(1))
         tracemalloc.start()

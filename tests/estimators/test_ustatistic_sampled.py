@@ -14,12 +14,12 @@ from mean_lakes import SomeWorkers, dirty_lake, same, write
 
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import sampled_tuples as tuples_module
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.samples.row_samples import RowSamples
+from distmom.passes import draws
 from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]
@@ -204,7 +204,7 @@ def test_any_cut_of_the_work(lake: Path, name: str, monkeypatch: pytest.MonkeyPa
 
 def test_several_passes_give_the_same_values(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = run(lake, **PAIRS)
-    monkeypatch.setattr(tuples_module, "MOST_ROWS", 900)
+    monkeypatch.setattr(draws, "MOST_ROWS", 900)
     assert np.array_equal(run(lake, **PAIRS).block_estimates, right.block_estimates)
 
 
@@ -218,7 +218,7 @@ def test_several_columns_are_each_as_if_alone(
     together = run(lake, columns, **options)
     assert [one.column for one in together] == columns
     assert all(same(one, other) for one, other in zip(alone, together, strict=True))
-    monkeypatch.setattr(tuples_module, "MOST_ROWS", 900)  # a pass for each sample, one column at a time
+    monkeypatch.setattr(draws, "MOST_ROWS", 900)  # a pass for each sample, one column at a time
     alone = [run(lake, column, **options) for column in columns]
     assert all(same(one, other) for one, other in zip(alone, run(lake, columns, **options), strict=True))
 

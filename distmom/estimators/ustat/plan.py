@@ -10,6 +10,7 @@ import numpy as np
 
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import affordable, in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -24,7 +25,6 @@ from distmom.estimators.ustat.samples import (
     run_passes,
 )
 from distmom.numerics.kernels.evaluate import one_by_one
-from distmom.passes.cell_map import CellMap, map_blocks
 from distmom.passes.census import Census, count_rows
 from distmom.passes.ranges import Piece
 from distmom.passes.regrouping import planned_regrouping
@@ -33,6 +33,7 @@ from distmom.report import UStatisticResult
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
+    from distmom.passes.cell_map import CellMap
 
 ADDED = ("n_files", "n_bytes", "n_units")
 """What the plans of the passes over all samples say of each."""
@@ -125,7 +126,7 @@ class UStatPlan:
         check_samples(self.samples, self.options)
 
     def describe(self, executor: Executor) -> dict[str, Any]:
-        """Blocks, tuples, passes, memory, time: as if all rows were complete and in one group, without a filter."""
+        """Blocks, tuples, passes, memory, time: as if all rows were complete, in one group."""
         samples = [(source, replace(read, where=None)) for source, read in self.samples]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
@@ -193,19 +194,10 @@ class UStatPlan:
     ) -> Blocks | Draws:
         """What follows the first passes if all rows are complete and in one group."""
         plan, file_rows = plans[0], [np.maximum(one.rows, 0) for one in census]
+        n_rows = [int(rows.sum()) for rows in file_rows]
         if options.sampled:
-            n = [int(rows.sum()) for rows in file_rows]
             n_columns = len(plan.reduction.columns) if options.joint_rows else 1
             compiled = plan.reduction.compiled
-            return planned_draws(options, file_rows, n, n_columns, self.seed, compiled=compiled)
-        cells = [_expected_cells(*both) for both in zip(plans, file_rows, strict=True)]
+            return planned_draws(options, file_rows, n_rows, n_columns, self.seed, compiled=compiled)
+        cells = expected_cells(plans, n_rows, options.kernel.degrees)
         return Blocks(plan, cells, any(source.in_memory for source, _ in self.samples))
-
-
-def _expected_cells(plan: MeanPlan, file_rows: np.ndarray[Any, Any]) -> CellMap:
-    """The blocks of a sample of complete rows in one group."""
-    n, layout = int(file_rows.sum()), plan.blocks.layout
-    k = plan.blocks.n_blocks or layout.n_blocks // layout.repeats or plan.blocks.n_cells
-    count = np.full((1, k), n // k, np.int64)
-    count[0, : n % k] += 1
-    return map_blocks(count, np.array([k]), np.zeros(1, np.bool_))
