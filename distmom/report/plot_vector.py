@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.numerics.median import spread_about
 from distmom.report.page.draw import BLOCKS, ESTIMATE, FAINT, PLAIN
 from distmom.report.page.svg import GOLDEN
 from distmom.report.page.telling import heading
@@ -44,8 +45,8 @@ def _spreads(result: VectorResult) -> tuple[Vector, Vector]:
     blocks = blocks[np.isfinite(blocks).all(axis=1)]
     if not blocks.size:
         return blocks.reshape(0, len(result.columns)), np.ones(len(result.columns))
-    spread = 1.4826 * np.median(np.abs(blocks - np.median(blocks, axis=0)), axis=0)
-    reach = np.abs(blocks - np.median(blocks, axis=0)).max(axis=0)
+    middle = np.median(blocks, axis=0)
+    spread, reach = spread_about(blocks, middle), np.abs(blocks - middle).max(axis=0)
     return blocks, np.where(spread > 0.0, spread, np.where(reach > 0.0, reach / VIEW, 1.0))
 
 
