@@ -200,9 +200,9 @@ def test_threads_batches_and_states_change_no_bit(
     assert dm.tournament(folder, names, "y", threads=3, batch_rows=37, state=state, **how).same_bits(want)
     again = dm.tournament(folder, names, "y", state=state, **how)
     assert again.same_bits(want) and again.data["rounds"]["n_rounds_before"] == 3
-    with pytest.raises(dm.DataError, match="with other loss"):
+    with pytest.raises(dm.ConfigError, match="with other options: loss was 'ranking_hinge', now 'ranking'"):
         dm.tournament(folder, names, "y", state=state, **{**how, "loss": "ranking"})
-    with pytest.raises(dm.DataError, match="with other candidates"):
+    with pytest.raises(dm.ConfigError, match="options: candidates was 's0', 's1', 's2', now 's0', 's1'; use"):
         dm.tournament(folder, names[:2], "y", state=state, **how)
 
 
