@@ -85,7 +85,7 @@ def train(
         Files for the learning curve: a table (.csv, .parquet) or a picture (.svg).
     rng : int, SeedSequence, Generator or None
         The learner's ``random_state``.
-    state : str or path, optional
+    state : str, path or State, optional
         File of checkpoints, written every `checkpoint_seconds` and at the end: a run that was interrupted
         goes on from it with the same bits.
     where, missing, nan, on_bad_file, mode, compute

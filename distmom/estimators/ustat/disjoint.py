@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.ustat.partitions import Cells, portions
-from distmom.estimators.ustat.tuple_samples import lower_medians
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.numerics.median import lower_median
 from distmom.passes.block_pass import Counted, Question, run_blocks
 from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
@@ -62,7 +62,7 @@ def disjoint_statistics(
         for first, stop in pairwise(cells[0].starts.tolist()):
             mine = slice(first, stop)
             some = TupleMoments(moments.count[mine], moments.mean[mine], moments.product[mine])
-            weights = part_weights(kernel, *lower_medians(some.mean))
+            weights = part_weights(kernel, *lower_median(some.mean, axis=0))
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)

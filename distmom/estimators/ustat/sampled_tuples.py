@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples, lower_medians
+from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
+from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.sampled_leaf import leaf_sample
@@ -168,7 +169,7 @@ class _Column:
     def _spreads(self, moments: TupleMoments) -> Floats:
         if len(self._kernel.degrees) > 1:
             return sample_spreads(self._kernel, self._groups)
-        weights = part_weights(self._kernel, *lower_medians(moments.mean))
+        weights = part_weights(self._kernel, *lower_median(moments.mean, axis=0))
         return row_spreads(self._kernel, [rows for (rows,) in self._groups], weights)
 
 
