@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         check_output,
         write_results,
     )
+    from distmom.state import State
 
 __all__ = [
     "BadFileError",
@@ -74,6 +75,7 @@ __all__ = [
     "RobustLinearRegression",
     "RobustLogisticRegression",
     "RobustMinimizer",
+    "State",
     "TournamentResult",
     "TrainResult",
     "UStatisticResult",
@@ -118,6 +120,7 @@ _HOMES = {
     "RobustLinearRegression": "distmom.estimators.learn.linear",
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "RobustMinimizer": "distmom.estimators.learn.minimizer",
+    "State": "distmom.state",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",

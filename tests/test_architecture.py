@@ -23,6 +23,7 @@ BELOW = {
     "cli": {"jobs", "estimators", "report", "cluster", "solvers", "reductions", "lake", "numerics"},
     "jobs": {"distmom"},  # its public names
     "estimators": {
+        "state",
         "passes",
         "inference",
         "report",
@@ -36,6 +37,7 @@ BELOW = {
     "passes": {"inference", "cluster", "reductions", "lake", "numerics"},
     "inference": {"numerics", "theory"},
     "report": {"reductions", "lake", "numerics"},
+    "state": {"cluster", "reductions", "lake", "numerics"},
     "cluster": {"reductions", "lake", "numerics"},
     "solvers": {"reductions", "lake", "numerics"},
     "reductions": {"numerics"},

@@ -16,8 +16,24 @@ from distmom.cli.mean import (
     SCRATCH_OPTION,
 )
 
-LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
-PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering")
+
+class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A loss by name: the table of losses is loaded when its names are asked for."""
+
+    name = "loss"
+
+    def get_metavar(self, param: click.Parameter, ctx: Any = None) -> str:  # noqa: D102
+        return f"[{'|'.join(self._names())}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:  # noqa: D102
+        return str(click.Choice(self._names()).convert(value, param, ctx))
+
+    def _names(self) -> tuple[str, ...]:
+        from distmom.estimators.tournament.options import pair_losses, row_losses
+
+        return (*row_losses(), *pair_losses())
+
+
 OWN_OPTIONS = [
     click.Option(
         ["--candidate", "candidates"],
@@ -31,7 +47,7 @@ OWN_OPTIONS = [
     ),
     click.Option(
         ["--loss"],
-        type=click.Choice((*LOSSES, *PAIR_LOSSES)),
+        type=LossName(),
         default="squared",
         show_default=True,
         help="Loss of a row, or of a pair of rows.",

@@ -22,7 +22,7 @@ from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
 from distmom.numerics.linalg.comoments import leaf_comoments
 from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_measures, add_to_cells
-from distmom.numerics.losses.row_losses import squared
+from distmom.numerics.losses.table import LOSSES
 from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
 from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
@@ -76,8 +76,10 @@ def compile_rows() -> None:
         first, w = codes.astype(np.int32), x + 1.0
         add_to_cells(x, first, np.zeros(3), compiled=True)
         add_distances(x[None], np.zeros((1, 2), np.int32), first, np.zeros((1, 3)), compiled=True)
-        add_losses(w, x, first, np.zeros(3), squared, ("squared", 0.0))
-        add_measures(w, x, first, codes, np.zeros(3), squared, ("squared", 0.0))
+    for loss in LOSSES.values():
+        if loss.compiled and loss.of != "margin":
+            add_losses(w, x, first, np.zeros(3), loss, (loss, 1.0))
+            add_measures(w, x, first, codes, np.zeros(3), loss, (loss, 1.0))
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)

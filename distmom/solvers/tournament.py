@@ -57,9 +57,9 @@ class Distances:
         order = np.lexsort((-self._margins[f, places], -self.bounds[f, places]))
         return [(f, int(g)) for g in places[order]]
 
-    def at_least(self) -> Floats:
-        """The distances where they are known, else their lower bounds."""
-        return np.where(np.isnan(self.known), self.bounds, self.known)
+    def at_least(self, f: int | slice = slice(None)) -> Floats:
+        """The distances where they are known, else their lower bounds; of one candidate or of all."""
+        return np.where(np.isnan(self.known[f]), self.bounds[f], self.known[f])
 
 
 @dataclass(frozen=True)

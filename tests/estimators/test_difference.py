@@ -224,10 +224,7 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     head, _, *lines = str(found).splitlines()
     assert head.split()[:3] == ["spent", "/", "views"]
     assert [line.split("  ")[0] for line in lines] == ["old − new", "old / new − 1", "new", "old"]
-    strip = found.plot().axes[0]
-    assert sorted(strip.collections[0].get_offsets()[:, 0]) == pytest.approx(sorted(found.block_estimates))
-    assert strip.get_xlabel().startswith("differences of")
-    assert strip.get_title(loc="left") == "old − new: ok"
+    assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
 
 
 LAYOUTS: dict[str, dict[str, Any]] = {

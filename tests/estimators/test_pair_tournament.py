@@ -13,6 +13,7 @@ from mean_lakes import write
 from small_leaves import patch_leaves
 
 import distmom as dm
+from distmom.estimators.tournament import pair_oracle
 from distmom.numerics.blocks.labels import file_key, label_table, labels
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import resolve_seed, stream_key
@@ -199,9 +200,9 @@ def test_threads_batches_and_states_change_no_bit(
     assert dm.tournament(folder, names, "y", threads=3, batch_rows=37, state=state, **how).same_bits(want)
     again = dm.tournament(folder, names, "y", state=state, **how)
     assert again.same_bits(want) and again.data["rounds"]["n_rounds_before"] == 3
-    with pytest.raises(dm.DataError, match="with other loss"):
+    with pytest.raises(dm.ConfigError, match="with other options: loss was 'ranking_hinge', now 'ranking'"):
         dm.tournament(folder, names, "y", state=state, **{**how, "loss": "ranking"})
-    with pytest.raises(dm.DataError, match="with other candidates"):
+    with pytest.raises(dm.ConfigError, match="options: candidates was 's0', 's1', 's2', now 's0', 's1'; use"):
         dm.tournament(folder, names[:2], "y", state=state, **how)
 
 
@@ -263,6 +264,25 @@ def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], word
     target = given.pop("target")
     with pytest.raises(dm.ConfigError, match=words):
         dm.tournament(data(), candidates, target, rng=0, **given)
+
+
+def test_too_many_losses_are_refused_before_a_row_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lake(tmp_path)
+    how: dict[str, Any] = {"loss": "ranking", "n_blocks": 5, "rng": 0}
+    told = dm.explain_tournament(folder, ["s0", "s1"], "y", **how)
+    assert (told["n_rows"], told["n_losses"]) == (900, 2 * 10 * 90 * 89 // 2)
+
+    def read(*_: Any, **__: Any) -> Any:
+        raise AssertionError("nothing was to be read")
+
+    monkeypatch.setattr(pair_oracle, "run_plan", read)
+    for call in (dm.explain_tournament, dm.tournament):
+        with pytest.raises(dm.ConfigError, match="pair_budget"):
+            call(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"] - 1, **how)
+    with pytest.raises(AssertionError, match="nothing was to be read"):
+        dm.tournament(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
 
 
 def test_files_of_matrices_are_read_without_objects(tmp_path: Path) -> None:

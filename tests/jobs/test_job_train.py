@@ -24,9 +24,9 @@ from job_example import ROOT, TEMPLATES
 
 import distmom as dm
 from distmom.cli.program import program
-from distmom.estimators.learn.checkpoint import Checkpoint
 from distmom.jobs.keys import RUN
 from distmom.jobs.kinds.train import OPTIONS, TRAIN
+from distmom.state import State
 
 pytest.importorskip("sklearn")
 
@@ -41,7 +41,7 @@ path = "lake"
 learner = "metric"
 labels = "kind"
 model = "model"
-curve = ["curve.csv", "curve.png"]
+curve = ["curve.csv", "curve.svg"]
 [options]
 steps = 60
 [run]
@@ -78,13 +78,13 @@ def test_it_writes_model_curve_and_result(run: Run, place: Path) -> None:
     curve = pa.csv.read_csv(place / "curve.csv")
     assert curve["objective"].to_pylist() == expected.history_["objective"].tolist()
     assert curve.column_names == ["step", "objective", "block", "gradient_norm", "skipped", "held_out"]
-    assert (place / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    assert (place / "curve.svg").read_text("utf-8").startswith("<svg")
     document = json.loads((place / "out.json").read_text())
     [result] = document["results"]
     assert (result["learner"], result["n_steps"], result["n_blocks"]) == ("MahalanobisMetric", 60, 11)
     assert result["n_rows"] == 1500 and document["data"]["n_files"] == 3 and document["run"]["seed"] == 0
     assert sorted(p.name for p in place.iterdir()) == [
-        *("curve.csv", "curve.png", "job.toml", "lake", "model", "out.json")
+        *("curve.csv", "curve.svg", "job.toml", "lake", "model", "out.json")
     ]
     again = run(place / "job.toml")  # an earlier model is replaced
     assert again.code == 0
@@ -132,7 +132,9 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
     assert process.returncode == (130 if how is signal.SIGINT else -9) and "Traceback" not in err
-    steps = Checkpoint(state).n_steps_before + 40
+    saved = State(state).load("training")
+    assert saved is not None
+    steps = saved.facts["n_steps"] + 40
     assert steps > 40 and not (place / "model").exists()
     (place / "job.toml").write_text(endless.replace("1000000", str(steps)))
     subprocess.run(words, check=True)

@@ -18,8 +18,8 @@ from distmom.estimators.options import check_choice
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
-from distmom.numerics.losses.margin_losses import MARGIN_LOSSES
 from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk
+from distmom.numerics.losses.table import names_of
 from distmom.solvers import PsdCone
 
 THRESHOLD = 2.0
@@ -226,7 +226,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         return codes
 
     def _problem(self, sample: Sample) -> Problem:
-        check_choice("loss", self.loss, MARGIN_LOSSES)
+        check_choice("loss", self.loss, names_of("margin", slope=True))
         rows = sample.features
         risk: BlockRisk
         if getattr(self, "_pairs_given", False):

@@ -13,8 +13,8 @@ from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
 from distmom.numerics.arrays import Floats
-from distmom.numerics.losses.margin_losses import MARGIN_LOSSES
 from distmom.numerics.losses.pair_risks import RankingRisk
+from distmom.numerics.losses.table import names_of
 from distmom.numerics.ranks.order import order_counts
 
 
@@ -95,7 +95,7 @@ class PairwiseRanker(BatchLearner):
         return float(1.0 - (pairs.discordant + 0.5 * (pairs.y_tied - pairs.both_tied)) / different)
 
     def _problem(self, sample: Sample) -> Problem:
-        check_choice("loss", self.loss, MARGIN_LOSSES)
+        check_choice("loss", self.loss, names_of("margin", slope=True))
         check_positive("alpha", self.alpha, zero=True)
         if np.unique(sample.targets).size < 2:
             raise DataError("y: all outcomes are equal, so there is no pair to rank")

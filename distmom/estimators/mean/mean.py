@@ -137,7 +137,7 @@ def mean(
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
         there already, it means the seed of that state.
-    state : str or path, optional
+    state : str, path or State, optional
         File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
         in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
     on_change : {"error", "restart"}

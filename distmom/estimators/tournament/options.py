@@ -18,16 +18,10 @@ from distmom.estimators.options import (
     whole,
 )
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.losses.row_losses import LOSSES
-from distmom.reductions.losses.candidates import PARAMETERS, RowLoss
+from distmom.numerics.losses.table import LOSSES, names_of
+from distmom.reductions.losses.candidates import RowLoss
 
 DISTANCES = ("auto", "prediction", "loss")
-NUMERIC = ("squared", "absolute", "huber", "pinball")
-"""Losses of numeric predictions, whose distance is that of the predictions."""
-
-PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering", "kernel")
-"""Losses of pairs of rows."""
-
 PARTS, PAIR_PARTS = 3, 2
 """Of a tournament: distances, matches, and with losses of rows matches of the finalists."""
 
@@ -61,7 +55,7 @@ class TournamentOptions:
 
     def __post_init__(self) -> None:
         if isinstance(self.loss, str):
-            check_choice("loss", self.loss, (*LOSSES, *PAIR_LOSSES))
+            check_choice("loss", self.loss, (*row_losses(), *pair_losses(), "kernel"))
         elif not self.pairwise and not callable(self.loss):
             raise ConfigError(
                 f"loss: must be a name or a function of truths and predictions, not {self.loss!r}"
@@ -79,7 +73,9 @@ class TournamentOptions:
     @property
     def pairwise(self) -> bool:
         """Whether it is pairs of rows that have a loss."""
-        return isinstance(self.loss, Kernel) or (isinstance(self.loss, str) and self.loss in PAIR_LOSSES)
+        return isinstance(self.loss, Kernel) or (
+            isinstance(self.loss, str) and self.loss in (*pair_losses(), "kernel")
+        )
 
     @property
     def n_parts(self) -> int:
@@ -111,12 +107,13 @@ class TournamentOptions:
         if self.loss == "mahalanobis":
             check_fraction("loss_parameter", value, math.inf, "the squared distance between near and far")
             return
-        if not isinstance(self.loss, str) or self.loss not in PARAMETERS:
+        have = {name: loss.parameter for name in row_losses() if (loss := LOSSES[name]).parameter is not None}
+        parameter = have.get(self.loss) if isinstance(self.loss, str) else None
+        if parameter is None:
             raise ConfigError(
-                f"loss_parameter: only {' and '.join(PARAMETERS)} have one, not {self.loss_name}; drop it"
+                f"loss_parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
             )
-        below = 1.0 if self.loss == "pinball" else math.inf
-        check_fraction("loss_parameter", value, below, f"the {PARAMETERS[self.loss][0]}")
+        check_fraction("loss_parameter", value, parameter.below, f"the {parameter.name}")
 
     def _check_pairs(self) -> None:
         """What is only for losses of pairs, or not for these."""
@@ -158,13 +155,28 @@ class TournamentOptions:
         """What the distance is measured by."""
         if self.distance != "auto":
             return self.distance
-        return "prediction" if self.loss in NUMERIC else "loss"
+        return "prediction" if self.loss in names_of("residual") else "loss"
 
     def row_loss(self) -> RowLoss:
         """The loss of a row."""
         assert not isinstance(self.loss, Kernel)
         function = None if isinstance(self.loss, str) else self.loss
         return RowLoss(self.loss_name, self.loss_parameter, function)
+
+
+def row_losses() -> tuple[str, ...]:
+    """Names of the losses of single rows."""
+    return names_of("residual", "labels")
+
+
+def rankings() -> dict[str, str]:
+    """Names of the losses of a ranking, with the loss of a pair's margin."""
+    return {"ranking": "zero-one", **{f"ranking_{name}": name for name in names_of("margin")}}
+
+
+def pair_losses() -> tuple[str, ...]:
+    """Names of the losses of pairs of rows that need nothing but their names."""
+    return ("mahalanobis", *rankings(), "clustering")
 
 
 def _check_level(name: str, value: Any) -> None:

@@ -9,14 +9,13 @@ import numpy as np
 
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.tournament.candidates import MATRIX_FILE, Field, Taking, named_candidates
-from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.options import TournamentOptions, rankings
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.passes.opening import Names, names_of
 from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
-RANKINGS = {"ranking": "zero-one", "ranking_hinge": "hinge", "ranking_logistic": "logistic"}
 NEAR = 2.0
 """Squared distance between near and far unless another one is given."""
 
@@ -89,7 +88,7 @@ class _Pairs:
         if self.kind == "clustering":
             kernel = loss if isinstance(loss, Kernel) else Clustering()
             return PairCandidate(name, kernel, (place, *self._coordinates), scorer)
-        kernel = loss if isinstance(loss, Kernel) else Ranking(RANKINGS[loss])  # type: ignore[arg-type]
+        kernel = loss if isinstance(loss, Kernel) else Ranking(rankings()[loss])  # type: ignore[arg-type]
         return PairCandidate(name, kernel, (0, place), scorer)
 
     def _metric(self, name: str, what: Any) -> PairCandidate:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,12 +123,8 @@ class RowOracle:
         m = len(self._plan.field.candidates)
         states = []
         for start in range(0, m, TOGETHER):
-            chosen = range(start, min(m, start + TOGETHER))
-            found = self._keeper.round(
-                f"losses {start}",
-                lambda chosen=chosen: asdict(self._losses_of(chosen)),  # type: ignore[misc]
-            )
-            states.append(BlockLossState(**found))
+            play = partial(self._losses_of, range(start, min(m, start + TOGETHER)))
+            states.append(BlockLossState(**self._keeper.round(f"losses {start}", play)))
         state = reduce(beside, states)
         if not state.counts.any():
             raise NoAnswerError(
@@ -136,12 +132,11 @@ class RowOracle:
             )
         return state
 
-    def _losses_of(self, chosen: Sequence[int]) -> BlockLossState:
+    def _losses_of(self, chosen: Sequence[int]) -> dict[str, NDArray[Any]]:
         """Block losses of some candidates, in one pass."""
-        read, reduction = declare(self._plan, self._source, chosen)
-        found = self._run(read, reduction, reduction)
-        assert isinstance(found, BlockLossState)
-        return found
+        read, of = declare(self._plan, self._source, chosen)
+        found: BlockLossState = self._run(read, of, of)
+        return vars(found)
 
     def _sums(self, pairs: Sequence[Pair]) -> Floats:
         """Sums of the distances of pairs over the blocks of the first part; shape (n, n_blocks)."""

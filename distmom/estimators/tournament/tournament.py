@@ -20,13 +20,14 @@ from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import PAIR_BUDGET, TournamentOptions
 from distmom.estimators.tournament.pair_candidates import find_pair_candidates
 from distmom.estimators.tournament.plan import plan_tournament
-from distmom.estimators.tournament.state import RoundKeeper, made
+from distmom.estimators.tournament.state import KIND, RoundKeeper, fingerprint
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.census import column_share
 from distmom.passes.opening import Names, open_source, unit_columns
 from distmom.reductions.block_means import load_kernels
+from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
@@ -136,9 +137,10 @@ def tournament(
         By default ten times the rows of a part, as far as the budget goes.
     pair_budget : int
         Losses of pairs, of all candidates, that a run may evaluate.
-    state : str or path, optional
+    state : str, path or State, optional
         File that keeps the rounds that are done: a run that was stopped goes on with the next one and gives
-        the same bits. Functions and models are taken for the same if their names are.
+        the same bits; where `rng` is None, with the seed of the state. Functions and models are taken for the
+        same if their names are.
 
     Returns
     -------
@@ -228,20 +230,20 @@ def tournament(
         pair_budget=pair_budget,  # type: ignore[arg-type]
     )
     check_count("batch_rows", batch_rows)
-    seed, shown = resolve_seed(rng)
+    checkpoint = open_checkpoint(state, KIND, memory_limit)
+    seed, shown = resolve_seed(rng) if checkpoint is None else checkpoint.seed(rng)
     source, read, field = _open(
         data, candidates, target, features, where, options, batch_rows, storage_options
     )
+    keeper = RoundKeeper(checkpoint)
+    keeper.begin(data, source, fingerprint(read, options, field.described(), seed, shown))
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
-        keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
         plan = plan_tournament(source, read, field, options, seed, executor, progress)
         found = plan.run(executor, progress, keeper)
         n_threads = executor.threads
-    data_told = data_facts(source.files, found.skipped, source)
-    if state is not None:
-        data_told["rounds"] = keeper.facts()
+    data_told = data_facts(source.files, found.skipped, source) | keeper.facts()
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)
     names = tuple(c.name for c in field.candidates)
     return tournament_result(names, options, plan.outlying, found, data_told, run_told)

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ustat.tuple_samples import lower_medians
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.numerics.median import lower_median
 from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
 
@@ -28,7 +28,7 @@ def disjoint_statistics(
         for first, stop in pairwise(cells[0].starts.tolist()):
             mine = slice(first, stop)
             some = TupleMoments(moments.count[mine], moments.mean[mine], moments.product[mine])
-            weights = part_weights(kernel, *lower_medians(some.mean))
+            weights = part_weights(kernel, *lower_median(some.mean, axis=0))
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.tuple_samples import SampledTuples, lower_medians
+from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
+from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.passes.draws import DrawPlan, Gathered, draw_tuples
@@ -147,7 +148,7 @@ class _Column:
     def _spreads(self, moments: TupleMoments) -> Floats:
         if len(self._kernel.degrees) > 1:
             return sample_spreads(self._kernel, self._groups)
-        weights = part_weights(self._kernel, *lower_medians(moments.mean))
+        weights = part_weights(self._kernel, *lower_median(moments.mean, axis=0))
         return row_spreads(self._kernel, [rows for (rows,) in self._groups], weights)
 
 

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.leaf import read_only
+from distmom.numerics.losses.table import Loss
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
 Cells = NDArray[np.int32]
-
-COMPILED = ("squared", "absolute", "huber", "pinball", "zero_one")
-"""Losses that the compiled kernels know, by their numbers."""
 
 
 def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
@@ -70,13 +69,14 @@ def add_losses(
     cells: Cells,
     sums: Floats,
     loss: Callable[[Floats, Floats], Floats],
-    named: tuple[str, float] | None = None,
+    named: tuple[Loss, float] | None = None,
 ) -> None:
     """Add the loss of each row to the sum of its cell; by the compiled kernel of a `named` loss."""
     if named is None:
         add_to_cells(loss(truth, predicted), cells, sums)
         return
-    _kernels.add_losses(truth, predicted, cells, COMPILED.index(named[0]), named[1], sums)
+    chosen, parameter = named
+    _kernels.add_losses(chosen)(read_only(truth), read_only(predicted), cells, parameter, sums)
 
 
 def add_measures(
@@ -86,7 +86,7 @@ def add_measures(
     rows: Ints,
     sums: Floats,
     measure: Callable[[Floats, Floats], Floats],
-    named: tuple[str, float] | None = None,
+    named: tuple[Loss, float] | None = None,
     *,
     root: bool = False,
 ) -> float:
@@ -99,5 +99,6 @@ def add_measures(
         add_to_cells(values, cells[rows], sums)
         most = float(np.abs(values).max(initial=0.0))
         return most if math.isfinite(most) else math.inf
-    number = COMPILED.index(named[0])
-    return float(_kernels.add_measures(truth, predicted, cells, rows, number, named[1], root, sums))
+    chosen, parameter = named
+    add = _kernels.add_measures(chosen)
+    return float(add(read_only(truth), read_only(predicted), cells, rows, parameter, root, sums))

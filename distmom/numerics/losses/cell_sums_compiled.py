@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import njit, standing_for
+from distmom.numerics.losses.table import Loss
+from distmom.numerics.losses.table_compiled import compiled_row_loss
 
 U = np.uint64
 
@@ -32,43 +36,23 @@ def add_gaps(measured, pairs, cells, sums):
             sums[p, U(cells[i])] += gap
 
 
-@inline
-def _loss(truth, predicted, kind, parameter):
-    away = truth - predicted
-    if kind == 0:
-        return away * away
-    if kind == 1:
-        return abs(away)
-    if kind == 2:
-        away = abs(away)
-        return 0.5 * away * away if away <= parameter else parameter * (away - 0.5 * parameter)
-    if kind == 3:
-        low, high = (parameter - 1.0) * away, parameter * away
-        return low if low > high else high
-    return 1.0 if truth != predicted else 0.0
+def _loss(truth, predicted, parameter):
+    raise NotImplementedError
 
 
-@njit
-def add_losses(truth, predicted, cells, kind, parameter, sums):
-    """Add the loss of each row to the sum of its cell; the kind is outside of the loop."""
-    if kind == 0:
-        for i in range(truth.size):
-            sums[U(cells[i])] += _loss(truth[i], predicted[i], 0, parameter)
-    else:
-        for i in range(truth.size):
-            sums[U(cells[i])] += _loss(truth[i], predicted[i], kind, parameter)
+def _add_losses(truth, predicted, cells, parameter, sums):
+    for i in range(truth.size):
+        sums[U(cells[i])] += _loss(truth[i], predicted[i], parameter)
 
 
-@njit
-def add_measures(truth, predicted, cells, rows, kind, parameter, root, sums):
-    """Add predictions, or roots of losses, of some rows to the sums of their cells; the largest size."""
+def _add_measures(truth, predicted, cells, rows, parameter, root, sums):
     reach = 0.0
     odd = False
     for j in range(rows.size):
         i = rows[j]
         value = predicted[i]
         if root:
-            value = math.sqrt(_loss(truth[i], value, kind, parameter))
+            value = math.sqrt(_loss(truth[i], value, parameter))
         sums[U(cells[i])] += value
         size = abs(value)
         if size > reach:
@@ -76,3 +60,18 @@ def add_measures(truth, predicted, cells, rows, kind, parameter, root, sums):
         if size != size:
             odd = True
     return math.inf if odd else reach
+
+
+@cache
+def add_losses(loss: Loss) -> Any:
+    """The kernel that adds the loss of each row to the sum of its cell."""
+    return njit(standing_for(_add_losses, loss.name, _loss=compiled_row_loss(loss)))
+
+
+@cache
+def add_measures(loss: Loss) -> Any:
+    """The kernel that adds predictions, or roots of losses, of some rows to the sums of their cells.
+
+    It returns the largest size of them.
+    """
+    return njit(standing_for(_add_measures, loss.name, _loss=compiled_row_loss(loss)))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.losses.margin_losses import margin_loss, margin_slope
+from distmom.numerics.losses.table import LOSSES
 from distmom.numerics.pairs.pair_tiles import above, pair_tiles
 
 Tile: TypeAlias = tuple[slice, slice, Floats, NDArray[Any]]
@@ -66,7 +66,7 @@ class MetricRisk:
         row_sums = np.zeros(targets.size)
         mixed = np.zeros_like(rows)  # W X, of the symmetric matrix W of the pairs' weights
         for i, j, margin, same in self._margins(matrix, rows, targets):
-            weight = margin_slope(self.loss, margin)
+            weight = LOSSES[self.loss].slope_at(margin)
             weight *= np.where(same, near, -far)
             above(weight)
             row_sums[i] += weight.sum(axis=1)
@@ -80,7 +80,7 @@ class MetricRisk:
         near, far = self._weights(targets)
         total = 0.0
         for _, _, margin, same in self._margins(matrix, rows, targets):
-            loss = above(margin_loss(self.loss, margin))
+            loss = above(LOSSES[self.loss].at(margin))
             if near != far:
                 loss *= np.where(same, near, far)
             total += float(loss.sum())
@@ -126,10 +126,10 @@ class PairLabelRisk:
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(margin_loss(self.loss, self._margins(parameters, rows, targets)).mean(axis=1))
+            return np.asarray(LOSSES[self.loss].at(self._margins(parameters, rows, targets)).mean(axis=1))
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        slope = targets * margin_slope(self.loss, self._margins(parameters, rows, targets))
+        slope = targets * LOSSES[self.loss].slope_at(self._margins(parameters, rows, targets))
         return np.asarray(((slope / targets.size)[:, None] * rows).T @ rows).ravel()
 
     def _margins(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:
@@ -167,9 +167,7 @@ class RankingRisk:
         with np.errstate(over="ignore", invalid="ignore"):
             for x, y in zip(rows, targets, strict=True):
                 tiles = self._margins(x @ parameters, y)
-                sums = [
-                    float(above(margin_loss(self.loss, z) * (sign != 0.0)).sum()) for *_, z, sign in tiles
-                ]
+                sums = [float(above(LOSSES[self.loss].at(z) * (sign != 0.0)).sum()) for *_, z, sign in tiles]
                 found.append(sum(sums))
         n_pairs = rows.shape[1] * (rows.shape[1] - 1) / 2
         return np.asarray(np.array(found) / n_pairs + 0.5 * self.penalty * float(parameters @ parameters))
@@ -177,7 +175,7 @@ class RankingRisk:
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         share = np.zeros(targets.size)
         for i, j, z, sign in self._margins(rows @ parameters, targets):
-            slope = above(margin_slope(self.loss, z) * sign)
+            slope = above(LOSSES[self.loss].slope_at(z) * sign)
             share[i] -= slope.sum(axis=1)
             share[j] += slope.sum(axis=0)
         n_pairs = max(1, targets.size * (targets.size - 1) // 2)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.kernels.exponential import exp_of_negative, softplus
-
-LINEAR_LOSSES = ("squared", "huber", "pinball")
+from distmom.numerics.losses.table import LOSSES, Loss
 
 
 @dataclass(frozen=True)
@@ -42,28 +41,22 @@ class LinearRisk:
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):
-            residual = targets - _linear(parameters, rows)
-            return np.asarray(self._loss(residual).mean(axis=1) + _penalty(self.penalty, parameters))
+            loss, parameter = self._row
+            values = loss.at(targets - _linear(parameters, rows), parameter)
+            return np.asarray(values.mean(axis=1) + _penalty(self.penalty, parameters))
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        slope = -self._slope(targets - _linear(parameters, rows)) / targets.size
+        loss, parameter = self._row
+        slope = -loss.slope_at(targets - _linear(parameters, rows), parameter) / targets.size
         return _linear_gradient(slope, rows, self.penalty, parameters)
 
-    def _loss(self, residual: Floats) -> Floats:
-        size = np.abs(residual)
+    @property
+    def _row(self) -> tuple[Loss, float]:
+        """The loss and its parameter; r^2/2 is Huber's without a threshold."""
         if self.loss == "squared":
-            return np.asarray(0.5 * residual * residual)
-        if self.loss == "huber":
-            t = self.threshold
-            return np.where(size <= t, 0.5 * size * size, t * (size - 0.5 * t))
-        return np.maximum(self.quantile * residual, (self.quantile - 1.0) * residual)
-
-    def _slope(self, residual: Floats) -> Floats:
-        if self.loss == "squared":
-            return residual
-        if self.loss == "huber":
-            return np.clip(residual, -self.threshold, self.threshold)
-        return np.where(residual > 0.0, self.quantile, np.where(residual < 0.0, self.quantile - 1.0, 0.0))
+            return LOSSES["huber"], math.inf
+        loss = LOSSES[self.loss]
+        return loss, 0.0 if loss.parameter is None else float(getattr(self, loss.parameter.name))
 
 
 @dataclass(frozen=True)
@@ -83,11 +76,11 @@ class LogisticRisk:
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):
             z = (1.0 - 2.0 * targets) * _linear(parameters, rows)
-            loss = np.where(np.isnan(z), np.nan, softplus(z)).mean(axis=1)
+            loss = LOSSES["logistic"].at(z).mean(axis=1)
             return np.asarray(loss + _penalty(self.penalty, parameters))
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        slope = (logistic(_linear(parameters, rows)) - targets) / targets.size
+        slope = (LOSSES["logistic"].slope_at(_linear(parameters, rows)) - targets) / targets.size
         return _linear_gradient(slope, rows, self.penalty, parameters)
 
 
@@ -124,12 +117,6 @@ class SoftmaxRisk:
             [share.T @ rows + self.penalty * w[:, :-1], share.sum(axis=0)[:, None]], axis=1
         )
         return np.asarray(gradient.ravel())
-
-
-def logistic(z: Floats) -> Floats:
-    """1 / (1 + exp(-z))."""
-    u = exp_of_negative(-np.abs(z))
-    return np.where(z > 0.0, 1.0, u) / (1.0 + u)
 
 
 def softmax(z: Floats) -> Floats:

@@ -7,27 +7,16 @@ cache; a function that closes over another compiled function never does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
+from typing import Any, NamedTuple
+
+from distmom.numerics.losses.table import names_of
 
 
 class AbsoluteDifference(NamedTuple):
     """|a - b| of rows of one column."""
 
     unused: float = 0.0
-
-
-class RankingHinge(NamedTuple):
-    """Hinge loss of the order that scores give to outcomes; rows are (outcome, score)."""
-
-    magnitude: float
-    tied: float
-
-
-class RankingLogistic(NamedTuple):
-    """Logistic loss of the same."""
-
-    magnitude: float
-    tied: float
 
 
 class Euclidean(NamedTuple):
@@ -59,6 +48,16 @@ class MetricHinge(NamedTuple):
 
     threshold: float
 
+
+def _ranking(name: str) -> type[Any]:
+    """Type of a loss of the order that scores give to outcomes; rows are (outcome, score)."""
+    made = namedtuple(f"Ranking{name.title()}", ("magnitude", "tied"), module=__name__)  # type: ignore[misc]
+    globals()[made.__name__] = made  # caches look it up by its name
+    return made
+
+
+RANKINGS = {name: _ranking(name) for name in names_of("margin")}
+"""For each loss of a margin."""
 
 LABELLED = (WithinCells, MetricHinge)
 """Those whose first column is a label."""

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.losses import row_losses
-from distmom.numerics.losses.cell_sums import COMPILED
+from distmom.numerics.losses.table import LOSSES, Loss
 from distmom.reductions.accumulate.leaves import Rows
-
-PARAMETERS = {"huber": ("threshold", 1.0), "pinball": ("quantile", 0.5)}
-"""Losses with a parameter: its name and default."""
 
 
 @dataclass(frozen=True)
@@ -114,17 +109,16 @@ class RowLoss:
     function: Callable[[Floats, Floats], Any] | None = None
 
     @property
-    def compiled(self) -> tuple[str, float] | None:
-        """Name and parameter for the compiled kernels; None if they do not know it."""
-        if self.function is not None or self.name not in COMPILED:
+    def compiled(self) -> tuple[Loss, float] | None:
+        """Row of the table and parameter for the compiled kernels; None if there are none."""
+        if self.function is not None or not LOSSES[self.name].compiled:
             return None
-        default = PARAMETERS.get(self.name, ("", 0.0))[1]
-        return self.name, default if self.parameter is None else float(self.parameter)
+        return LOSSES[self.name], LOSSES[self.name].given(self.parameter)
 
     def __call__(self, truth: Floats, predicted: Floats) -> Floats:
         """The loss of each row."""
         if self.function is None:
-            found = self._named()(truth, predicted)
+            found = LOSSES[self.name](truth, predicted, self.parameter)
             return _within(truth, predicted, found) if self.name == "log" else found
         with np.errstate(all="ignore"):
             found = np.asarray(self.function(truth, predicted), np.float64)
@@ -135,12 +129,6 @@ class RowLoss:
         if found.size and np.nanmin(found, initial=0.0) < 0.0:
             raise DataError(f"loss: {self.name} is negative for some rows; give one that is at least 0")
         return found
-
-    def _named(self) -> row_losses.Loss:
-        chosen = row_losses.LOSSES[self.name]
-        if self.parameter is None:
-            return chosen
-        return partial(chosen, **{PARAMETERS[self.name][0]: self.parameter})
 
 
 def _within(truth: Floats, probability: Floats, loss: Floats) -> Floats:

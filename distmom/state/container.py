@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from distmom.errors import DataError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DIGEST_BYTES = 32
 _PERSON = b"distmom state"
 _STREAM = b"\xff\xff\xff\xff"  # how an IPC stream begins

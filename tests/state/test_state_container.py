@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from distmom.errors import DataError
-from distmom.lake.saved import container as room
-from distmom.lake.saved.container import Container, read_container, write_container
+from distmom.state import container as room
+from distmom.state.container import Container, read_container, write_container
 
 TYPES = [
     "bool",
@@ -164,7 +164,7 @@ def test_other_rows_types_and_versions_are_refused(table: pa.Table) -> None:
         (pa.concat_tables([table, table]), "rows than one"),
         (table.slice(0, 0), "rows than one"),
         (table.replace_schema_metadata({}), "cannot be read"),
-        (table.replace_schema_metadata({b"distmom": b'{"schema_version": 2}'}), "version 2.*version 1"),
+        (table.replace_schema_metadata({b"distmom": b'{"schema_version": 3}'}), "version 3.*version 2"),
         (table.replace_schema_metadata({b"distmom": b"[]"}), "cannot be read"),
         (
             table.set_column(
