@@ -27,7 +27,7 @@ CASES |= {
     ),
 }
 
-DRAWN: dict[str, Any] = {"n_permutations": 199, "rng": SEED}
+DRAWN: dict[str, Any] = {"n_permutations": 99, "test_rows": 400, "rng": SEED}
 COMPARED: dict[str, dict[str, Any]] = {
     "all": {},
     "mean": {"statistics": "mean"},
@@ -36,7 +36,7 @@ COMPARED: dict[str, dict[str, Any]] = {
     "discrepancy": {"statistics": "mmd", "column": "y"},
     "discrepancy by laplace": {"statistics": ("mmd-laplace",), "bandwidth": 1.0, "column": "y"},
     "two columns": {"column": ["x", "y"], "statistics": ("mean", "auc")},
-    "few test rows": {"column": ["x", "y"], "test_rows": 200},
+    "few test rows": {"column": ["x", "y"], "test_rows": 150},
     "units": {"block_by": "unit", "column": "y", "statistics": ("mean", "auc")},
     "files": {"block_by": "file", "column": "y", "statistics": "mean"},
     "filter": {"where": "u > 0.5", "statistics": ("mean", "energy")},

@@ -48,7 +48,9 @@ class Way:
     compiled : bool
         Use compiled kernels, however little there is to do.
     max_files : int, optional
-        Cut the work into units of so many files, and reading into many ranges.
+        Cut the work into units of so many files, and what is kept of the rows at a time into several ranges.
+    by_disk : bool
+        Regroup rows by way of the disk.
     """
 
     lakes: Lakes = field(repr=False)
@@ -58,6 +60,7 @@ class Way:
     batch_rows: int | None = None
     compiled: bool = False
     max_files: int | None = None
+    by_disk: bool = False
 
     def keywords(self, *names: str) -> dict[str, Any]:
         """Keywords of where and how to run, those among the names."""
@@ -91,7 +94,10 @@ class Way:
                 from distmom.cluster.plan import plan_units
 
                 _everywhere(patches, "plan_units", partial(plan_units, max_files=self.max_files))
-                _everywhere(patches, "RANGE_BYTES", 2_000)
+                _everywhere(patches, "RANGE_BYTES", 9_000)
+            if self.by_disk:
+                _everywhere(patches, "LEAST_BYTES", 0)
+                _everywhere(patches, "MOST_READS", 0)
             if self.batch_rows is not None:
                 _everywhere(patches, "LEAST_BATCH_ROWS", 1)
             yield
