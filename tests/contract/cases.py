@@ -17,6 +17,7 @@ from tests.contract import (
     cases_mean,
     cases_plan,
     cases_refused,
+    cases_samples,
     cases_tournament,
     cases_ustat,
 )
@@ -26,6 +27,7 @@ from tests.contract.ways import Way
 CASES: dict[str, Callable[[Way], Any]] = {
     **cases_mean.CASES,
     **cases_ustat.CASES,
+    **cases_samples.CASES,
     **cases_compared.CASES,
     **cases_tournament.CASES,
     **cases_learn.CASES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import distmom as dm
-from tests.contract.cases_mean import DAMAGED, SEED, Case
+from tests.contract.cases_mean import DAMAGED, SEED, Case, lakes_of
 from tests.contract.ways import Way
 
 CASES: dict[str, Case] = {}
@@ -54,9 +54,9 @@ def compared(lakes: tuple[str, ...], options: dict[str, Any]) -> Case:
     return case
 
 
-for _number, (_name, _options) in enumerate(COMPARED.items()):
+for _name, _options in COMPARED.items():
     CASES[f"compare/{_name}/clean"] = compared(("clean", "second"), _options)
-    if _number % 2 == 0:
+    if len(lakes_of(_name)) > 1:
         CASES[f"compare/{_name}/scattered"] = compared(("second", "scattered"), _options)
 CASES |= {
     "compare/values of a column/clean": compared(("clean",), {"by": "label", "column": ["y", "q0"]}),
@@ -89,7 +89,6 @@ def varied(lake: str, options: dict[str, Any]) -> Case:
     return lambda way: way.run(dm.difference, way.lakes[lake], "y", **given)
 
 
-for _number, (_name, _options) in enumerate(VARIED.items()):
-    CASES[f"difference/{_name}/clean"] = varied("clean", _options)
-    _lake = DAMAGED[_number % len(DAMAGED)]
-    CASES[f"difference/{_name}/{_lake}"] = varied(_lake, _options)
+for _name, _options in VARIED.items():
+    for _lake in lakes_of(_name, always=True):
+        CASES[f"difference/{_name}/{_lake}"] = varied(_lake, _options)

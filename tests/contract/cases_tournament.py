@@ -8,7 +8,7 @@ import numpy as np
 
 import distmom as dm
 from tests.contract import functions
-from tests.contract.cases_mean import DAMAGED, SEED, Case
+from tests.contract.cases_mean import SEED, Case, lakes_of
 from tests.contract.lakes import columns
 from tests.contract.ways import Way
 
@@ -96,10 +96,8 @@ def played(lake: str, options: dict[str, Any]) -> Case:
 
 
 CASES: dict[str, Case] = {}
-for _number, (_name, _options) in enumerate(PLAYED.items()):
-    CASES[f"tournament/{_name}/clean"] = played("clean", _options)
-    if _number % 2 == 0:
-        _lake = DAMAGED[_number // 2 % len(DAMAGED)]
+for _name, _options in PLAYED.items():
+    for _lake in lakes_of(_name):
         CASES[f"tournament/{_name}/{_lake}"] = played(_lake, _options)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import distmom as dm
 from tests.contract import functions
-from tests.contract.cases_mean import DAMAGED, SEED, Case
+from tests.contract.cases_mean import SEED, Case, lakes_of
 from tests.contract.ways import Way
 
 K = dm.kernels
@@ -144,6 +144,66 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "interval": "exact",
         "repeats": 2,
     },
+    "disjoint ratio of chunks": {
+        "pairs": "disjoint",
+        "kernel": "kendall-b",
+        "column": ["x", "y"],
+        "chunk_rows": 7,
+    },
+    "disjoint, files": {"pairs": "disjoint", "block_by": "file", "column": "y"},
+    "disjoint triples": {"pairs": "disjoint", "kernel": "third-moment", "n_blocks": 7},
+    "disjoint, contaminated": {"pairs": "disjoint", "contamination": 3},
+    "incomplete triples": {
+        "pairs": "incomplete",
+        "scheme": "swor",
+        "kernel": "third-moment",
+        "n_blocks": 5,
+        "n_pairs": 50,
+    },
+    "incomplete ratio": {
+        "pairs": "incomplete",
+        "scheme": "swor",
+        "kernel": "kendall-b",
+        "column": ["y", "u"],
+        "n_blocks": 5,
+        "n_pairs": 400,
+    },
+    "without replacement, distance": {
+        "scheme": "swor",
+        "n_blocks": 9,
+        "block_size": 60,
+        "kernel": "distance",
+        "column": ["y", "u"],
+    },
+    "repeated covariance": {
+        "repeats": 3,
+        "kernel": "covariance",
+        "column": ["y", "u"],
+        "by": "group",
+        "n_blocks": 3,
+    },
+    "repeated covariance, geometric": {
+        "repeats": 3,
+        "kernel": "covariance",
+        "column": ["y", "u"],
+        "joint": "geometric",
+    },
+    "repeated ratio": {"repeats": 3, "kernel": "kendall-b", "column": ["x", "y"], "by": "group"},
+    "repeated disjoint": {"repeats": 3, "pairs": "disjoint", "column": "y", "n_blocks": 5},
+    "weights of a ratio of units": {
+        "weights": "w",
+        "kernel": "correlation",
+        "column": ["y", "u"],
+        "block_by": ["key", "part"],
+        "n_blocks": 3,
+    },
+    "weights of distances, stored": {
+        "weights": "w",
+        "kernel": "distance",
+        "column": ["y", "u"],
+        "n_blocks": 3,
+        "order": "stored",
+    },
     "disjoint ranks": {"pairs": "disjoint", "n_blocks": 9, "kernel": "kendall", "column": ["y", "z"]},
     "three rows": {"kernel": K.kernel(functions.spread_of_three, 3), "n_blocks": 45, "column": "y"},
     "three rows, symmetrized": {
@@ -175,84 +235,13 @@ def of(lake: str, options: dict[str, Any]) -> Case:
 
 
 CASES: dict[str, Case] = {}
-for _number, (_name, (_kernel, _column)) in enumerate(KERNELS.items()):
-    for _lake in ("clean", DAMAGED[_number % len(DAMAGED)]):
+for _name, (_kernel, _column) in KERNELS.items():
+    for _lake in lakes_of(_name, always=True):
         _blocks = {} if _lake == "clean" else {"n_blocks": 21}
         CASES[f"ustatistic/{_name}/{_lake}"] = of(_lake, {"kernel": _kernel, "column": _column, **_blocks})
-for _number, (_name, _options) in enumerate(VARIANTS.items()):
-    CASES[f"ustatistic/{_name}/clean"] = of("clean", _options)
-    if _number % 2 == 0:
-        _lake = DAMAGED[_number // 2 % len(DAMAGED)]
+for _name, _options in VARIANTS.items():
+    for _lake in lakes_of(_name):
         CASES[f"ustatistic/{_name}/{_lake}"] = of(_lake, _options)
-
-SAMPLES: dict[str, dict[str, Any]] = {
-    "auc": {"kernel": "auc"},
-    "auc, grouped": {"kernel": "auc", "by": "key", "n_blocks": 5},
-    "auc, weights": {"kernel": "auc", "weights": "w", "n_blocks": 9},
-    "auc, units": {"kernel": "auc", "block_by": "unit", "column": "y"},
-    "auc, files": {"kernel": "auc", "block_by": "file", "column": "y"},
-    "auc, repeated": {"kernel": "auc", "repeats": 2, "n_blocks": 7},
-    "auc, chunks": {"kernel": "auc", "chunk_rows": 7},
-    "auc, stored": {"kernel": "auc", "order": "stored", "n_blocks": 7},
-    "auc, contaminated": {"kernel": "auc", "contamination": 3},
-    "auc, without replacement": {"kernel": "auc", "scheme": "swor", "n_blocks": 7, "block_size": 120},
-    "auc, with replacement": {"kernel": "auc", "scheme": "monte_carlo", "n_blocks": 7, "block_size": 120},
-    "auc, incomplete": {
-        "kernel": "auc",
-        "scheme": "swor",
-        "pairs": "incomplete",
-        "n_blocks": 7,
-        "n_pairs": 200,
-    },
-    "auc, incomplete with replacement": {
-        "kernel": "auc",
-        "scheme": "monte_carlo",
-        "pairs": "incomplete",
-        "n_blocks": 7,
-        "n_pairs": 200,
-    },
-    "auc, disjoint": {"kernel": "auc", "pairs": "disjoint", "n_blocks": 9},
-    "mean difference": {"kernel": "mean-difference", "column": ["x", "y"]},
-    "mean difference, weights, grouped": {
-        "kernel": "mean-difference",
-        "weights": "w",
-        "by": "group",
-        "n_blocks": 5,
-    },
-    "energy": {"kernel": "energy"},
-    "energy of two columns": {"kernel": "energy", "column": ["y", "z"], "n_blocks": 5},
-    "energy, v-statistic": {"kernel": "energy", "statistic": "v", "n_blocks": 5},
-    "energy, incomplete": {
-        "kernel": "energy",
-        "scheme": "swor",
-        "pairs": "incomplete",
-        "n_blocks": 5,
-        "n_pairs": 150,
-    },
-    "discrepancy": {"kernel": K.mmd(1.0), "column": ["y", "z"], "n_blocks": 5},
-    "discrepancy by laplace": {"kernel": K.mmd(1.0, "laplace"), "column": "y"},
-    "own": {"kernel": K.kernel(functions.later, n_samples=2), "n_blocks": 7},
-    "own of two rows and one": {
-        "kernel": K.kernel(functions.two_and_one, (2, 1)),
-        "n_blocks": 35,
-        "column": "y",
-    },
-}
-
-
-def of_samples(lakes: tuple[str, ...], options: dict[str, Any]) -> Case:
-    given = {"column": "x", "rng": SEED, **options}
-    return lambda way: way.run(dm.ustatistic, [way.lakes[lake] for lake in lakes], **given)
-
-
-for _number, (_name, _options) in enumerate(SAMPLES.items()):
-    CASES[f"ustatistic/two samples/{_name}/clean"] = of_samples(("clean", "second"), _options)
-    if _number % 2 == 0:
-        CASES[f"ustatistic/two samples/{_name}/scattered"] = of_samples(("second", "scattered"), _options)
-CASES["ustatistic/three samples/own"] = of_samples(
-    ("clean", "second", "bad file"),
-    {"kernel": K.kernel(functions.two_and_one, 3, n_samples=3), "n_blocks": 35, "column": "y"},
-)
 
 
 def in_memory(way: Way) -> Any:

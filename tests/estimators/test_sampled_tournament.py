@@ -105,13 +105,3 @@ def test_threads_batches_and_states_change_no_bit(tmp_path: Path) -> None:
         want.settings["blocks"] == [9, 9, 9]
         and dm.explain_tournament(folder, candidates, "y", **how)["drawn"] > 0
     )
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_workers_give_the_bits_of_threads(client_of: Any, tmp_path: Path) -> None:
-    folder, _ = lake(tmp_path / "lake")
-    candidates = {**{name: name for name in NAMES}, "twice": lambda row: 2.0 * row["p0"]}
-    how: dict[str, Any] = {"features": "p0", "scheme": "swor", "table": "full", "rng": 0}
-    want = dm.tournament(folder, candidates, "y", threads=1, **how)
-    assert dm.tournament(folder, candidates, "y", client=client_of(2), **how).same_bits(want)
