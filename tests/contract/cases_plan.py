@@ -14,12 +14,10 @@ PLANNED: dict[str, dict[str, Any]] = {
     "contaminated": {"n_rows": 1e6, "contamination": 25},
     "contaminated in part": {"n_rows": 1e4, "contamination": 0.001},
     "given blocks": {"n_rows": 1e5, "n_blocks": 45},
-    "without replacement": {"n_rows": 1e5, "scheme": "swor", "tau": 0.3},
-    "with replacement": {"n_rows": 1e5, "scheme": "monte_carlo", "kappa": 0.4},
-    "width": {"n_rows": 1e6, "width": 0.05, "repeats": 3},
+    "width": {"n_rows": 1e6, "width": 0.05},
     "kernel": {"n_rows": 1e5, "kernel": "gini"},
     "kernel without a fast form": {"n_rows": 1e6, "kernel": dm.kernels.rbf(1.0), "pair_budget": 1e9},
-    "kernel and width": {"n_rows": 1e5, "kernel": "kendall", "width": 0.05, "projection_share": 0.4},
+    "kernel and width": {"n_rows": 1e5, "kernel": "kendall", "width": 0.05},
 }
 
 

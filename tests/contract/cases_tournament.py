@@ -30,17 +30,13 @@ PLAYED: dict[str, dict[str, Any]] = {
     "zero-one": {"loss": "zero_one", "candidates": ["cell", "cell2"], "target": "label"},
     "own loss": {"loss": functions.cubed},
     "functions": {"candidates": COMPUTED, "features": ["y", "z"]},
-    "functions, full table": {"candidates": COMPUTED, "features": ["y", "z"], "table": "full"},
-    "given level": {"beta_r": 0.05, "table": "full"},
-    "home matches": {"rule": "champions_league", "r1": 0.5, "beta_r": 0.3},
-    "chunks and a filter": {"chunk_rows": 5, "where": "u > 0.2", "table": "full"},
-    "units": {"block_by": "unit", "n_blocks": 7, "table": "full"},
-    "files": {"block_by": "file", "n_blocks": 3, "table": "full"},
-    "roots of losses": {"distance": "loss", "table": "full", "n_blocks": 5},
+    "given level": {"beta_r": 0.05},
+    "chunks and a filter": {"chunk_rows": 5, "where": "u > 0.2"},
+    "units": {"block_by": "unit", "n_blocks": 7},
+    "files": {"block_by": "file", "n_blocks": 3},
+    "roots of losses": {"distance": "loss", "n_blocks": 5},
     "contaminated": {"contamination": 5},
     "contaminated in part": {"contamination": 0.01},
-    "without replacement": {"scheme": "swor", "n_blocks": 7, "block_size": 60},
-    "with replacement": {"scheme": "monte_carlo", "n_blocks": 7, "block_size": 60},
     "metrics": {
         "loss": "mahalanobis",
         "candidates": METRICS,
@@ -59,7 +55,7 @@ PLAYED: dict[str, dict[str, Any]] = {
         "loss_parameter": 1.0,
     },
     "ranking": {"loss": "ranking", "n_blocks": 7},
-    "ranking by the hinge": {"loss": "ranking_hinge", "n_blocks": 7, "table": "full"},
+    "ranking by the hinge": {"loss": "ranking_hinge", "n_blocks": 7},
     "ranking by the logistic loss": {
         "loss": "ranking_logistic",
         "candidates": ["q0", "q1"],
@@ -105,7 +101,7 @@ def twice(**options: Any) -> Case:
     """With a state: played, and read again."""
 
     def case(way: Way) -> Any:
-        given = {"rng": SEED, "state": way.scratch / "state", "table": "full", **options}
+        given = {"rng": SEED, "state": way.scratch / "state", **options}
         lake = way.lakes["scattered"]
         return [way.run(dm.tournament, lake, ROWS, "target", **given) for _ in range(2)]
 
@@ -164,7 +160,6 @@ def scored(loss: Any, target: str = "target", **options: Any) -> Case:
 
 CASES |= {
     "tournament/state/rows": twice(),
-    "tournament/state/home matches": twice(rule="champions_league", r1=0.5, beta_r=0.3),
     "tournament/state/pairs": twice(loss="ranking", n_blocks=5),
     "tournament/cover": covered,
     "epsilon_cover/grid": lambda way: list(dm.epsilon_cover(_line_of, {"slope": [1, 2], "shift": [3.5]})),

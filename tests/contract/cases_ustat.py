@@ -135,7 +135,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "column": ["x", "y"],
     },
     "disjoint": {"pairs": "disjoint", "n_blocks": 9},
-    "disjoint, stored": {"pairs": "disjoint", "n_blocks": 9, "order": "stored"},
     "disjoint, grouped": {"pairs": "disjoint", "n_blocks": 5, "by": "group"},
     "disjoint, units": {"pairs": "disjoint", "n_blocks": 5, "block_by": "unit"},
     "disjoint, repeated, paper": {

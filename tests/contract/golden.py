@@ -8,6 +8,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from threadpoolctl import threadpool_info  # comes with scikit-learn
 
 FILE = Path(__file__).with_name("golden.json")
@@ -26,7 +27,8 @@ CLOSE = 1e-12
 
 def made_with() -> dict[str, str]:
     """What last bits may depend on beside our own code."""
-    found = {name: version(name) for name in ("numpy", "scipy", "numba", "scikit-learn")}
+    found = {name: version(name) for name in ("scipy", "numba", "scikit-learn")}
+    found["numpy"] = np.__version__  # loaded, so that its library of matrix products is known below
     kinds = {one["architecture"] for one in threadpool_info() if "architecture" in one}
     found["blas"] = " ".join(sorted(kinds))
     return {**found, "machine": platform.machine()}
