@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.explain import explain_mean
     from distmom.estimators.mean.mean import mean
     from distmom.estimators.mean.merge_states import merge_states
-    from distmom.estimators.plan import plan
+    from distmom.estimators.planning.plan import plan
     from distmom.estimators.scorer import robust_scorer
-    from distmom.estimators.shuffle.shuffle import explain_shuffle, shuffle
     from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import explain_tournament, tournament
     from distmom.estimators.ustat.explain import explain_ustatistic
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
         MeanResult,
         PlanResult,
         Results,
-        ShuffleResult,
         TournamentResult,
         TrainResult,
         UStatisticResult,
@@ -53,6 +51,7 @@ if TYPE_CHECKING:
         check_output,
         write_results,
     )
+    from distmom.state import State
 
 __all__ = [
     "BadFileError",
@@ -76,7 +75,7 @@ __all__ = [
     "RobustLinearRegression",
     "RobustLogisticRegression",
     "RobustMinimizer",
-    "ShuffleResult",
+    "State",
     "TournamentResult",
     "TrainResult",
     "UStatisticResult",
@@ -89,7 +88,6 @@ __all__ = [
     "epsilon_cover",
     "explain_compare",
     "explain_mean",
-    "explain_shuffle",
     "explain_tournament",
     "explain_train",
     "explain_ustatistic",
@@ -100,7 +98,6 @@ __all__ = [
     "plan",
     "robust_scorer",
     "save_model",
-    "shuffle",
     "tournament",
     "train",
     "ustatistic",
@@ -123,7 +120,7 @@ _HOMES = {
     "RobustLinearRegression": "distmom.estimators.learn.linear",
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "RobustMinimizer": "distmom.estimators.learn.minimizer",
-    "ShuffleResult": "distmom.report",
+    "State": "distmom.state",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",
@@ -136,7 +133,6 @@ _HOMES = {
     "epsilon_cover": "distmom.estimators.tournament.cover",
     "explain_compare": "distmom.estimators.compare.compare",
     "explain_mean": "distmom.estimators.mean.explain",
-    "explain_shuffle": "distmom.estimators.shuffle.shuffle",
     "explain_tournament": "distmom.estimators.tournament.tournament",
     "explain_train": "distmom.estimators.learn.train",
     "explain_ustatistic": "distmom.estimators.ustat.explain",
@@ -144,10 +140,9 @@ _HOMES = {
     "load_model": "distmom.estimators.learn.model_files",
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
-    "plan": "distmom.estimators.plan",
+    "plan": "distmom.estimators.planning.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "save_model": "distmom.estimators.learn.model_files",
-    "shuffle": "distmom.estimators.shuffle.shuffle",
     "tournament": "distmom.estimators.tournament.tournament",
     "train": "distmom.estimators.learn.train",
     "ustatistic": "distmom.estimators.ustat.ustatistic",

@@ -1,1 +1,1 @@
-"""Batch jobs: one runnable file each, with a TOML file that shows all it can be told."""
+"""Jobs of this repository, which are not installed: the demonstration, and the experiments of the paper."""

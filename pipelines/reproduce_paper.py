@@ -1,7 +1,6 @@
 """The tables and figures of the paper, each number beside ours, as a batch job.
 
-    distmom run pipelines/reproduce_paper.toml
-    python -m pipelines.reproduce_paper pipelines/reproduce_paper.toml
+    python -m pipelines.reproduce_paper pipelines/reproduce_paper.toml        (from the folder above)
 
 Writes ``index.html``, ``index.md`` and a Parquet file for each part into a folder; the page is made of all
 parts that are in the folder, so they may be run one after another, or by several machines that share it.
@@ -21,9 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from distmom.errors import ConfigError
-from pipelines.config import Config, Key
-from pipelines.job import RUN, Job, main
-from pipelines.log import MinuteLines, log
+from distmom.jobs import RUN, Config, Job, Key, MinuteLines, log, main
 
 if TYPE_CHECKING:
     from pipelines.paper.chunks import Run
@@ -61,7 +58,7 @@ def run(config: Config, progress: MinuteLines) -> list[Path]:
     """Run the parts and write them; the files written."""
     from distmom.cluster import connect, run_calls
 
-    given, folder = _plan(config), Path(config.beside(config.table("output")["folder"]))
+    given, folder = _plan(config), Path(config.table("output")["folder"])
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -149,13 +146,13 @@ def _plan(config: Config) -> dict[str, Any]:
 
 JOB = Job(
     "reproduce_paper",
-    {"paper": PAPER},
+    {
+        "paper": PAPER,
+        "run": {"seed": Key("whole number"), **{name: RUN[name] for name in ("log", *PLACES)}},
+        "output": {"folder": Key("text", required=True, path=True)},
+    },
     run,
     explain,
-    common={
-        "run": {"seed": Key("whole number"), **{name: RUN[name] for name in ("log", *PLACES)}},
-        "output": {"folder": Key("text", required=True)},
-    },
 )
 
 if __name__ == "__main__":

@@ -8,7 +8,11 @@ import sys
 import pytest
 
 LEAF = 64
-USERS = ("distmom.estimators.mean.mean", "distmom.reductions.leafwise", "distmom.reductions.rowwise")
+USERS = (
+    "distmom.estimators.mean.mean",
+    "distmom.reductions.accumulate.leafwise",
+    "distmom.reductions.accumulate.rowwise",
+)
 
 
 def patch_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

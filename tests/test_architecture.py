@@ -20,9 +20,24 @@ PACKAGE = ROOT / "distmom"
 
 BELOW = {
     "__main__": {"cli"},
-    "cli": {"estimators", "report", "cluster", "solvers", "reductions", "lake", "numerics"},
-    "estimators": {"report", "cluster", "solvers", "reductions", "lake", "numerics", "theory"},
+    "cli": {"jobs", "estimators", "report", "cluster", "solvers", "reductions", "lake", "numerics"},
+    "jobs": {"distmom"},  # its public names
+    "estimators": {
+        "state",
+        "passes",
+        "inference",
+        "report",
+        "cluster",
+        "solvers",
+        "reductions",
+        "lake",
+        "numerics",
+        "theory",
+    },
+    "passes": {"inference", "cluster", "reductions", "lake", "numerics"},
+    "inference": {"numerics", "theory"},
     "report": {"reductions", "lake", "numerics"},
+    "state": {"cluster", "reductions", "lake", "numerics"},
     "cluster": {"reductions", "lake", "numerics"},
     "solvers": {"reductions", "lake", "numerics"},
     "reductions": {"numerics"},
@@ -130,33 +145,51 @@ def test_a_wrong_arrow_is_found(statement: str) -> None:
     )
 
 
-def test_pipelines_use_public_names_only() -> None:
-    wrong = [
-        f"{path.relative_to(ROOT)}:{line} imports {module}"
-        for path in sources("pipelines")
-        for line, module in imports(path.read_text("utf-8"))
-        if module.startswith("distmom.") and not _is_public(module)
-    ]
+def test_jobs_and_pipelines_use_public_names_only() -> None:
+    import distmom
+
+    wrong = []
+    for path in sources("distmom/jobs", "pipelines"):
+        text = path.read_text("utf-8")
+        used = [(line, module) for line, module in imports(text) if not _is_public(module, path)]
+        used += [
+            (node.lineno, f"dm.{node.attr}")
+            for node in nodes(text)
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "dm"
+            if node.attr not in distmom.__all__
+        ]
+        wrong += [f"{path.relative_to(ROOT)}:{line} uses {name}" for line, name in used]
     assert not wrong, "\n".join(wrong)
 
 
-def _is_public(module: str) -> bool:
-    """Public names, errors, the parts that pages are made of, and the room that runs units of work."""
+def _is_public(module: str, path: Path) -> bool:
+    """Public names, errors, the room of jobs, the parts pages are made of, and the room that runs work."""
+    if not module.startswith("distmom."):
+        return True
     import distmom
 
     room = module.split(".")[1]
     return (
         room in {*distmom.__all__, "errors"}
+        or (room == "jobs" and (module == "distmom.jobs" or PACKAGE in path.parents))
         or module == "distmom.cluster"
         or module.startswith("distmom.report.page.")
     )
+
+
+def test_the_package_knows_nothing_of_the_folder_of_jobs() -> None:
+    """Whoever installs it may have a package 'pipelines' of his own."""
+    wrong = [
+        path for path in sources("distmom") for _, m in imports(path.read_text("utf-8")) if "pipelines" in m
+    ]
+    assert not wrong
 
 
 def test_only_the_cluster_room_imports_dask() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {module}"
         for path in sources("distmom", "pipelines")
-        if path.parent != PACKAGE / "cluster"
+        if PACKAGE / "cluster" not in path.parents
         for line, module in imports(path.read_text("utf-8"))
         if module.split(".")[0] in ("dask", "distributed")
     ]

@@ -14,7 +14,7 @@ from distmom.cli.show import messages_on_stderr, show_plan, show_results
 from distmom.errors import ConfigError
 
 if TYPE_CHECKING:
-    from distmom.report import PlanResult, Results
+    from distmom.report import Results
 
 COMMAND = "distmom.command"
 """Under which a context keeps the words of the command line."""
@@ -53,12 +53,12 @@ def answer(
     return found.exit_code
 
 
-def remember_command(found: Results | PlanResult) -> None:
+def remember_command(found: Results) -> None:
     """Keep the command line in the results, so that a report can tell how to run it again."""
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None
     if words is not None:
-        from distmom.lake.secrets import plain_words
+        from distmom.lake.files.secrets import plain_words
 
         found.run["command"] = shlex.join(["distmom", *plain_words(words)])
 

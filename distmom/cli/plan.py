@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.answer import remember_command
 from distmom.cli.failures import write_stdout
 from distmom.cli.mean import CountOrShare
 from distmom.cli.show import show_json
@@ -36,25 +34,13 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--confidence", "--confidence-level", "confidence_level", type=float, default=0.99, show_default=True
 )
 @click.option("--contamination", type=CountOrShare(), help="Rows that may be arbitrary: number or share.")
-@click.option(
-    "--scheme", type=click.Choice(["partition", "swor", "monte_carlo"]), help="Show this scheme alone."
-)
 @click.option("--blocks", "--n-blocks", "n_blocks", type=int, help="Show that many blocks, too.")
 @click.option("--tau", type=float, default=0.45, show_default=True, help="Of the sampling schemes.")
-@click.option(
-    "--kappa",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Of the sampling schemes: share of the failure probability left to the data's sampling error.",
-)
-@click.option("--repeats", type=int, default=5, show_default=True, help="Random partitions to compare with.")
 @click.option(
     "--width",
     type=float,
     help="Half-width wanted, in standard deviations of a row, or of the kernel: tells the rows needed.",
 )
-@click.option("--threads", type=int, default=1, show_default=True, help="For the times.")
 @click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")
 @click.option(
     "--parameter",
@@ -64,15 +50,8 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 )
 @click.option("--pair-budget", type=float, metavar="PAIRS", help="Most pairs to evaluate one by one.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of the table.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the plan to a .json, .parquet, .csv or .html file, whole or not at all.",
-)
 def plan_command(
     as_json: bool,
-    output: Path | None,
     kernel: str | None,
     parameter: tuple[str, ...],
     pair_budget: float | None,
@@ -82,8 +61,7 @@ def plan_command(
 
     ROWS is a number such as 1000000 or 1e9. Nothing is read; 'distmom mean --dry-run' plans for a lake.
     """
-    from distmom.estimators.plan import plan
-    from distmom.report import check_output, write_results
+    from distmom.estimators.planning.plan import plan
 
     if pair_budget is not None:
         options["pair_budget"] = pair_budget
@@ -92,12 +70,7 @@ def plan_command(
         from distmom.numerics.kernels.catalogue import named
 
         options["kernel"] = named(kernel, **parameters_of(parameter))
-    if output is not None:
-        check_output(output)
     found = plan(**options)
-    remember_command(found)
-    if output is not None:
-        write_results(found, output)
     if as_json:
         show_json(found.document())
     else:

@@ -15,11 +15,11 @@ from distmom.cli.compare import compare_command
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
+from distmom.cli.init import init_command
 from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.run import run_command
-from distmom.cli.shuffle import shuffle_command
 from distmom.cli.tournament import tournament_command
 from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
@@ -118,10 +118,10 @@ program.add_command(compare_command)
 program.add_command(difference_command)
 program.add_command(mean_command)
 program.add_command(describe_command)
+program.add_command(init_command)
 program.add_command(tournament_command)
 program.add_command(train_command)
 program.add_command(merge_command)
 program.add_command(plan_command)
 program.add_command(run_command)
-program.add_command(shuffle_command)
 program.add_command(ustat_command)

@@ -25,7 +25,7 @@ def run_command(
     config: str, dry_run: bool, log_json: bool, scheduler: str | None, workers: int | None, quiet: bool
 ) -> int:
     """Run the batch job whose name stands under the key 'pipeline' in a TOML file."""
-    from pipelines.job import run_config
+    from distmom.jobs import run_config
 
     return run_config(
         config, dry_run=dry_run, log_json=log_json, quiet=quiet, scheduler=scheduler, workers=workers

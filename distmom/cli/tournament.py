@@ -16,8 +16,24 @@ from distmom.cli.mean import (
     SCRATCH_OPTION,
 )
 
-LOSSES = ("squared", "absolute", "huber", "pinball", "log", "zero_one")
-PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering")
+
+class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A loss by name: the table of losses is loaded when its names are asked for."""
+
+    name = "loss"
+
+    def get_metavar(self, param: click.Parameter, ctx: Any = None) -> str:  # noqa: D102
+        return f"[{'|'.join(self._names())}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:  # noqa: D102
+        return str(click.Choice(self._names()).convert(value, param, ctx))
+
+    def _names(self) -> tuple[str, ...]:
+        from distmom.estimators.tournament.options import pair_losses, row_losses
+
+        return (*row_losses(), *pair_losses())
+
+
 OWN_OPTIONS = [
     click.Option(
         ["--candidate", "candidates"],
@@ -31,7 +47,7 @@ OWN_OPTIONS = [
     ),
     click.Option(
         ["--loss"],
-        type=click.Choice((*LOSSES, *PAIR_LOSSES)),
+        type=LossName(),
         default="squared",
         show_default=True,
         help="Loss of a row, or of a pair of rows.",
@@ -54,28 +70,13 @@ OWN_OPTIONS = [
         show_default=True,
         help="What keeps candidates apart: predictions, or roots of losses.",
     ),
-    click.Option(
-        ["--rule"],
-        type=click.Choice(("tournament", "champions_league")),
-        default="tournament",
-        show_default=True,
-        help="How finalists meet; champions_league needs --r1.",
-    ),
-    click.Option(["--r1"], type=float, help="Radius of the home matches of champions_league."),
     click.Option(["--beta-r"], type=float, help="Candidates no farther apart do not meet.  [default: found]"),
-    click.Option(
-        ["--table"],
-        type=click.Choice(("lazy", "full")),
-        default="lazy",
-        show_default=True,
-        help="Evaluate only distances that matter, or all.",
-    ),
     click.Option(
         ["--scheme"],
         type=click.Choice(("partition", "swor", "monte_carlo")),
         default="partition",
         show_default=True,
-        help="Blocks: all rows, or samples without or with replacement.",
+        help="Blocks of losses of pairs: all rows, or samples without or with replacement.",
     ),
     click.Option(["--block-size"], type=int, metavar="ROWS", help="Of a sampled block."),
     click.Option(

@@ -21,11 +21,11 @@ def train_command(
 ) -> int:
     """Learn a metric, a ranking, a linear model or clusters from a lake, in spite of wild rows.
 
-    CONFIG.toml is a batch job with pipeline = "train"; the one shipped as pipelines/train.toml shows every
+    CONFIG.toml is a batch job with pipeline = "train"; 'distmom init train' writes one that shows every
     key. The model is written as JSON and .npy files, the learning curve as a table or a picture.
     """
-    from pipelines.job import run_config
-    from pipelines.train import JOB
+    from distmom.jobs import run_config
+    from distmom.jobs.kinds.train import JOB
 
     return run_config(
         config,
@@ -33,6 +33,6 @@ def train_command(
         log_json=log_json,
         quiet=quiet,
         scheduler=scheduler,
-        only=JOB,
+        job=JOB,
         state=state,
     )

@@ -5,8 +5,9 @@ of it.
 """
 
 from distmom.cluster.calls import Call, run_calls
-from distmom.cluster.connect import connect
-from distmom.cluster.machine import usable_cpus
+from distmom.cluster.executors.connect import connect
+from distmom.cluster.executors.machine import usable_cpus
+from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.memory import check_memory, parse_bytes
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
@@ -16,7 +17,6 @@ from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, RunResult, run_units
 from distmom.cluster.scratch import Scratch
 from distmom.cluster.stop import check_stopped
-from distmom.cluster.threads import ThreadExecutor
 
 __all__ = [
     "Call",

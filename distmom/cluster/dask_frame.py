@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from distmom.cluster.failures import one_line
 from distmom.errors import ConfigError, DataError, DistmomError
-from distmom.lake.memory import MemoryLake, open_memory
-from distmom.lake.schema import roles_of
+from distmom.lake.columns.schema import roles_of
+from distmom.lake.columns.vectors import measured
+from distmom.lake.memory.memory_lake import MemoryLake, open_memory
 from distmom.lake.source import Batch, FileRef, ReadOptions
-from distmom.lake.vectors import measured
+from distmom.numerics.arrays import Ints
 
 PARTITION_BYTES = 64_000_000
 """Stands for the unknown size of a partition: each is a unit of work of its own."""
@@ -49,7 +49,7 @@ class DaskFrame:
         """Names and types of the columns."""
         return self.pattern.schema()
 
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each partition: computes them."""
         chosen = self.files if files is None else files
         return np.array([len(compute_partition(self.frame, file)) for file in chosen], np.int64)

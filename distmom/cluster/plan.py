@@ -124,7 +124,7 @@ def plan_units(
         it is cut where its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
         has to decode the first).
     leaf_rows : int, optional
-        Rows of a leaf; ``distmom.numerics.leaf.LEAF_ROWS`` unless a test says otherwise.
+        Rows of a leaf; ``distmom.numerics.blocks.leaf.LEAF_ROWS`` unless a test says otherwise.
     done : Done, optional
         Cut only what is not done. If given (it may be empty), no unit is cut short by the end of the listing,
         so that its node remains one when files are added.
@@ -249,6 +249,6 @@ def _parts(
 
 
 def _leaf_rows() -> int:
-    from distmom.numerics.leaf import LEAF_ROWS
+    from distmom.numerics.blocks.leaf import LEAF_ROWS
 
     return LEAF_ROWS

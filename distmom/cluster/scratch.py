@@ -6,8 +6,6 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
@@ -85,10 +83,10 @@ class Scratch:
                 f"{self.parent}; free some, or name another folder as scratch"
             )
 
-    def folder(self, prefix: str = ".distmom-") -> Path:
+    def folder(self) -> Path:
         """The folder of this run; made when it is asked for first."""
         if self._made is None:
-            self._made = make_folder(self.parent, prefix)
+            self._made = make_folder(self.parent, ".distmom-")
         return self._made
 
     def close(self) -> None:
@@ -124,7 +122,7 @@ def make_folder(parent: Path, prefix: str) -> Path:
     except OSError as error:
         raise ResourceError(
             f"{parent}: no temporary folder can be made there ({error.strerror}); "
-            "name a folder that you may write to as output or scratch"
+            "name a folder that you may write to as scratch"
         ) from error
 
 
@@ -136,13 +134,3 @@ def remove_folder(folder: Path) -> None:
         if not folder.exists():
             return
     logger.warning("%s could not be removed", folder)
-
-
-@contextmanager
-def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """A hidden folder that is gone at the end, with all that is in it, unless it got another name."""
-    folder = make_folder(parent, prefix)
-    try:
-        yield folder
-    finally:
-        remove_folder(folder)

@@ -11,12 +11,12 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.stop import check_stopped
 from distmom.errors import BadFileError
 from distmom.lake.holding import batches_holding
-from distmom.lake.keys import KeyEncoder
-from distmom.reductions.leaves import Rows
+from distmom.lake.keys.encoder import KeyEncoder
+from distmom.reductions.accumulate.leaves import Rows
 
 if TYPE_CHECKING:
     from distmom.lake import Batch, BatchReader, FileRef
-    from distmom.lake.unit_hashes import UnitHashes
+    from distmom.lake.keys.unit_hashes import UnitHashes
     from distmom.reductions import Accumulator, Key, Reduction
 
 BadFilePolicy = Literal["error", "skip"]
@@ -90,7 +90,7 @@ class ReadAndReduce:
     def _unit_hashes(self) -> UnitHashes | None:
         if self.unit_seed is None:
             return None
-        from distmom.lake.unit_hashes import UnitHashes
+        from distmom.lake.keys.unit_hashes import UnitHashes
 
         return UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
 

@@ -28,7 +28,7 @@ def place_of(
     """The place that was asked for; data in memory stays in this process, also beside an active client."""
     if not in_memory:
         return Place(client, workers, scheduler, threads)
-    from distmom.cluster.machine import usable_cpus
+    from distmom.cluster.executors.machine import usable_cpus
 
     return Place(None, None, None, usable_cpus() if threads is None else threads)
 
@@ -43,7 +43,7 @@ def imagined_place(wanted: Mapping[str, Any], *, in_memory: bool) -> Iterator[Ex
             yield executor
         return
     check_count("workers", place.workers)
-    from distmom.cluster.machine import memory_bytes, usable_cpus
+    from distmom.cluster.executors.machine import memory_bytes, usable_cpus
     from distmom.cluster.scratch import Scratch
 
     imagined = ThreadExecutor(place.workers, parse_bytes(limit) or memory_bytes() // usable_cpus())

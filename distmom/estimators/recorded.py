@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from distmom.lake.secrets import plain_address
+from distmom.lake.files.secrets import plain_address
 
 P = ParamSpec("P")
 R = TypeVar("R")

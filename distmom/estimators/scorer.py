@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.options import MeanOptions, check_choice
-from distmom.numerics.losses import LOSSES, log_of_given
+from distmom.numerics.losses.table import LOSSES, log_of_given, names_of
 from distmom.report import Results
 
 RowLoss = Callable[[Any, Any], Any]
@@ -123,7 +123,7 @@ def robust_scorer(
     True
     """
     if isinstance(loss, str):
-        check_choice("loss", loss, tuple(LOSSES))
+        check_choice("loss", loss, names_of("residual", "labels"))
     elif not callable(loss):
         raise ConfigError(f"loss: must be a name or a function of truths and predictions, not {loss!r}")
     if not isinstance(rng, int) or isinstance(rng, bool):

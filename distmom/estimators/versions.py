@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from functools import lru_cache
 
-from distmom.numerics.random import DRAW_VERSION
+from distmom.numerics.random.philox import DRAW_VERSION
 from distmom.version import VERSION
 
 

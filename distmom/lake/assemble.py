@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
-from distmom.lake.convert import Valid, Values, converter, valid_rows
-from distmom.lake.partitions import typed_value
-from distmom.lake.scalars import one_value
-from distmom.lake.schema import kind_of, partition_arrow_type
+from distmom.lake.columns.convert import Valid, Values, converter, valid_rows
+from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.schema import kind_of, partition_arrow_type
+from distmom.lake.columns.vectors import WrongLength, components, lengths
+from distmom.lake.files.partitions import typed_value
 from distmom.lake.source import Batch, PartitionType, ReadOptions
-from distmom.lake.vectors import WrongLength, components, lengths
+from distmom.numerics.arrays import Bools
 
 if TYPE_CHECKING:
+    from distmom.lake.columns.times import TimeScale
     from distmom.lake.filters import Filter
-    from distmom.lake.times import TimeScale
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _SomeRows(NamedTuple):
 
     start: int
     n: int
-    keep: NDArray[np.bool_] | None
+    keep: Bools | None
 
 
 ValueSource = Callable[[Sequence[pa.Array], _SomeRows], list[tuple[Values, Valid]]]
@@ -151,7 +151,7 @@ class Assembler:
         lacking = column.null or bool(column.constant.null_count)  # type: ignore[union-attr]
         return np.zeros(n_rows, np.bool_) if lacking else None
 
-    def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> NDArray[np.bool_]:
+    def _mask(self, where: Filter, arrays: Sequence[pa.Array], n_rows: int) -> Bools:
         operands: dict[str, pa.Array] = {}
         for name in where.columns:
             column = self._columns[name]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.convert import bit_values, valid_rows
+from distmom.lake.columns.convert import bit_values, valid_rows
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
 from distmom.lake.where.nodes import Node, columns_of
 from distmom.lake.where.parse import parse
 from distmom.lake.where.possible import possible
+from distmom.numerics.arrays import Bools
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -47,7 +47,7 @@ class Filter(Protocol):
         """Raise ConfigError if it does not fit the kinds of the columns."""
         ...
 
-    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> NDArray[np.bool_]:
+    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> Bools:
         """Rows for which it is true; an operand of length one is the same in all rows."""
         ...
 
@@ -79,7 +79,7 @@ class TextFilter:
         return repr(self.node)
 
     def check(self, kinds: Mapping[str, str]) -> None:
-        """Check each comparison against the kinds of the columns (see `distmom.lake.schema.kind_of`).
+        """Check each comparison against the kinds of the columns (see `distmom.lake.columns.schema.kind_of`).
 
         Raises
         ------
@@ -88,7 +88,7 @@ class TextFilter:
         """
         check(self.node, kinds)
 
-    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> NDArray[np.bool_]:
+    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> Bools:
         """Rows for which the condition is true: neither those where it is false nor where it is null."""
         from distmom.lake.where.compute import evaluate
 
@@ -138,7 +138,7 @@ class ExpressionFilter:
     def check(self, kinds: Mapping[str, str]) -> None:
         """Nothing is left to check: Arrow has bound the expression to the columns' types."""
 
-    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> NDArray[np.bool_]:
+    def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> Bools:
         """Rows that the expression keeps: the batch is filtered with its row numbers beside it."""
         arrays = [self._operand(field_, operands[field_.name], n_rows) for field_ in self.schema]
         numbers = np.arange(n_rows, dtype=np.int64)
@@ -166,7 +166,7 @@ class ExpressionFilter:
         return array if len(array) == n_rows else pa.repeat(array[0], n_rows)
 
 
-def true_rows(outcome: pa.BooleanArray) -> NDArray[np.bool_]:
+def true_rows(outcome: pa.BooleanArray) -> Bools:
     """True where a boolean array is true, False where it is false or null."""
     values, valid = bit_values(outcome), valid_rows(outcome)
     return values if valid is None else values & valid

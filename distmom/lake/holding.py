@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distmom.lake.source import Batch, BatchReader, FileRef
+from distmom.numerics.arrays import Ints
 
 
-def batches_holding(reader: BatchReader, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
+def batches_holding(reader: BatchReader, file: FileRef, rows: Ints) -> Iterator[Batch]:
     """Batches that hold these rows of a file (ascending, at least one), and as few others as can be.
 
     Of Parquet files, row groups without a wanted row are not read; rows in memory cost nothing.

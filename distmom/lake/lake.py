@@ -11,22 +11,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from distmom.errors import BusyStore, DataError, ResourceError
-from distmom.lake import footers
-from distmom.lake.logged import TableVersion
+from distmom.lake.columns.references import settle
+from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
+from distmom.lake.columns.schema import Reference, partition_arrow_type
+from distmom.lake.columns.times import TimeScale, with_times
+from distmom.lake.columns.vectors import measured
+from distmom.lake.files import footers
+from distmom.lake.files.store_errors import final
+from distmom.lake.files.stores import full_address
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
-from distmom.lake.references import settle
-from distmom.lake.schema import SEARCHED_FILES as FOOTERS
-from distmom.lake.schema import Reference, partition_arrow_type
 from distmom.lake.source import FileRef, PartitionType, ReadOptions
-from distmom.lake.store_errors import final
-from distmom.lake.stores import full_address
-from distmom.lake.table_columns import TableColumns
-from distmom.lake.times import TimeScale, with_times
-from distmom.lake.vectors import measured
+from distmom.lake.tables.logged import TableVersion
+from distmom.lake.tables.table_columns import TableColumns
+from distmom.numerics.arrays import Ints
 
 SEARCHED_FILES = 100
 """How many files may lack values before times are counted from 1970."""
@@ -86,7 +86,7 @@ class Lake:
         _, schema = next(self._schemas())
         return schema
 
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file, by a table's log or from the footers (one opening a file, about 60 µs each).
 
         Raises

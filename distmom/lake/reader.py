@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from distmom.errors import BadFileError
-from distmom.lake import footers
 from distmom.lake.assemble import Assembler, Column, constant_column
-from distmom.lake.partitions import typed_value
-from distmom.lake.scalars import one_value
-from distmom.lake.schema import Reference, check_type, partition_arrow_type, roles_of
+from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
+from distmom.lake.files import footers
+from distmom.lake.files.partitions import typed_value
+from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
-from distmom.lake.store_errors import from_store
-from distmom.lake.table_columns import TableColumns
+from distmom.lake.tables.table_columns import TableColumns
+from distmom.numerics.arrays import Ints
 
 
 class Recent:
@@ -108,7 +108,7 @@ class Reader:
             assembler = self._assembler_of(parquet, file)
             yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
-    def batches_holding(self, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
+    def batches_holding(self, file: FileRef, rows: Ints) -> Iterator[Batch]:
         """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
         if self.excludes(file):
             return
@@ -201,7 +201,7 @@ def row_groups_of(parquet: pq.ParquetFile, start: int, stop: int | None) -> RowG
     return RowGroups(groups, first, last - first if groups else 0)
 
 
-def _stretches(parquet: pq.ParquetFile, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _stretches(parquet: pq.ParquetFile, rows: Ints) -> list[tuple[int, int]]:
     """Ranges of rows from a wanted one to another, without the row groups that hold none."""
     metadata = parquet.metadata
     ends = np.cumsum([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])

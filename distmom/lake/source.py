@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
+    from distmom.lake.columns.times import TimeScale
     from distmom.lake.filters import Filter
-    from distmom.lake.times import TimeScale
 
 BATCH_ROWS = 131_072
 
@@ -140,13 +140,13 @@ class Batch:
 
     start: int
     n_rows: int
-    values: tuple[NDArray[np.float64], ...]
-    valid: tuple[NDArray[np.bool_] | None, ...]
-    keep: NDArray[np.bool_] | None
+    values: tuple[Floats, ...]
+    valid: tuple[Bools | None, ...]
+    keep: Bools | None
     keys: tuple[pa.Array, ...]
     n_bytes: int
     units: tuple[pa.Array, ...] = ()
-    present: tuple[NDArray[np.bool_] | None, ...] = ()
+    present: tuple[Bools | None, ...] = ()
 
 
 class BatchReader(Protocol):
@@ -203,7 +203,7 @@ class Source(Protocol):
         """Columns of the first readable file, and the partition columns."""
         ...
 
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file."""
         ...
 

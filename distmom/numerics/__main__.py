@@ -9,38 +9,38 @@ import sys
 
 import numpy as np
 
-from distmom.numerics.cell_sums import add_distances, add_losses, add_measures, add_to_cells
-from distmom.numerics.cells import Cells, block_cells
-from distmom.numerics.chunks import chunk_moments
-from distmom.numerics.comoments import leaf_comoments
-from distmom.numerics.distinct import DistinctUnits
-from distmom.numerics.group_sample import GroupSampler
+from distmom.numerics.blocks.cells import Cells, block_cells
+from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
+from distmom.numerics.blocks.leaf import NO_REST, all_finite, leaf_moments, with_total
+from distmom.numerics.blocks.leaf_stack import LeafStack
+from distmom.numerics.blocks.moments import MANY_CELLS, Moments, merge
+from distmom.numerics.blocks.stored import stored_moments
 from distmom.numerics.kernels.catalogue import distance, gini
 from distmom.numerics.kernels.fading import fade
-from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.kernels.order_weights import order_masses
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
-from distmom.numerics.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
-from distmom.numerics.labels import file_key, label_table, stored_edges
-from distmom.numerics.leaf import NO_REST, all_finite, leaf_moments, with_total
-from distmom.numerics.leaf_stack import LeafStack
-from distmom.numerics.losses import squared
-from distmom.numerics.moments import MANY_CELLS, Moments, merge
-from distmom.numerics.pairs import sample_pairs
-from distmom.numerics.random import stream_key
-from distmom.numerics.regroup import CellRows
-from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.sample import LeafSampler
-from distmom.numerics.sample_tree import SampleTree
-from distmom.numerics.sampled_leaf import sampled_leaf_moments
-from distmom.numerics.stored import stored_moments
-from distmom.numerics.tiles import tiled_sums
-from distmom.numerics.weighted import plain_rows
-from distmom.numerics.weighted_cells import WeightedCells
-from distmom.numerics.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted_stored import weighted_stored_moments
+from distmom.numerics.linalg.comoments import leaf_comoments
+from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_measures, add_to_cells
+from distmom.numerics.losses.table import LOSSES
+from distmom.numerics.pairs.regroup import CellRows
+from distmom.numerics.pairs.tiles import tiled_sums
+from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
+from distmom.numerics.random.pair_draws import sample_pairs
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.ranks.order import order_counts
+from distmom.numerics.ranks.order_weights import order_masses
+from distmom.numerics.samples.distinct import DistinctUnits
+from distmom.numerics.samples.group_sample import GroupSampler
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.numerics.samples.sample import LeafSampler
+from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
+from distmom.numerics.weighted.weighted_cells import WeightedCells
+from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted.weighted_moments import plain_rows
+from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
 
 
 def compile_rows() -> None:
@@ -76,8 +76,10 @@ def compile_rows() -> None:
         first, w = codes.astype(np.int32), x + 1.0
         add_to_cells(x, first, np.zeros(3), compiled=True)
         add_distances(x[None], np.zeros((1, 2), np.int32), first, np.zeros((1, 3)), compiled=True)
-        add_losses(w, x, first, np.zeros(3), squared, ("squared", 0.0))
-        add_measures(w, x, first, codes, np.zeros(3), squared, ("squared", 0.0))
+    for loss in LOSSES.values():
+        if loss.compiled and loss.of != "margin":
+            add_losses(w, x, first, np.zeros(3), loss, (loss, 1.0))
+            add_measures(w, x, first, codes, np.zeros(3), loss, (loss, 1.0))
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
         merge(moments, moments, compiled=True)

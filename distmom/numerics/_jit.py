@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from hashlib import sha256
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
@@ -50,6 +52,20 @@ def _compiled(function: F, *, nogil: bool, error_model: str) -> F:
             stacklevel=3,
         )
         return numba.njit(nogil=nogil, error_model=error_model)(function)  # type: ignore[no-any-return]
+
+
+def standing_for(kernel: F, name: str, **functions: Any) -> F:
+    """The kernel with other functions under some of the names that it uses, known to caches by its own name.
+
+    That name changes with what is compiled, so no cache answers for a function that was another one.
+    """
+    codes = [function.py_func.__code__ for function in functions.values()]
+    cells = [[c.cell_contents for c in f.py_func.__closure__ or ()] for f in functions.values()]
+    codes += [inner.py_func.__code__ for held in cells for inner in held]
+    told = repr([(code.co_code, code.co_consts, code.co_names) for code in codes])
+    made = FunctionType(kernel.__code__, {**kernel.__globals__, **functions}, kernel.__name__)
+    made.__qualname__ = f"{kernel.__qualname__}_{name}_{sha256(told.encode()).hexdigest()[:12]}"
+    return made  # type: ignore[return-value]
 
 
 inline = numba.njit(inline="always")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from distmom.reductions.leaves import Rows
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import Key
 
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.comoments import Comoments, leaf_comoments
-from distmom.numerics.labels import file_key
+from distmom.numerics.arrays import Ints
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions import Accumulator
+from distmom.reductions.accumulate.leaves import LeafCutter, Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.keep_rows import missing_values
 from distmom.reductions.layouts import Layout, Place
-from distmom.reductions.leaves import LeafCutter, Rows
 from distmom.reductions.repeated import RepeatedBlocks
-from distmom.reductions.row_labels import row_labels
+from distmom.reductions.rows.keep_rows import missing_values
+from distmom.reductions.rows.row_labels import row_labels
 from distmom.reductions.state import Key, MeanState
 
 
@@ -141,7 +141,7 @@ class ComomentKeeper:
             return None
         c = len(self._spec.means.columns)
         whole = self._files.root or _nothing(self._n_groups, self._spec.n_blocks, c)
-        order: NDArray[np.int64] = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+        order: Ints = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
         return ComomentState(means, _widened(whole, len(keys)).at(order))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from distmom.numerics.moments import Moments, merge
+from distmom.numerics.blocks.moments import Moments, merge
 from distmom.reductions import Accumulator
 from distmom.reductions.layouts import Layout, UnitBlocks
 from distmom.reductions.state import MeanState, merge_states
@@ -90,10 +90,10 @@ class BlockMeans:
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
         if not self.rowwise:
-            from distmom.reductions.leafwise import LeafwiseMeans
+            from distmom.reductions.accumulate.leafwise import LeafwiseMeans
 
             return LeafwiseMeans(self, n_files, window)
-        from distmom.reductions.rowwise import RowwiseMeans
+        from distmom.reductions.accumulate.rowwise import RowwiseMeans
 
         return RowwiseMeans(self, n_files, window)
 

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.block_state import BlockState
-from distmom.numerics.leaf import LEAF_ROWS, together
-from distmom.numerics.moments import Moments, total
-from distmom.numerics.sample import LeafSampler, RowSample, row_keys
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.leaf import LEAF_ROWS, together
+from distmom.numerics.blocks.moments import Moments, total
+from distmom.numerics.samples.sample import LeafSampler, RowSample, row_keys
 
 if TYPE_CHECKING:
+    from distmom.reductions.accumulate.small_files import Together
     from distmom.reductions.layouts import LeafRows
-    from distmom.reductions.small_files import Together
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 KINDS = 3
 """Nulls, NaNs and infinities, in the order of `state.NULLS`, `NANS` and `INFS`."""
 

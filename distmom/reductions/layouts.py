@@ -11,25 +11,25 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.block_state import BlockState
-from distmom.numerics.cells import Cells, block_cells
-from distmom.numerics.chunks import chunk_moments
-from distmom.numerics.keyed_hash import unit_cells
-from distmom.numerics.labels import LabelTable, label_table, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments, together
-from distmom.numerics.leaf_stack import LeafStack
-from distmom.numerics.moments import Moments
-from distmom.numerics.random import stream_key
-from distmom.numerics.sample_tree import SampleWindow
-from distmom.numerics.sampled_leaf import sampled_leaf_moments
-from distmom.numerics.stored import stored_moments
-from distmom.numerics.weighted import WeightedMoments
-from distmom.numerics.weighted_cells import new_cells
-from distmom.numerics.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted_stored import weighted_stored_moments
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.cells import Cells, block_cells
+from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.labels import LabelTable, label_table, stored_edges, stored_labels
+from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments, together
+from distmom.numerics.blocks.leaf_stack import LeafStack
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.stored import stored_moments
+from distmom.numerics.random.keyed_hash import unit_cells
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.samples.sample_tree import SampleWindow
+from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
+from distmom.numerics.weighted.weighted_cells import new_cells
+from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
+from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
 
 
 @dataclass(slots=True)
@@ -42,15 +42,15 @@ class Place:
     key: np.uint64
     first_row: int
     file: int = 0
-    units: NDArray[np.uint64] | None = None
+    units: Words | None = None
 
 
 @dataclass(slots=True)
 class Weights:
     """Weights of the rows of a leaf, in two arrays as their values are."""
 
-    w: NDArray[np.float64]
-    rest: NDArray[np.float64]
+    w: Floats
+    rest: Floats
 
 
 @dataclass(slots=True)
@@ -60,16 +60,16 @@ class LeafRows:
     And weights, if there are any; a row of weight 0 is among those that do not count.
     """
 
-    x: NDArray[np.float64]
-    rest: NDArray[np.float64]
-    gone: NDArray[np.bool_] | None
-    codes: NDArray[np.int64] | None
+    x: Floats
+    rest: Floats
+    gone: Bools | None
+    codes: Ints | None
     n_groups: int
     place: Place
     weights: Weights | None = None
 
     @property
-    def w(self) -> NDArray[np.float64] | None:
+    def w(self) -> Floats | None:
         """Weights in one array, where there are any."""
         return None if self.weights is None else together(self.weights.w, self.weights.rest)
 
@@ -274,7 +274,7 @@ class SampledBlocks:
         both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
         return Moments(*both)
 
-    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> NDArray[np.int64]:
+    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> Ints:
         """Rows that each block takes from each leaf of the window; drawn once for a window."""
         return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
 
@@ -285,7 +285,7 @@ class SampledBlocks:
 @lru_cache(maxsize=8)
 def _window_counts(
     tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
-) -> NDArray[np.int64]:
+) -> Ints:
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
@@ -320,7 +320,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     return groups.moments(rows.n_groups).at((slice(None), None))
 
 
-def _contiguous(rows: LeafRows, first: int, edges: NDArray[np.int64], compiled: bool) -> BlockState:
+def _contiguous(rows: LeafRows, first: int, edges: Ints, compiled: bool) -> BlockState:
     """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
     if rows.weights is not None:
         w, rest = rows.weights.w, (rows.rest, rows.weights.rest)

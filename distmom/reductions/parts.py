@@ -9,12 +9,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.cells import block_cells
-from distmom.numerics.keyed_hash import unit_cells
-from distmom.numerics.labels import file_cell, file_key, label_table
-from distmom.numerics.leaf import LEAF_ROWS
+from distmom.numerics.blocks.cells import block_cells
+from distmom.numerics.blocks.labels import file_cell, file_key, label_table
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.random.keyed_hash import unit_cells
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.reductions.leaves import LeafCutter, Rows
+from distmom.reductions.accumulate.leaves import LeafCutter, Rows
 from distmom.reductions.state import Key
 
 Cells = NDArray[np.int32]

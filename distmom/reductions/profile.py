@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.sample import RowSample
+from distmom.numerics.arrays import Ints
+from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions import Accumulator
+from distmom.reductions.accumulate.leafwise import LeafwiseMeans
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.file_facts import FileFacts, FileWatcher
-from distmom.reductions.leafwise import LeafwiseMeans
-from distmom.reductions.leaves import Rows
 from distmom.reductions.state import Key, MeanState, merge_states
 
-Window = NDArray[np.int64]
+Window = Ints
 """The window of a unit: the number of each of its files, ascending; files of one number count as one."""
 
 

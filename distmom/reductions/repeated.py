@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.cells import Cells
-from distmom.numerics.labels import LabelTable, label_table, repeat_key, repeat_seed, repeat_tables
-from distmom.numerics.leaf import leaf_moments
-from distmom.numerics.moments import Moments
+from distmom.numerics.blocks.cells import Cells
+from distmom.numerics.blocks.labels import LabelTable, label_table, repeat_key, repeat_seed, repeat_tables
+from distmom.numerics.blocks.leaf import leaf_moments
+from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.layouts import LeafRows
 
 

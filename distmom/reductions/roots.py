@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.distinct import UnitSketch, smallest
-from distmom.numerics.labels import file_cell, file_key
-from distmom.numerics.random import stream_key
+from distmom.numerics.blocks.labels import file_cell, file_key
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.samples.distinct import UnitSketch, smallest
 from distmom.reductions.layouts import UnitBlocks
 from distmom.reductions.state import MeanState
 

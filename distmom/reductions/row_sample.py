@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.labels import file_key
-from distmom.numerics.random import words
-from distmom.reductions.keep_rows import missing_values
-from distmom.reductions.leaves import Rows
+from distmom.numerics.arrays import Floats, Words
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.random.philox import words
+from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.rows.keep_rows import missing_values
 from distmom.reductions.state import Key
-
-Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class RowSample:
 
     size: int
     numbers: Words
-    values: NDArray[np.float64]
+    values: Floats
     units: Words
 
     @property
@@ -53,7 +51,7 @@ class RowSample:
         return RowSample(self.size, self.numbers[:n], self.values[:n], self.units[:n])
 
     @staticmethod
-    def smallest(size: int, *parts: tuple[Words, NDArray[np.float64], Words]) -> RowSample:
+    def smallest(size: int, *parts: tuple[Words, Floats, Words]) -> RowSample:
         """The sample of all rows of some parts."""
         numbers, values, units = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         order = np.argsort(numbers, kind="stable")[:size]
@@ -99,7 +97,7 @@ class RowSampler:
         self._spec = spec
         nothing = np.empty(0, np.uint64)
         self._found = RowSample(spec.size, nothing, np.empty(0), nothing)
-        self._parts: list[tuple[Words, NDArray[np.float64], Words]] = []
+        self._parts: list[tuple[Words, Floats, Words]] = []
         self._waiting = 0
         self._key = self._file = np.uint64(0)
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.block_state import BlockState
-from distmom.numerics.distinct import UnitSketch
-from distmom.numerics.sample import RowSample
-from distmom.numerics.weighted import WeightedMoments
+from distmom.numerics.arrays import Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""
@@ -44,8 +45,8 @@ class MeanState:
     """
 
     keys: tuple[Key, ...]
-    n_rows: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    n_rows: Ints
+    counts: Ints
     moments: BlockState
     samples: tuple[RowSample, ...]
     units: UnitSketch | None = None

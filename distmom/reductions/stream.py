@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics.tree import DyadicTree, fold
+from distmom.reductions.accumulate.leaves import Rows, join
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.leaves import Rows, join
 from distmom.reductions.state import Key, MeanState
 
 ENDLESS = 1 << 62

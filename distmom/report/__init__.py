@@ -8,7 +8,6 @@ from distmom.report.mean_result import MeanResult
 from distmom.report.plan_result import PlannedWay, PlanResult
 from distmom.report.result import Result
 from distmom.report.results import Results
-from distmom.report.shuffle_result import ShuffleResult
 from distmom.report.tournament_result import CandidateResult, Duels, TournamentResult
 from distmom.report.train_result import TrainResult
 from distmom.report.ustat_result import UStatisticResult
@@ -30,7 +29,6 @@ __all__ = [
     "Reason",
     "Result",
     "Results",
-    "ShuffleResult",
     "TournamentResult",
     "TrainResult",
     "UStatisticResult",

@@ -10,7 +10,7 @@ from distmom.report.result import Result, plain
 from distmom.report.words import number
 
 if TYPE_CHECKING:
-    from distmom.lake.times import TimeScale
+    from distmom.lake.columns.times import TimeScale
     from distmom.report.page.telling import Telling
 
 Value = Any

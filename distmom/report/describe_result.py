@@ -12,6 +12,7 @@ from distmom.report.results import Results
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from distmom.report.page.figure import Figure
     from distmom.report.page.parts import Story
 
 
@@ -119,12 +120,12 @@ class DescribeResult(Results):
 
         return story(self)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self) -> Figure:
         """Draw which files, folders and units move the plain means; see `Result.plot`."""
         from distmom.report.page.describe import pictures
-        from distmom.report.page.draw import draw
+        from distmom.report.page.figure import figure
 
-        return draw(pictures(self), self.title, ax)
+        return figure(pictures(self), self.title)
 
     def more_tables(self) -> list[Table]:  # noqa: D102
         from distmom.report.describe_text import gap_table, named_table

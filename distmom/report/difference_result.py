@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.report.digits import three
 from distmom.report.result import Result
 from distmom.report.words import cell, units_cells
@@ -150,7 +150,7 @@ class DifferenceResult(Result):
     n_units_control: int | None = None
     n_units_variant: int | None = None
     n_units_exact: bool | None = None
-    block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    block_estimates: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     group: None = None

@@ -12,7 +12,7 @@ from distmom.report.result import Result
 from distmom.report.words import accused, units_cells, weightless
 
 if TYPE_CHECKING:
-    from distmom.lake.times import TimeScale
+    from distmom.lake.columns.times import TimeScale
     from distmom.report.page.telling import Telling
 
 Value = Any

@@ -11,36 +11,35 @@ from distmom.report.result import plain
 from distmom.report.results import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.table import Table
-
-    from distmom.report.page.parts import Story
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWay:
-    """One way to take the mean; half-widths in standard deviations of a row.
+    """One way to take the mean, for independent rows; half-widths in standard deviations of a row.
 
     Attributes
     ----------
     name : str
     options : dict
-        Arguments of `distmom.mean` that choose it.
+        Arguments of `distmom.mean` (of a kernel, of `distmom.ustatistic`) that choose it.
     n_blocks, block_size : int
+        K and B.
     exact : float or None
         Half-width of the ``exact`` interval, infinite where the bound is vacuous, None where there is none.
     paper : float or None
-        Half-width by the proposition.
+        Half-width by the proposition; None where it has none.
     order : float or None
-        About the half-width of the ``order`` interval, for normal block means.
+        About the half-width of the ``order`` interval, for normal block means; None where it is not offered.
     survives : int
-        Outlying rows (units) with which the answer stays finite.
+        Outlying rows (units) with which the answer stays finite: always for a partition; with the confidence
+        level for samples.
     rows_drawn : int
-        Values that enter a block.
+        Values that enter a block: n for a partition, K B for samples.
+    seconds : float
+        Rough time of one thread, for one float64 column in a warm cache.
     rows_for_width : int or None
         Rows needed for the half-width asked for; None where none was, or no number suffices.
-    seconds : float
-        Rough time for one float64 column in a warm cache.
     n_pairs : int or None
         Of a kernel: pairs that are evaluated one by one, 0 where a fast form needs none.
     """
@@ -54,15 +53,9 @@ class PlannedWay:
     order: float | None
     survives: int
     rows_drawn: int
-    rows_for_width: int | None
     seconds: float
+    rows_for_width: int | None = None
     n_pairs: int | None = None
-
-    @classmethod
-    def of(cls, way: Any, rows_for_width: int | None, seconds: float) -> PlannedWay:
-        """The way as the theory has it, with what it needs."""
-        numbers = {f.name: getattr(way, f.name) for f in fields(cls)[:-3]}
-        return cls(**numbers, rows_for_width=rows_for_width, seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -114,29 +107,8 @@ class PlanResult:
         told = self.to_dict()
         ways = told.pop("ways")
         data = {"n_files": 0, "n_bytes": 0, "skipped": []}
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "results": ways,
-            "data": data,
-            "run": self.run,
-            "plan": told,
-        }
-
-    def to_arrow(self) -> pa.Table:
-        """A table with a row for each way; options as text."""
-        import pyarrow as pa
-
-        rows = [{**asdict(way), "options": written(way.options)} for way in self.ways]
-        for row in rows:  # may be beyond 64 bits
-            row["n_pairs"] = None if row["n_pairs"] is None else float(row["n_pairs"])
-        types = {
-            "paper": pa.float64(),
-            "order": pa.float64(),
-            "rows_for_width": pa.int64(),
-            "n_pairs": pa.float64(),
-        }
-        names = [f.name for f in fields(PlannedWay)]
-        return pa.table({n: pa.array([row[n] for row in rows], types.get(n)) for n in names})
+        head = {"schema_version": SCHEMA_VERSION, "results": ways, "data": data}
+        return {**head, "run": self.run, "plan": told}
 
     def as_table(self) -> Table:
         """A table for a terminal."""
@@ -144,64 +116,27 @@ class PlanResult:
         from rich.table import Table
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column("way")
-        if self.kernel is not None:
-            return self._pair_table(table)
-        heads = ["blocks", "block size", "exact ±", "paper ±", "order ±", "survives", "drawn", "time"]
-        for head in heads + (["rows for width"] if self.width is not None else []):
-            table.add_column(head, justify="right", no_wrap=True)
-        for way in self.ways:
-            cells = [f"{way.n_blocks:,}", f"{way.block_size:,}"]
-            cells += [_half(h) for h in (way.exact, way.paper, way.order)]
-            cells += [f"{way.survives:,}", f"{way.rows_drawn / self.n_rows:.3g} n", _time(way.seconds)]
-            table.add_row(way.name, *cells, *self._rows_for_width(way))
+        rows = [self._cells(way) for way in self.ways]
+        for head in rows[0]:
+            right = head != "way"
+            table.add_column(head, justify="right" if right else "left", no_wrap=right)
+        for row in rows:
+            table.add_row(*row.values())
         return table
 
-    def _pair_table(self, table: Table) -> Table:
-        heads = ["blocks", "block size", "exact ±", "pairs", "time"]
-        for head in heads + (["rows for width"] if self.width is not None else []):
-            table.add_column(head, justify="right", no_wrap=True)
-        for way in self.ways:
-            pairs = f"{way.n_pairs:.3g}" if way.n_pairs else "fast form"
-            cells = [f"{way.n_blocks:,}", f"{way.block_size:,}", _half(way.exact), pairs, _time(way.seconds)]
-            table.add_row(way.name, *cells, *self._rows_for_width(way))
-        return table
-
-    def _rows_for_width(self, way: PlannedWay) -> list[str]:
-        if self.width is None:
-            return []
-        return ["-" if way.rows_for_width is None else f"{way.rows_for_width:,}"]
-
-    def story(self) -> Story:
-        """The report: what to take, and all ways."""
-        from distmom.report.page.plan import story
-
-        return story(self)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the half-widths of all ways; see `Result.plot`."""
-        from distmom.report.page.draw import draw
-        from distmom.report.page.plan import pictures
-
-        return draw(pictures(self), f"{self.n_rows:,} rows", ax)
-
-    def _repr_html_(self) -> str:
-        from distmom.report.page.render import fragment
-
-        return fragment(self.story())
-
-    def remarks(self) -> list[str]:
-        """What to take, why, and what the columns mean."""
-        call = written(self.recommended.options) or "the defaults"
+    def _cells(self, way: PlannedWay) -> dict[str, str]:
+        """What the table says of a way, by column."""
+        cells = {"way": way.name, "blocks": f"{way.n_blocks:,}", "block size": f"{way.block_size:,}"}
+        cells["exact ±"] = _half(way.exact)
         if self.kernel is not None:
-            return [
-                f"take {self.recommended.name} ({call}): {self.why}",
-                "half-widths are in standard deviations of the kernel; blocks of sampled pairs are of pairs",
-            ]
-        return [
-            f"take {self.recommended.name} ({call}): {self.why}",
-            "half-widths are in standard deviations of a row; 'survives': outlying rows with a finite answer",
-        ]
+            cells["pairs"] = f"{way.n_pairs:.3g}" if way.n_pairs else "fast form"
+        else:
+            cells |= {"paper ±": _half(way.paper), "order ±": _half(way.order)}
+            cells |= {"survives": f"{way.survives:,}", "drawn": f"{way.rows_drawn / self.n_rows:.3g} n"}
+        cells["time"] = _time(way.seconds)
+        if self.width is not None:
+            cells["rows for width"] = "-" if way.rows_for_width is None else f"{way.rows_for_width:,}"
+        return cells
 
     def __str__(self) -> str:
         from distmom.report.text import rendered
@@ -209,12 +144,17 @@ class PlanResult:
         head = f"{self.n_rows:,} rows, confidence level {self.confidence_level:.6g}"
         if self.contamination:
             head += f", {self.contamination:,} of them arbitrary"
-        return "\n".join([head, rendered(self.as_table(), 160), *self.remarks()])
-
-
-def written(options: dict[str, Any]) -> str:
-    """The options as arguments of a call."""
-    return ", ".join(f"{name}={value!r}" for name, value in options.items())
+        options = self.recommended.options.items()
+        call = ", ".join(f"{name}={value!r}" for name, value in options) or "the defaults"
+        told = (
+            "half-widths are in standard deviations of a row; 'survives': outlying rows with a finite answer"
+        )
+        if self.kernel is not None:
+            told = (
+                "half-widths are in standard deviations of the kernel; blocks of sampled pairs are of pairs"
+            )
+        remarks = [f"take {self.recommended.name} ({call}): {self.why}", told]
+        return "\n".join([head, rendered(self.as_table(), 160), *remarks])
 
 
 def _half(value: float | None) -> str:

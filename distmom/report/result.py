@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from distmom.report.page.figure import Figure
     from distmom.report.page.telling import Telling
     from distmom.report.results import Results
 
@@ -114,31 +115,21 @@ class Result:
 
         return told(self)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self) -> Figure:
         """Draw the result with the pictures of its report.
 
         Of a number: the values of the blocks with estimate, interval and plain estimate, and the estimate at
         every number of blocks that was tried.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Draw the first picture there, and nothing else. By default a figure is made.
-
         Returns
         -------
-        matplotlib.figure.Figure
-            Save it with ``.savefig("mean.png")``; a notebook shows it. The window for screens is not used.
-
-        Raises
-        ------
-        ConfigError
-            If Matplotlib is not installed.
+        Figure
+            A notebook shows it; ``.save("mean.svg")`` writes it, ``.svg`` is its text.
         """
-        from distmom.report.page.draw import draw
+        from distmom.report.page.figure import figure
 
         told = self.telling()
-        return draw(told.pictures, f"{told.heading}: {'; '.join(self.status)}", ax)
+        return figure(told.pictures, f"{told.heading}: {'; '.join(self.status)}")
 
     def shown_values(self) -> tuple[str, str, str]:
         """Estimate, interval and plain estimate of a number, with the digits that the interval supports."""
@@ -206,7 +197,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, timedelta):
-        from distmom.lake.times import duration_text
+        from distmom.lake.columns.times import duration_text
 
         return duration_text(value // timedelta(microseconds=1), 10**6)
     if value is None or isinstance(value, (bool, int, str)):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
+    from distmom.report.page.figure import Figure
     from distmom.report.page.parts import Story
 
 SCHEMA_VERSION = 1
@@ -90,12 +91,12 @@ class Results(Sequence[Result]):
 
         return story(self)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self) -> Figure:
         """Draw the results: groups below each other, or each result's own picture; see `Result.plot`."""
-        from distmom.report.page.draw import draw
+        from distmom.report.page.figure import figure
         from distmom.report.page.story import pictures
 
-        return draw(pictures(self), self.title, ax)
+        return figure(pictures(self), self.title)
 
     def _repr_html_(self) -> str:
         from distmom.report.page.render import fragment

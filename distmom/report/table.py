@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from distmom.lake.times import TimeScale, Unit
+    from distmom.lake.columns.times import TimeScale, Unit
     from distmom.report.results import Results
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
@@ -121,7 +121,7 @@ def durations_as_text(table: pa.Table) -> pa.Table:
     """The table with ISO 8601 texts for durations, which CSV would hold as numbers without a unit."""
     import pyarrow as pa
 
-    from distmom.lake.times import NANOSECONDS, duration_text
+    from distmom.lake.columns.times import NANOSECONDS, duration_text
 
     for place, field in enumerate(table.schema):
         if pa.types.is_duration(field.type):

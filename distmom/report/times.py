@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.lake.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
+from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
+from distmom.numerics.arrays import Floats
 from distmom.report.mean_result import MeanResult
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def value(scale: TimeScale, offset: float | None) -> datetime | timedelta | None
     return None if count is None else _of_microseconds(scale, count)
 
 
-def array(scale: TimeScale, offsets: NDArray[np.float64]) -> NDArray[Any]:
+def array(scale: TimeScale, offsets: Floats) -> NDArray[Any]:
     """A datetime64 (in UTC) or timedelta64 array, NaT for what is no time."""
     found = [stored(scale, offset) for offset in offsets.tolist()]
     kind = "m8" if scale.kind == "duration" else "M8"

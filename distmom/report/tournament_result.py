@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from distmom.numerics.arrays import Bools, Floats
 from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.result import Result, plain
 from distmom.report.results import Results
@@ -17,9 +15,9 @@ from distmom.report.words import number, printable
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from distmom.report.page.figure import Figure
     from distmom.report.page.parts import Story
 
-Floats = NDArray[np.float64]
 
 _SHOWN = (
     "candidate",
@@ -156,10 +154,10 @@ class Duels:
     """
 
     names: tuple[str, ...]
-    loses: NDArray[np.bool_]
+    loses: Bools
     margins: Floats
     distances: Floats
-    last_loses: NDArray[np.bool_] | None
+    last_loses: Bools | None
     block_losses: tuple[Floats, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -299,25 +297,10 @@ class TournamentResult(Results):
 
         return story(self)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the matrix of duels, the candidates in the order of the league.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ConfigError
-            If Matplotlib is not installed.
-        """
-        from distmom.report.page.draw import draw
-        from distmom.report.page.tournament import duel_matrix
+    def plot(self) -> Figure:
+        """Draw the risks and the matrix of duels, in the order of the league; see `Result.plot`."""
+        from distmom.report.page.figure import figure
+        from distmom.report.page.tournament import pictures
 
         names = ", ".join(map(printable, self.champions[:3]))
-        return draw([duel_matrix(self)], f"champions: {names}; beta r = {number(self.beta_r)}", ax)
+        return figure(pictures(self), f"champions: {names}; beta r = {number(self.beta_r)}")

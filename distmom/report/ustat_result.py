@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.report.digits import three
 from distmom.report.result import Result
 from distmom.report.words import number, units_cells
@@ -174,7 +174,7 @@ class UStatisticResult(Result):
     n_pairs: int
     n_used_by_sample: tuple[int, ...] | None = None
     columns: tuple[str, ...] = ()
-    intervals: NDArray[np.float64] | None = None
+    intervals: Floats | None = None
     radius: float | None = None
     method: str | None = None
     gap: float | None = None
@@ -190,7 +190,7 @@ class UStatisticResult(Result):
     n_unweighted: int | None = None
     n_zero_weight: int | None = None
     n_effective: float | None = None
-    block_estimates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    block_estimates: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict, repr=False)

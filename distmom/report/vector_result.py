@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.report.digits import fixed_span, in_digits, three
 from distmom.report.result import Result
 from distmom.report.words import accused, number, weightless
@@ -15,7 +15,7 @@ from distmom.report.words import accused, number, weightless
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
 
-Vector = NDArray[np.float64]
+Vector = Floats
 
 MOST_LINES = 20
 """Coordinates on the terminal; JSON, CSV and Parquet hold all."""
@@ -235,27 +235,3 @@ class VectorResult(Result):
             what = "radius" if self.method == "geometric" else "interval"
             found.append(f"no {what}: {self.interval_reason}")
         return found + list(self.notes) + accused(self.accused_files)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Block mean vectors, estimate, ball or intervals, and plain mean.
-
-        Two coordinates are drawn as a plane, more of them (at most 12) as strips, each in spreads of its
-        block means; the band of a strip is the coordinate's interval or the shadow of the ball.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Draw there. By default a figure is made.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ConfigError
-            If Matplotlib is not installed.
-        """
-        from distmom.report.plot_vector import plot_vector
-
-        return plot_vector(self, ax)

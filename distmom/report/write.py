@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError, ResourceError
-from distmom.report.plan_result import PlanResult
 from distmom.report.results import Results
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def write_results(results: Results | Result | PlanResult, path: str | os.PathLike[str]) -> None:
+def write_results(results: Results | Result, path: str | os.PathLike[str]) -> None:
     """Write results in the format that the ending of the path names; the file appears complete or not at all.
 
     Raises
@@ -48,14 +47,14 @@ def write_results(results: Results | Result | PlanResult, path: str | os.PathLik
         If the disk is full or the file cannot be written.
     """
     target = check_output(path)
-    together = results if isinstance(results, PlanResult) else Results.of(results)
+    together = Results.of(results)
     writers: dict[str, Callable[[Any, Path], None]] = {
         ".json": _write_json,
         ".parquet": _write_parquet,
         ".csv": _write_csv,
         ".html": _write_html,
     }
-    from distmom.lake.atomic import atomic_file
+    from distmom.lake.files.atomic import atomic_file
 
     try:
         with atomic_file(target) as temporary:
@@ -67,19 +66,19 @@ def write_results(results: Results | Result | PlanResult, path: str | os.PathLik
         ) from error
 
 
-def _write_json(results: Results | PlanResult, path: Path) -> None:
+def _write_json(results: Results, path: Path) -> None:
     path.write_text(
         json.dumps(results.document(), indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8"
     )
 
 
-def _write_parquet(results: Results | PlanResult, path: Path) -> None:
+def _write_parquet(results: Results, path: Path) -> None:
     import pyarrow.parquet as pq
 
     pq.write_table(results.to_arrow(), path)
 
 
-def _write_csv(results: Results | PlanResult, path: Path) -> None:
+def _write_csv(results: Results, path: Path) -> None:
     from pyarrow import csv
 
     from distmom.report.table import durations_as_text
@@ -87,7 +86,7 @@ def _write_csv(results: Results | PlanResult, path: Path) -> None:
     csv.write_csv(durations_as_text(results.to_arrow()), path)
 
 
-def _write_html(results: Results | PlanResult, path: Path) -> None:
+def _write_html(results: Results, path: Path) -> None:
     from distmom.report.page.render import page
 
     versions = results.run.get("versions", {})

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
-from distmom.solvers.oracle import Blocks, Floats
+from distmom.solvers.oracle import Blocks
 
 
 class Chosen(NamedTuple):

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.solvers import status
 from distmom.solvers.aggregators import AGGREGATORS, Aggregator, Chosen
 from distmom.solvers.held_out import HeldOut
-from distmom.solvers.oracle import Blocks, Floats
+from distmom.solvers.oracle import Blocks
 from distmom.solvers.projections import Projection, Unconstrained
 from distmom.solvers.state import NORMS, DescentState
 from distmom.solvers.status import Status

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
-from distmom.solvers.oracle import Blocks, Floats
+from distmom.solvers.oracle import Blocks
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.geometric_median import geometric_median
-from distmom.solvers.oracle import Floats
+from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.geometric_median import geometric_median
 
 MOST_CHUNKS = 32
 """Sums kept; with half of them full, the last half of the iterates is known up to one part in 16."""

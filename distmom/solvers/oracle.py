@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from distmom.numerics.arrays import Bools, Floats
 
 
 class Blocks(Protocol):
     """Losses and gradients of the blocks of one step."""
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Bools:
         """Blocks whose loss says something; the others are passed over."""
         ...
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from distmom.numerics.nearest import nearest_psd
-from distmom.solvers.oracle import Floats
+from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.nearest import nearest_psd
 
 
 class Projection(Protocol):

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.block_risk import BlockRisk
-from distmom.solvers.oracle import Floats
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.block_risk import BlockRisk
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class RiskBlocks:
     risk: BlockRisk
     rows: Floats
     targets: Floats
-    usable: NDArray[np.bool_] = field(init=False)
+    usable: Bools = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "usable", self.risk.usable(self.rows, self.targets))

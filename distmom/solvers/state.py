@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.solvers.iterates import Iterates
-from distmom.solvers.oracle import Floats
 from distmom.solvers.step_sizes import Memory
 
 NORMS = 101

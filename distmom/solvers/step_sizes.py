@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from distmom.solvers.oracle import Floats
+from distmom.numerics.arrays import Floats
 
 Memory = tuple[Floats, ...]
 

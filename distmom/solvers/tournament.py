@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from distmom.errors import NoAnswerError
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.duels import duels
+
 Pair = tuple[int, int]
-Oracle = Callable[[Sequence[Pair]], Floats]
+Ask = Callable[[Sequence[Pair]], Floats]
 """Distances of pairs (f, g), f < g, each asked once."""
+
+DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
+"""What each part of the data is for; losses of pairs have no last one."""
 
 LEAST_ASKED = 64
 PAIRS_A_CANDIDATE = 4
@@ -29,7 +34,7 @@ class Distances:
     Of two whose bounds tell nothing, the one that wins by the larger of the `margins` is taken for farther.
     """
 
-    def __init__(self, ask: Oracle, bounds: Floats, margins: Floats | None = None) -> None:
+    def __init__(self, ask: Ask, bounds: Floats, margins: Floats | None = None) -> None:
         self._ask = ask
         self.bounds = bounds
         self._margins = np.zeros(bounds.shape) if margins is None else margins
@@ -46,19 +51,15 @@ class Distances:
             for (f, g), distance in zip(wanted, found, strict=True):
                 self.known[f, g] = self.known[g, f] = distance
 
-    def ask_all(self) -> None:
-        """Ask for every pair."""
-        self.ask(list(zip(*np.nonzero(np.triu(np.isnan(self.known))), strict=True)))
-
-    def unknown(self, f: int, others: Flags) -> list[Pair]:
+    def unknown(self, f: int, others: Bools) -> list[Pair]:
         """The pairs of f and others whose distance is not known, those that seem farthest first."""
         places = np.flatnonzero(others & np.isnan(self.known[f]))
         order = np.lexsort((-self._margins[f, places], -self.bounds[f, places]))
         return [(f, int(g)) for g in places[order]]
 
-    def at_least(self) -> Floats:
-        """The distances where they are known, else their lower bounds."""
-        return np.where(np.isnan(self.known), self.bounds, self.known)
+    def at_least(self, f: int | slice = slice(None)) -> Floats:
+        """The distances where they are known, else their lower bounds; of one candidate or of all."""
+        return np.where(np.isnan(self.known[f]), self.bounds[f], self.known[f])
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Rounds:
     thresholds: Floats
 
 
-def play(loses: Flags, distances: Distances, level: float | None = None) -> Rounds:
+def play(loses: Bools, distances: Distances, level: float | None = None) -> Rounds:
     """The finalists: those that lose no match that is allowed.
 
     Parameters
@@ -109,13 +110,13 @@ def play(loses: Flags, distances: Distances, level: float | None = None) -> Roun
     return Rounds(reached, level is None, finalists, thresholds(loses, distances))
 
 
-def thresholds(loses: Flags, distances: Distances) -> Floats:
+def thresholds(loses: Bools, distances: Distances) -> Floats:
     """t_f where all distances to those that beat f are known, else NaN."""
     beaten = np.where(loses, distances.known, 0.0)
     return np.asarray(beaten.max(axis=1, initial=0.0), np.float64)
 
 
-def _settle(loses: Flags, distances: Distances, level: float | None) -> float:
+def _settle(loses: Bools, distances: Distances, level: float | None) -> float:
     """Ask until it is known of every candidate whether it is a finalist; the level, or the least t_f."""
     width = PAIRS_A_CANDIDATE
     while True:
@@ -139,7 +140,7 @@ def _settle(loses: Flags, distances: Distances, level: float | None) -> float:
         width *= 2
 
 
-def last_round(loses: Flags, distances: Distances, finalists: Sequence[int]) -> tuple[tuple[int, ...], bool]:
+def last_round(loses: Bools, distances: Distances, finalists: Sequence[int]) -> tuple[tuple[int, ...], bool]:
     """Champions of the finalists on the last part, and whether they come out of a cycle.
 
     Champions are the finalists that lose to no other. If each loses to another one, those whose largest
@@ -157,44 +158,77 @@ def last_round(loses: Flags, distances: Distances, finalists: Sequence[int]) -> 
     return tuple(at[worst == worst.min()].tolist()), True
 
 
-def smallest_level(loses: Flags, distances: Distances) -> float:
-    """The least t_f: the smallest level that leaves a finalist."""
-    return _settle(loses, distances, None)
+class Oracle(Protocol):
+    """What a tournament asks of the data, however blocks are made and losses computed."""
+
+    n_parts: int
+    """Disjoint parts of the data: for distances, for matches, and perhaps for those of the finalists."""
+
+    def losses(self, part: int) -> Floats:
+        """Block losses of the candidates in a part, shape (m, K); infinite where one is not finite."""
+        ...
+
+    def bounds(self) -> Floats:
+        """Lower bounds of all distances, shape (m, m), at little cost."""
+        ...
+
+    def distances(self, pairs: Sequence[Pair]) -> Floats:
+        """Distances of pairs of candidates in the first part."""
+        ...
 
 
-def league(
-    losses: Floats, squares: Floats, finalists: Sequence[int], r1: float
-) -> tuple[tuple[int, ...], bool]:
-    """Champions by the home matches of Lugosi and Mendelson, for squared loss and a convex class.
+class Decided(NamedTuple):
+    """What losses and distances decide.
 
-    f wins its home match against h if 2 mean (h - f)(f - Y), which is mean (h - Y)^2 - (f - Y)^2 - (h - f)^2,
-    is at least -r1^2/10 on more than half of the blocks. Champions win all home matches; if nobody does, the
-    one whose worst home margin (lower median over blocks) is largest.
+    Attributes
+    ----------
+    losses : tuple of ndarray of float64, shape (m, K)
+        Block losses of each part.
+    loses : ndarray of bool, shape (m, m)
+    margins : ndarray of float64, shape (m, m)
+    last_loses : ndarray of bool, shape (m, m), or None
+        Duels of the last round, where there is one.
+    distances : Distances
+    rounds : Rounds
+    champions : tuple of int
+    cycle : bool
+    """
+
+    losses: tuple[Floats, ...]
+    loses: Bools
+    margins: Floats
+    last_loses: Bools | None
+    distances: Distances
+    rounds: Rounds
+    champions: tuple[int, ...]
+    cycle: bool
+
+
+def play_tournament(oracle: Oracle, level: float | None = None) -> Decided:
+    """Matches, as many distances as they need, finalists, and with a last part the matches among these.
 
     Parameters
     ----------
-    losses : ndarray of float64, shape (h, K)
-        Block means of squared losses of the finalists.
-    squares : ndarray of float64, shape (h, h, K)
-        Block means of the squared differences of their predictions.
-    finalists : sequence of int
-    r1 : float
+    oracle : Oracle
+    level : float, optional
+        beta r, if it is given.
 
-    Returns
-    -------
-    champions : tuple of int
-    fallback : bool
-        Whether nobody won all home matches.
+    Raises
+    ------
+    NoAnswerError
+        The level that was given leaves no candidate.
     """
-    at = np.asarray(finalists, np.int64)
-    k = losses.shape[1]
-    with np.errstate(invalid="ignore"):
-        home = losses[None, :, :] - losses[:, None, :] - squares  # home[f, h]: f at home against h
-    home = np.where(np.isnan(home), -np.inf, home)
-    home[np.arange(at.size), np.arange(at.size)] = 0.0
-    wins = 2 * (home >= -r1 * r1 / 10.0).sum(axis=2) > k
-    champions = at[wins.all(axis=1)]
-    if champions.size:
-        return tuple(champions.tolist()), False
-    worst = np.sort(home, axis=2)[:, :, (k + 1) // 2 - 1].min(axis=1)
-    return tuple(at[worst == worst.max()].tolist()), True
+    losses = tuple(oracle.losses(part) for part in range(oracle.n_parts))
+    loses, margins = duels(losses[MATCH_PART])
+    known = Distances(oracle.distances, oracle.bounds(), margins)
+    rounds = play(loses, known, level)
+    if not rounds.finalists:
+        raise NoAnswerError(
+            f"beta_r: at {rounds.level:g} every candidate loses a match that is allowed; the smallest beta_r "
+            f"that leaves one is {_settle(loses, known, None):.17g}"
+        )
+    if oracle.n_parts <= LAST_PART:
+        return Decided(losses, loses, margins, None, known, rounds, rounds.finalists, False)
+    last_loses, _ = duels(losses[LAST_PART])
+    champions, cycle = last_round(last_loses, known, rounds.finalists)
+    return Decided(losses, loses, margins, last_loses, known, rounds, champions, cycle)

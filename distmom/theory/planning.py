@@ -1,4 +1,4 @@
-"""Inverse questions: the best number of blocks for n rows, and the rows a half-width needs."""
+"""The best number of blocks for n rows."""
 
 from __future__ import annotations
 
@@ -74,39 +74,6 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool 
     candidates = np.union1d(_candidates(n_rows, delta, outlying, factors), largest[largest >= least])
     sizes = n_rows // candidates
     return int(candidates[(factors(candidates, delta, outlying) / sizes**0.5).argmin()])
-
-
-@lru_cache(maxsize=1024)
-def rows_for_halfwidth(halfwidth: float, delta: float, outlying: int = 0) -> tuple[int, int]:
-    """Least number of rows whose exact interval is at most ``halfwidth`` standard deviations of a row wide.
-
-    Parameters
-    ----------
-    halfwidth : float
-        Half-width of the interval, in standard deviations of one row; positive.
-    delta : float
-        Allowed failure probability, in (0, 1).
-    outlying : int
-        Number of arbitrary rows or units.
-
-    Returns
-    -------
-    n_rows, n_blocks : int
-        The least K * ceil((width_factor/halfwidth)^2) over odd K, and its K.
-
-    Examples
-    --------
-    >>> rows_for_halfwidth(0.1, 0.01)
-    (4221, 7)
-    """
-    if not 0.0 < halfwidth < math.inf:
-        raise ValueError(f"halfwidth must be positive and finite, got {halfwidth!r}")
-    import numpy as np
-
-    candidates = _candidates(2**62, delta, outlying, width_factors)
-    sizes = np.maximum(1.0, np.ceil((width_factors(candidates, delta, outlying) / halfwidth) ** 2))
-    best = int((candidates * sizes).argmin())
-    return int(candidates[best]) * int(sizes[best]), int(candidates[best])
 
 
 def _candidates(n_rows: int, delta: float, outlying: int, factors: Factors) -> NDArray[Any]:

@@ -18,9 +18,9 @@ from scipy.spatial.distance import pdist
 
 from distmom import kernels
 from distmom.numerics.kernels.evaluate import block_sums
-from distmom.numerics.pairs import sample_pairs
-from distmom.numerics.random import stream_key
-from distmom.numerics.tiles import tiled_sums
+from distmom.numerics.pairs.tiles import tiled_sums
+from distmom.numerics.random.pair_draws import sample_pairs
+from distmom.numerics.random.philox import stream_key
 
 
 def least(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:

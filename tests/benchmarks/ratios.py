@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.ustat.fieller import Quotients, fieller_ends
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.numerics.blocks.moments import Moments
 
 ROWS = 400
 """Of a block."""

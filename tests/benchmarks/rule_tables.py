@@ -35,7 +35,7 @@ from rule_laws import (
     to,
 )
 
-from distmom.estimators.rule.status import status_list
+from distmom.inference.status import status_list
 from distmom.theory import fine_blocks
 
 REPEATS = {1000: 600, 10_000: 500, 30_000: 250, 100_000: 120, 300_000: 60, 1_000_000: 30}

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
-from distmom.cluster.client import ClientExecutor
+from distmom.cluster.executors.client import ClientExecutor
 from distmom.cluster.plan import UNIT_BYTES, bytes_of_unit
 from distmom.lake import FileRef
 from tests.benchmarks.lakes import write_lake, write_tiny

@@ -289,7 +289,7 @@ def test_no_output_is_left_by_a_failure(distmom: Run, bad_lake: Path, tmp_path: 
 
 @pytest.fixture
 def no_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from distmom.cluster import local
+    from distmom.cluster.executors import local
     from distmom.lake import Reader
 
     def never(*_: object, **__: object) -> None:
@@ -371,19 +371,3 @@ def test_python_warnings_do_not_reach_the_user(
     prepare_process()
     warnings.warn("not for users", stacklevel=1)
     assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize("ending", [".json", ".parquet", ".csv", ".html"])
-def test_a_plan_is_written_to_a_file(distmom: Run, tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"plan{ending}"
-    assert distmom("plan", "1e6", "--contamination", "10", "--output", path).code == 0
-    if ending == ".json":
-        printed = strict_json(distmom("plan", "1e6", "--contamination", "10", "--json").out)
-        written = strict_json(path.read_text())
-        assert list(written) == list(printed) and written["results"] == printed["results"]
-    elif ending == ".html":
-        page = path.read_text("utf-8")
-        assert "contamination=10" in page and "distmom plan 1e6 --contamination 10 --output" in page
-    else:
-        assert path.stat().st_size > 100
-    assert distmom("plan", "1e6", "--output", tmp_path / "plan.txt").code == 2

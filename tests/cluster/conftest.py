@@ -84,6 +84,6 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
         yield threads
         threads.close()
         return
-    from distmom.cluster.client import ClientExecutor
+    from distmom.cluster.executors.client import ClientExecutor
 
     yield ClientExecutor(request.getfixturevalue(f"{request.param}_client"))

@@ -14,7 +14,7 @@ import pytest
 from fake_work import Deadly, Spell, calls, expected, listing, record
 
 from distmom.cluster import Unit, UnitOutcome, connect, plan_units, run_units
-from distmom.cluster.client import ClientExecutor
+from distmom.cluster.executors.client import ClientExecutor
 from distmom.errors import ConfigError, ResourceError
 
 ROWS = [100 * (number % 5 + 1) for number in range(24)]
@@ -100,7 +100,7 @@ def test_large_work_that_no_worker_takes_goes_with_each_unit(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(inproc_client, "_scatter", stuck)
-    monkeypatch.setattr("distmom.cluster.client.PROBE", 0.2)
+    monkeypatch.setattr("distmom.cluster.executors.client.PROBE", 0.2)
     work = Spell(tuple(ROWS), padding=b"x" * 200_000)
     result = run_units(work, UNITS, record, ClientExecutor(inproc_client))
     assert (result.state, result.n_retries, len(asked)) == (expected(ROWS), 0, 1)
@@ -118,7 +118,7 @@ def test_a_result_that_never_arrives_is_computed_again(
         return await gather(futures, asynchronous=True)
 
     monkeypatch.setattr(inproc_client, "gather", lambda futures, asynchronous: stuck(futures))
-    monkeypatch.setattr("distmom.cluster.client.PATIENCE", 0.2)
+    monkeypatch.setattr("distmom.cluster.executors.client.PATIENCE", 0.2)
     result = run_units(Spell(tuple(ROWS)), UNITS, record, ClientExecutor(inproc_client))
     inproc_client.loop.add_callback(release.set)
     assert result.state == expected(ROWS)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distmom.cluster import crew as crews
-from distmom.cluster.client import ClientExecutor
-from distmom.cluster.crew import ClientCrew, CrewLostError, crew_of
+from distmom.cluster.executors import crew as crews
+from distmom.cluster.executors.client import ClientExecutor
+from distmom.cluster.executors.crew import ClientCrew, CrewLostError, crew_of
 from distmom.cluster.outcome import Executor
 
 

@@ -129,7 +129,7 @@ def test_tiny_inputs_stay_whole() -> None:
 
 
 def test_the_default_leaf_is_that_of_the_reductions() -> None:
-    from distmom.numerics.leaf import LEAF_ROWS as real
+    from distmom.numerics.blocks.leaf import LEAF_ROWS as real
 
     units = plan_units(listing([10**9]), [10 * real + 1], unit_bytes=10**8)
     assert units[1].rows == (real, 2 * real)

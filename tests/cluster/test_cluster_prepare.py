@@ -13,7 +13,7 @@ import pytest
 from fake_work import Spell, expected, listing, record
 
 from distmom.cluster import ThreadExecutor, connect, plan_units, run_units
-from distmom.cluster.client import ClientExecutor
+from distmom.cluster.executors.client import ClientExecutor
 
 ROWS = [100] * 8
 UNITS = plan_units(listing([800] * 8), max_files=1)
@@ -92,7 +92,7 @@ def test_kernels_load_also_where_no_cache_can_be_written(tmp_path: Path) -> None
         "caching.CacheImpl._locator_classes = []\n"
         "from distmom.reductions.block_means import load_kernels\n"
         "load_kernels(); load_kernels()\n"
-        "from distmom.numerics.moments_compiled import merge_few\n"
+        "from distmom.numerics.blocks.moments_compiled import merge_few\n"
         "print(len(merge_few.signatures))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)

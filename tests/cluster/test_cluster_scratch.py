@@ -12,7 +12,7 @@ import pytest
 
 from distmom.cluster import connect
 from distmom.cluster import scratch as module
-from distmom.cluster.scratch import Scratch, temporary_folder
+from distmom.cluster.scratch import Scratch, make_folder, remove_folder
 from distmom.errors import ConfigError, ResourceError
 
 
@@ -77,11 +77,10 @@ def test_a_folder_that_is_written_to_meanwhile_is_removed_at_last(
 
     monkeypatch.setattr(module, "PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setattr(module.shutil, "rmtree", rmtree)
-    with temporary_folder(tmp_path, ".rows-"):
-        pass
+    remove_folder(make_folder(tmp_path, ".rows-"))
     assert len(removed) == 2 and not caplog.records
-    with caplog.at_level(logging.WARNING), temporary_folder(tmp_path, ".rows-"):
-        pass
+    with caplog.at_level(logging.WARNING):
+        remove_folder(make_folder(tmp_path, ".rows-"))
     assert len(removed) == 5 and "could not be removed" in caplog.text
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from distmom.cluster import versions
-from distmom.cluster.versions import compare_versions, decisive, refuse_others, versions_here
+from distmom.cluster.executors import versions
+from distmom.cluster.executors.versions import compare_versions, decisive, refuse_others, versions_here
 from distmom.errors import ResourceError
 
 HERE = versions_here()

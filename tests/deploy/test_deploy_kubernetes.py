@@ -16,7 +16,7 @@ import pytest
 import yaml
 from programs import ROOT, distmom, program, run, wait_until
 
-FOLDER = ROOT / "deploy/kubernetes"
+FOLDER = ROOT / "distmom/jobs/templates/kubernetes"
 Mapping = dict[str, Any]
 pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("kubernetes")]
 KINDS = {"cluster": "daskcluster", "job": "daskjob"}

@@ -1,4 +1,4 @@
-"""The scripts of deploy/slurm on a real SLURM of one node. Needs Debian's slurm-wlm and munge, and root."""
+"""What 'distmom init slurm' writes, on a real SLURM of one node: needs slurm-wlm and munge, and root."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from programs import ROOT, distmom, run, wait_until
 from slurm_node import missing_programs, slurm
 
+SCRIPTS = ROOT / "distmom/jobs/templates/slurm"
 pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("slurm")]
 
 
@@ -27,7 +28,13 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             parent.chmod(parent.stat().st_mode | 0o055)
     with slurm(folder) as settings:
         programs = str(Path(sys.executable).parent)
-        yield {**settings, "DISTMOM_BIN": programs, "DISTMOM_SHARED": str(folder), "DISTMOM_INTERFACE": "lo"}
+        yield {
+            **settings,
+            "DISTMOM_BIN": programs,
+            "DISTMOM_SHARED": str(folder),
+            "DISTMOM_INTERFACE": "lo",
+            "DISTMOM_DEPLOY": str(SCRIPTS),
+        }
 
 
 def results(file: Path) -> object:
@@ -37,9 +44,9 @@ def results(file: Path) -> object:
 def submit(
     queue: dict[str, str], folder: Path, script: str, *words: object, options: tuple[str, ...] = ()
 ) -> str:
-    """Submit one of the scripts of deploy/slurm; the number of its job."""
+    """Submit one of the scripts; the number of its job."""
     log = f"--output={folder}/job-%j.log"
-    file = ROOT / f"deploy/slurm/{script}.sbatch"
+    file = SCRIPTS / f"{script}.sbatch"
     code, out, err = run("sbatch", "--parsable", log, *options, file, *words, **queue)
     assert code == 0, err
     return out.strip().split(";")[0]
@@ -126,7 +133,7 @@ with SLURMCluster(scheduler_options={{"dashboard": False}}, **settings) as clust
     assert found.estimate == dm.mean({str(lake)!r}, "x", rng=0, threads=1).estimate
     print(len(cluster.scheduler_info["workers"]))
 """
-    settings = {**queue, "DASK_CONFIG": str(ROOT / "deploy/slurm/jobqueue.yaml")}
+    settings = {**queue, "DASK_CONFIG": str(SCRIPTS / "jobqueue.yaml")}
     code, out, err = run(sys.executable, "-c", script, **settings)
     assert code == 0, err
     assert int(out) > 0

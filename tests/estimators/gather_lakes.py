@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from distmom.cluster import Executor, connect
-from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import open_data
-from distmom.estimators.ustat.gather import RowSource
+from distmom.passes.census import count_rows
+from distmom.passes.gather import RowSource
+from distmom.passes.opening import open_data
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from mean_lakes import write
 import distmom as dm
 from distmom.estimators.compare.answer import holm
 from distmom.estimators.compare.permuted import exchangeable
-from distmom.numerics.random import words
+from distmom.numerics.random.philox import words
 from distmom.reductions.row_sample import RowSample
 
 ALL = ("mean", "auc", "energy", "mmd", "mmd-laplace")
@@ -251,7 +251,7 @@ def run(lakes: list[Path], **options: Any) -> Any:
 
 def test_the_rows_of_the_test_are_uniform(lakes: list[Path]) -> None:
     """600 draws of 5 of 10 rows: each row 300 times; 5 standard errors are 61, exceeded once in 2e6."""
-    from distmom.reductions.leaves import Rows
+    from distmom.reductions.accumulate.leaves import Rows
     from distmom.reductions.row_sample import SampleRows
 
     met = np.zeros(10)

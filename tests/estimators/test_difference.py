@@ -16,8 +16,8 @@ from small_leaves import patch_leaves
 import distmom as dm
 from distmom.estimators.difference.linearised import LEAST_UNITS, ROUNDS
 from distmom.estimators.mean import plan as mean_plan
-from distmom.lake.unit_hashes import UnitHashes
-from distmom.numerics.random import resolve_seed
+from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.numerics.random.philox import resolve_seed
 
 LADDER = [5, 7, 9, 15, 21, 27, 35, 45, 63, 105, 135, 189, 315, 945]
 
@@ -223,10 +223,7 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     head, _, *lines = str(found).splitlines()
     assert head.split()[:3] == ["spent", "/", "views"]
     assert [line.split("  ")[0] for line in lines] == ["old − new", "old / new − 1", "new", "old"]
-    strip = found.plot().axes[0]
-    assert sorted(strip.collections[0].get_offsets()[:, 0]) == pytest.approx(sorted(found.block_estimates))
-    assert strip.get_xlabel().startswith("differences of")
-    assert strip.get_title(loc="left") == "old − new: ok"
+    assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
 
 
 LAYOUTS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ from ustat_twin import blocks_of, rows_of
 import distmom as dm
 from distmom import kernels
 from distmom.estimators.ustat.explain import explain_ustatistic
-from distmom.numerics.random import permutation, resolve_seed, stream_key
+from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
 from distmom.theory import width_factor
 
 

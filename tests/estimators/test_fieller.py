@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import distmom as dm
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
 from distmom.estimators.ustat.fieller import Quotients, fieller_ends, uneven
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.components import jackknife_of_parts
 from distmom.numerics.kernels.evaluate import block_sums
-from distmom.numerics.moments import Moments
 
 K = 9
 

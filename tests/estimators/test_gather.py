@@ -17,11 +17,11 @@ from small_leaves import patch_leaves
 
 from distmom.cluster import plan_units
 from distmom.errors import BadFileError, DataError, ResourceError
-from distmom.estimators.ustat import gather
-from distmom.estimators.ustat.gather import gather_rows
 from distmom.lake import reader as lake_reader
-from distmom.numerics.wanted_rows import WantedRows, distinct
-from distmom.reductions.gather import ABSENT, NAN, NULL, USED
+from distmom.numerics.samples.wanted_rows import WantedRows, distinct
+from distmom.passes import gather
+from distmom.passes.gather import gather_rows
+from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
 
 WHERE = "u > 0.2 and key >= 1"
 

@@ -18,14 +18,14 @@ from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.estimators.ustat import sampled_tuples as module
 from distmom.estimators.ustat.explain import explain_ustatistic
-from distmom.estimators.ustat.gather import RowSource
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.tuple_draws import sample_tuples
-from distmom.reductions.gather import GatheredRows
+from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.passes.gather import RowSource
+from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
 
 SIX_SIGMA = 6.0  # of a normal law: 2e-9

@@ -12,8 +12,8 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
-from distmom.numerics.labels import file_key, label_table, labels
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.blocks.labels import file_key, label_table, labels
+from distmom.numerics.random.philox import resolve_seed
 
 AR = 0.95
 

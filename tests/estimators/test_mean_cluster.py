@@ -15,7 +15,7 @@ from mean_lakes import FatalFile, KillWorkers, SomeWorkers, cut_work, dirty_lake
 
 import distmom as dm
 from distmom.cluster import Finished
-from distmom.cluster.client import ClientExecutor, ClientTasks
+from distmom.cluster.executors.client import ClientExecutor, ClientTasks
 from distmom.cluster.merge import Merged
 from distmom.estimators.mean import mean as mean_module
 from distmom.estimators.mean import plan as mean_plan

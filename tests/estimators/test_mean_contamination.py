@@ -14,10 +14,10 @@ from mean_lakes import same, write
 import distmom as dm
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.explain import explain_mean
-from distmom.estimators.rule import intervals as rule_intervals
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval
-from distmom.numerics.moments import Moments
+from distmom.inference import intervals as rule_intervals
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import REASON_WORDS, NoInterval
+from distmom.numerics.blocks.moments import Moments
 from distmom.theory import (
     best_blocks,
     fine_blocks,

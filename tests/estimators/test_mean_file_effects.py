@@ -11,7 +11,7 @@ from mean_lakes import write
 
 import distmom as dm
 from distmom.estimators.mean.answer import ALIKE
-from distmom.estimators.rule.files import EFFECT, resembling
+from distmom.inference.file_blocks import EFFECT, resembling
 
 
 def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> Path:

@@ -18,7 +18,7 @@ from mean_lakes import dirty_lake, write
 from pyarrow import csv
 
 import distmom as dm
-from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.report import write_results
 from distmom.theory import (
     resampled_halfwidth,

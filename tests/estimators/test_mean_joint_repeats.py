@@ -14,10 +14,10 @@ from mean_lakes import results, same, write
 from rule_groups import LAWS, WILD, moments_of
 
 import distmom as dm
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.repeated import answer_repeated
-from distmom.numerics.geometric_median import geometric_median
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.repeated import answer_repeated
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.theory import repeated_vector_factor, vector_factor
 
 JOINT = pytest.mark.parametrize("joint", ["geometric", "coordinatewise"])

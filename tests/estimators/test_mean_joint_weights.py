@@ -15,7 +15,7 @@ from mean_lakes import results, same, write
 
 import distmom as dm
 from distmom.cli.program import program
-from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.theory import vector_factor, width_factor
 
 JOINT = pytest.mark.parametrize("joint", ["geometric", "coordinatewise"])

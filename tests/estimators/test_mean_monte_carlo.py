@@ -14,8 +14,8 @@ from scipy import stats
 
 import distmom as dm
 from distmom.estimators.mean.explain import explain_mean
-from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.sampled_leaf import leaf_sample
+from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.theory import resampled_p
 
 MC: dict[str, Any] = {"scheme": "monte_carlo"}

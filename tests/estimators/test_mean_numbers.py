@@ -13,7 +13,7 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
-from distmom.estimators.rule.status import ALL_EQUAL
+from distmom.inference.status import ALL_EQUAL
 
 
 def plain(data: Any, column: str = "x", **options: Any) -> float:

@@ -11,7 +11,8 @@ from mean_lakes import cut_work, dirty_lake, same, write
 from state_lakes import N, flat_lake, grown, refused, run, some_files
 
 import distmom as dm
-from distmom.estimators.mean import keeper
+from distmom.state import checkpoint
+from distmom.state import state as room
 
 
 @pytest.fixture(scope="module")
@@ -87,18 +88,18 @@ def test_checkpoints_are_written_while_the_run_goes_on(
     lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = []
-    honest = keeper.write_state
+    honest = room.write_state
 
     def note(path: Path, container: Any) -> None:
         honest(path, container)
         saved.append(path.stat().st_size)
 
-    monkeypatch.setattr(keeper, "write_state", note)
+    monkeypatch.setattr(room, "write_state", note)
     cut_work(monkeypatch, max_files=1)
     run(lake, {}, state=tmp_path / "quick")
     assert len(saved) == 1
-    monkeypatch.setattr(keeper, "EVERY", -1.0)
-    monkeypatch.setattr(keeper, "REST", 0)
+    monkeypatch.setattr(checkpoint, "EVERY", -1.0)
+    monkeypatch.setattr(checkpoint, "REST", 0)
     saved.clear()
     run(lake, {}, state=tmp_path / "often")
     assert len(saved) == N + 1

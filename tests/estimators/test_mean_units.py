@@ -22,9 +22,9 @@ from mean_lakes import cut_work, write
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.mean import unit_counts
-from distmom.lake.keybytes import component_bytes
-from distmom.lake.keyvalues import components
-from distmom.numerics.random import resolve_seed
+from distmom.lake.keys.keybytes import component_bytes
+from distmom.lake.keys.keyvalues import components
+from distmom.numerics.random.philox import resolve_seed
 from distmom.reductions import block_means
 
 

@@ -23,10 +23,10 @@ from mean_lakes import results, same, write
 
 import distmom as dm
 from distmom.cli.program import program
-from distmom.estimators.rule.ladder import Merger
-from distmom.numerics.labels import file_cell, file_key, label_table, labels
-from distmom.numerics.random import resolve_seed
-from distmom.numerics.weighted import WeightedMoments
+from distmom.inference.ladder import Merger
+from distmom.numerics.blocks.labels import file_cell, file_key, label_table, labels
+from distmom.numerics.random.philox import resolve_seed
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 SEED = resolve_seed(1)[0]
 

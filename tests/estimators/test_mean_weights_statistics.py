@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import distmom as dm
-from distmom.numerics.weighted_cells import WeightedCells
+from distmom.numerics.weighted.weighted_cells import WeightedCells
 
 REPETITIONS, N = 1_000, 990
 LAWS = {

@@ -13,12 +13,13 @@ from mean_lakes import write
 from small_leaves import patch_leaves
 
 import distmom as dm
-from distmom.estimators.ustat.blocks import map_blocks
-from distmom.numerics.labels import file_key, label_table, labels
-from distmom.numerics.part_rows import rows_of_part
-from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.tuple_draws import sample_tuples
+from distmom.estimators.tournament import pair_oracle
+from distmom.numerics.blocks.labels import file_key, label_table, labels
+from distmom.numerics.random.part_rows import rows_of_part
+from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.passes.cell_map import map_blocks
 
 K, N, SEED = 3, 96, 7
 SEED_BITS = resolve_seed(SEED)[0]
@@ -103,18 +104,18 @@ def test_the_definitions_give_the_same(kind: str) -> None:
     given, losses = case(kind)
     rows = np.stack([columns[c] for c in COLUMNS], axis=1).tolist()
     names = list(given["candidates"])
-    for table, beta_r in (("lazy", None), ("full", 0.1)):
+    for beta_r in (None, 0.1, 1e9):
         want = twin.tournament(losses, rows, partitioned(columns, K), beta_r)
         if not want[4]:
             with pytest.raises(dm.NoAnswerError, match="the smallest beta_r"):
-                run(columns, given, table=table, beta_r=beta_r)
+                run(columns, given, beta_r=beta_r)
             continue
-        found = run(columns, given, table=table, beta_r=beta_r)
+        found = run(columns, given, beta_r=beta_r)
         check(found, want, names)
         plain = np.concatenate(want[0], axis=1).mean(axis=1)
         mine = [found.candidates[name].plain_estimate for name in names]
         np.testing.assert_allclose(mine, plain, rtol=1e-11, atol=1e-13)
-        assert table == "lazy" or not np.isnan(found.duels.distances).any()
+        assert beta_r != 1e9 or not np.isnan(found.duels.distances[np.array(want[1])]).any()
 
 
 @pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
@@ -126,7 +127,7 @@ def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
     rows = np.stack([columns[c] for c in COLUMNS], axis=1).tolist()
     again = scheme == "monte_carlo"
     size = {"block_size": 10} if pairs == "complete" else {"n_pairs": 30}
-    found = run(columns, given, scheme=scheme, pairs=pairs, **size, table="full")
+    found = run(columns, given, scheme=scheme, pairs=pairs, **size, beta_r=1e9)
     # one row of 96 does not count, so a few more are drawn
     drawn = int(np.ceil(10 * N / (N - 1))) if pairs == "complete" else int(np.ceil(30 * (N / (N - 1)) ** 2))
     blocks: list[list[twin.Pairs]] = []
@@ -143,7 +144,7 @@ def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
             lists = [rows_of_part(SEED_BITS, 2, part, side).tolist() for side in sides]
             mine.append([p for p in zip(*lists, strict=True) if 11 not in p])
         blocks.append(mine)
-    check(found, twin.tournament(losses, rows, blocks, None), list(given["candidates"]))
+    check(found, twin.tournament(losses, rows, blocks, 1e9), list(given["candidates"]))
     assert {r for p in blocks[0] for pair in p for r in pair}.isdisjoint(
         {r for p in blocks[1] for pair in p for r in pair}
     )
@@ -192,16 +193,16 @@ def test_threads_batches_and_states_change_no_bit(
 ) -> None:
     folder = lake(tmp_path / "lake")
     patch_leaves(monkeypatch)
-    how = {"loss": "ranking_hinge", "table": "full", "rng": 0, **options}
+    how = {"loss": "ranking_hinge", "beta_r": 1e9, "rng": 0, **options}
     names = ["s0", "s1", "s2"]
     want = dm.tournament(folder, names, "y", threads=1, **how)
     state = tmp_path / "state"
     assert dm.tournament(folder, names, "y", threads=3, batch_rows=37, state=state, **how).same_bits(want)
     again = dm.tournament(folder, names, "y", state=state, **how)
     assert again.same_bits(want) and again.data["rounds"]["n_rounds_before"] == 3
-    with pytest.raises(dm.DataError, match="with other loss"):
+    with pytest.raises(dm.ConfigError, match="with other options: loss was 'ranking_hinge', now 'ranking'"):
         dm.tournament(folder, names, "y", state=state, **{**how, "loss": "ranking"})
-    with pytest.raises(dm.DataError, match="with other candidates"):
+    with pytest.raises(dm.ConfigError, match="options: candidates was 's0', 's1', 's2', now 's0', 's1'; use"):
         dm.tournament(folder, names[:2], "y", state=state, **how)
 
 
@@ -235,7 +236,6 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"target": None}, "labels of classes"),
         ([np.eye(2)], {"features": None}, "takes coordinates"),
         ([np.eye(2)], {"features": ["u", "y"]}, "would see the target"),
-        ([np.eye(2)], {"rule": "champions_league", "r1": 1.0}, "for the squared loss"),
         ([np.eye(2)], {"distance": "prediction"}, "roots of losses"),
         ([np.eye(2)], {"pairs": "incomplete"}, "scheme='swor'"),
         ([np.eye(2)], {"block_size": 5}, "scheme='swor'"),
@@ -245,8 +245,7 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"loss": "clustering"}, "a partition has none"),
         (["s0"], {"loss": dm.kernels.gini()}, "takes no candidates"),
         (["s0"], {"loss": "kernel"}, "kernel of pairs"),
-        (["s0"], {"loss": "squared", "scheme": "swor", "pairs": "incomplete"}, "only losses of pairs"),
-        (["s0"], {"loss": "squared", "scheme": "swor", "rule": "champions_league", "r1": 1.0}, "for scheme="),
+        (["s0"], {"loss": "squared", "scheme": "swor", "pairs": "incomplete"}, "for losses of pairs"),
     ],
 )
 def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], words: str) -> None:
@@ -254,6 +253,25 @@ def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], word
     target = given.pop("target")
     with pytest.raises(dm.ConfigError, match=words):
         dm.tournament(data(), candidates, target, rng=0, **given)
+
+
+def test_too_many_losses_are_refused_before_a_row_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lake(tmp_path)
+    how: dict[str, Any] = {"loss": "ranking", "n_blocks": 5, "rng": 0}
+    told = dm.explain_tournament(folder, ["s0", "s1"], "y", **how)
+    assert (told["n_rows"], told["n_losses"]) == (900, 2 * 10 * 90 * 89 // 2)
+
+    def read(*_: Any, **__: Any) -> Any:
+        raise AssertionError("nothing was to be read")
+
+    monkeypatch.setattr(pair_oracle, "run_plan", read)
+    for call in (dm.explain_tournament, dm.tournament):
+        with pytest.raises(dm.ConfigError, match="pair_budget"):
+            call(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"] - 1, **how)
+    with pytest.raises(AssertionError, match="nothing was to be read"):
+        dm.tournament(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
 
 
 def test_files_of_matrices_are_read_without_objects(tmp_path: Path) -> None:

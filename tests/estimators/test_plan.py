@@ -53,13 +53,10 @@ def test_widths_are_those_of_a_run(contamination: int | None) -> None:
         ({"n_rows": 1.5}, ["n_rows", "1.5"]),
         ({"n_rows": 100, "confidence_level": 1.0}, ["confidence_level", "1.0"]),
         ({"n_rows": 100, "tau": 0.5}, ["tau", "0.5"]),
-        ({"n_rows": 100, "kappa": 1.0}, ["kappa"]),
-        ({"n_rows": 100, "scheme": "sworn"}, ["scheme", "'swor'"]),
         ({"n_rows": 100, "width": 0.0}, ["width", "0.0"]),
         ({"n_rows": 100, "contamination": 0.7}, ["contamination", "0.7"]),
         ({"n_rows": 100, "contamination": 50}, ["contamination", "50", "49"]),
         ({"n_rows": 2}, ["rows"]),
-        ({"n_rows": 100, "repeats": 1}, ["repeats", "1"]),
     ],
     ids=str,
 )
@@ -70,20 +67,13 @@ def test_wrong_arguments_end_in_one_line(options: dict[str, Any], words: list[st
     assert "\n" not in text and all(word in text for word in words), text
 
 
-def test_table_json_and_arrow(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = dm.plan(1e9, contamination=10, width=0.001)
     text = str(found)
     assert "1,000,000,000 rows" in text and "36 n" in text and "contamination=10" in text
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["recommended"]["n_blocks"] == 59
-    assert found.to_arrow().num_rows == len(found)
     assert program.run(["plan", "1e9", "--contamination", "10", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["plan"]["recommended"]["n_blocks"] == 59 and len(document["results"]) == len(found)
     assert program.run(["plan", "many"]) == 2
     assert "not a whole number of rows" in capsys.readouterr().err
-
-
-def test_the_split_of_delta_moves_blocks_between_number_and_size() -> None:
-    even, more = (dm.plan(10**6, scheme="swor", kappa=kappa).recommended for kappa in (0.5, 0.9))
-    assert more.n_blocks > even.n_blocks and more.block_size > even.block_size
-    assert more.options == {"scheme": "swor", "n_blocks": more.n_blocks, "block_size": more.block_size}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from distmom.estimators import sources
 from distmom.estimators.mean.explain import explain_mean
+from distmom.passes import opening
 
 # by its file: other modules there are called as packages are
 _SPEC = spec_from_file_location("plans", Path(__file__).parents[1] / "benchmarks/plans.py")
@@ -24,7 +24,7 @@ def test_a_plan_is_linear_in_the_number_of_files(
     tmp_path: Path, n_files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = plans.made_up(tmp_path, n_files)
-    monkeypatch.setattr(sources, "open_lake", lambda *_, **__: lake)
+    monkeypatch.setattr(opening, "open_lake", lambda *_, **__: lake)
     tracemalloc.start()
     told = explain_mean("lake", "x", rng=0, threads=8)
     _, peak = tracemalloc.get_traced_memory()

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_groups import LAWS, WEIGHTS, WILD, make_group, stack
 
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import NoInterval, status_list
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import NoInterval, status_list
 from distmom.theory.partition import partition_halfwidth
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=25)

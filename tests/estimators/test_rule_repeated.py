@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_groups import LAWS, WILD, moments_of
 
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.repeated import answer_repeated
-from distmom.estimators.rule.status import NoInterval, Status, status_list
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.repeated import answer_repeated
+from distmom.inference.status import NoInterval, Status, status_list
+from distmom.numerics.blocks.moments import Moments
 from distmom.theory import exact_level, ladder_levels, repeated_halfwidth, width_factor
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
@@ -173,7 +173,7 @@ def test_groups_and_portions_do_not_see_each_other(monkeypatch: pytest.MonkeyPat
         for name in ("estimate", "status", "n_blocks", "n_ruined"):
             np.testing.assert_equal(getattr(whole, name)[g], getattr(one, name)[0])
         np.testing.assert_equal(whole.intervals.exact_low[g], one.intervals.exact_low[0])
-    monkeypatch.setattr("distmom.estimators.rule.repeated.CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("distmom.inference.repeated.CELLS_AT_ONCE", 1)
     apart = answer_repeated(rows, sample, n_sample, 0.99)
     np.testing.assert_array_equal(apart.block_estimates, whole.block_estimates)
     np.testing.assert_array_equal(apart.intervals.exact_high, whole.intervals.exact_high)

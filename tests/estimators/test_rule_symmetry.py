@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rule_groups import WILD, a_batch
 
-from distmom.estimators.rule.answer import Intervals
-from distmom.estimators.rule.apply import answer_rule
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import Intervals
+from distmom.numerics.blocks.moments import Moments
 
 
 def same(a, b):
@@ -64,8 +64,8 @@ def test_portions_do_not_matter(monkeypatch):
     rows, files, sample, n_sample = a_batch(wild="files", n=12_000)
     whole = answer_rule(rows, sample, n_sample, 0.99, files=files)
     assert whole.files_first.all()
-    monkeypatch.setattr("distmom.estimators.rule.apply.CELLS_AT_ONCE", 300)
-    monkeypatch.setattr("distmom.estimators.rule.one_set.LEVELS_AT_ONCE", 300)
+    monkeypatch.setattr("distmom.inference.adaptive.CELLS_AT_ONCE", 300)
+    monkeypatch.setattr("distmom.inference.block_set.LEVELS_AT_ONCE", 300)
     same(answer_rule(rows, sample, n_sample, 0.99, files=files), whole)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import Status, status_list
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import Status, status_list
+from distmom.numerics.blocks.moments import Moments
 
 
 def spread(n_fine, seed=0, centre=0.0, rows=20):

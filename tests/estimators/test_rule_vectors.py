@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rule_groups import LAWS, WILD, moments_of
 from test_rule import close, lists
 
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import NoInterval, status_list
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import NoInterval, status_list
+from distmom.numerics.blocks.moments import Moments
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
 

@@ -17,8 +17,8 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ustat import sampled_blocks as module
 from distmom.estimators.ustat.sampled_blocks import BlockRows, sampled_blocks
 from distmom.numerics.kernels.evaluate import block_sums, statistic
-from distmom.numerics.random import resolve_seed
-from distmom.numerics.row_samples import RowSamples
+from distmom.numerics.random.philox import resolve_seed
+from distmom.numerics.samples.row_samples import RowSamples
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ustat import sampled_tuples as module
-from distmom.estimators.ustat.gather import RowSource
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
-from distmom.numerics.pairs import sample_pairs
-from distmom.numerics.random import stream_key
-from distmom.reductions.gather import GatheredRows
+from distmom.numerics.random.pair_draws import sample_pairs
+from distmom.numerics.random.philox import stream_key
+from distmom.passes.gather import RowSource
+from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
 
 FAILURE = 1e-6  # chance that a correct implementation fails one test, had its seed been drawn anew

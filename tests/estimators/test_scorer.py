@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import distmom as dm
-from distmom.numerics.losses import LOSSES
+from distmom.numerics.losses.table import LOSSES
 
 
 @pytest.fixture

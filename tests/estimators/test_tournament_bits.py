@@ -14,17 +14,17 @@ from small_leaves import patch_leaves
 import distmom as dm
 from distmom.cluster import plan_units
 from distmom.estimators.tournament import plan as tournament_plan
-from distmom.estimators.tournament.plan import Arena
+from distmom.estimators.tournament import row_oracle
+from distmom.estimators.tournament.row_oracle import RowOracle
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "found": {},
-    "every distance": {"table": "full"},
+    "every distance": {"beta_r": 1e9},
     "given level": {"beta_r": 0.05},
-    "home matches": {"rule": "champions_league", "r1": 0.5, "beta_r": 0.3},
-    "chunks and a filter": {"chunk_rows": 5, "where": "u > 0.2", "table": "full"},
-    "units": {"block_by": "key", "n_blocks": 7, "table": "full"},
-    "files": {"block_by": "file", "n_blocks": 3, "table": "full"},
-    "roots of losses": {"distance": "loss", "table": "full", "n_blocks": 5},
+    "chunks and a filter": {"chunk_rows": 5, "where": "u > 0.2", "beta_r": 1e9},
+    "units": {"block_by": "key", "n_blocks": 7, "beta_r": 1e9},
+    "files": {"block_by": "file", "n_blocks": 3, "beta_r": 1e9},
+    "roots of losses": {"distance": "loss", "beta_r": 1e9, "n_blocks": 5},
     "contaminated": {"contamination": 5},
 }
 NAMES = ["p0", "p1", "p2", "p3"]
@@ -65,14 +65,14 @@ def test_cuts_threads_and_batches_change_no_bit(
     patch_leaves(monkeypatch)
     options = VARIANTS[variant]
     want = play(folder, options, threads=1)
-    monkeypatch.setattr(tournament_plan, "LEAST_BATCH_ROWS", 1)
+    monkeypatch.setattr(row_oracle, "LEAST_BATCH_ROWS", 1)
     assert play(folder, options, threads=3, batch_rows=37).same_bits(want)
     cut = _cut(monkeypatch)
     assert play(folder, options, threads=2, batch_rows=50).same_bits(want)
     assert cut[0] > 9
-    monkeypatch.setattr(tournament_plan, "worth_compiling", lambda *_: True)
-    monkeypatch.setattr(tournament_plan, "TOGETHER", 2)
-    monkeypatch.setattr(tournament_plan, "COLUMNS_TOGETHER", 2)
+    monkeypatch.setattr(row_oracle, "worth_compiling", lambda *_: True)
+    monkeypatch.setattr(row_oracle, "TOGETHER", 2)
+    monkeypatch.setattr(row_oracle, "COLUMNS_TOGETHER", 2)
     found = play(folder, options, threads=2)
     assert found.same_bits(want)
 
@@ -87,7 +87,7 @@ def _cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen[0] = max(seen[0], len(units))
         return units
 
-    monkeypatch.setattr(tournament_plan, "plan_units", finer)
+    monkeypatch.setattr(row_oracle, "plan_units", finer)
     monkeypatch.setattr(tournament_plan, "LARGE_FILE", 1)
     return seen
 
@@ -101,12 +101,13 @@ def test_other_seeds_give_other_parts(tmp_path: Path) -> None:
 
 def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, state = lake(tmp_path / "lake"), tmp_path / "s"
-    want = play(folder, {"table": "full", "rule": "champions_league", "r1": 0.5, "beta_r": 0.3})
-    options = {"table": "full", "rule": "champions_league", "r1": 0.5, "beta_r": 0.3, "state": state}
-    whole, passes = Arena._run, [0]
+    monkeypatch.setattr(row_oracle, "TOGETHER", 3)
+    want = play(folder, {"beta_r": 1e9})
+    options = {"beta_r": 1e9, "state": state}
+    whole, passes = RowOracle._run, [0]
 
     def stop_at(number: int) -> Any:
-        def run(self: Arena, *arguments: Any) -> Any:
+        def run(self: RowOracle, *arguments: Any) -> Any:
             passes[0] += 1
             if passes[0] == number:
                 raise KeyboardInterrupt
@@ -116,7 +117,7 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 
     for number in (2, 2, 99):  # the first round only, then one more, then the rest
         passes[0] = 0
-        monkeypatch.setattr(Arena, "_run", stop_at(number))
+        monkeypatch.setattr(RowOracle, "_run", stop_at(number))
         if number < 99:
             with pytest.raises(KeyboardInterrupt):
                 play(folder, options)
@@ -126,7 +127,7 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
     passes[0] = 0
     assert play(folder, options).same_bits(want) and passes[0] == 0
     with pytest.raises(dm.DataError, match="with other loss"):
-        play(folder, {**options, "rule": "tournament", "r1": None, "loss": "absolute"})
+        play(folder, {**options, "loss": "absolute"})
     write(folder / "part=0" / "new.parquet", {"y": [1.0]})
     with pytest.raises(dm.DataError, match="with other files"):
         play(folder, options)
@@ -139,12 +140,12 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.xdist_group("cluster")
 def test_workers_give_the_bits_of_threads(client_of: Any, tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake")
-    want = dm.tournament(folder, NAMES, "y", table="full", threads=1, rng=0)
-    assert dm.tournament(folder, NAMES, "y", table="full", client=client_of(2), rng=0).same_bits(want)
+    want = dm.tournament(folder, NAMES, "y", beta_r=1e9, threads=1, rng=0)
+    assert dm.tournament(folder, NAMES, "y", beta_r=1e9, client=client_of(2), rng=0).same_bits(want)
     client = client_of(4)
     client.register_plugin(KillWorkers(tmp_path, 1))
     try:
-        found = dm.tournament(folder, NAMES, "y", table="full", client=client, rng=0)
+        found = dm.tournament(folder, NAMES, "y", beta_r=1e9, client=client, rng=0)
     finally:
         client.unregister_worker_plugin("kill-workers")
     assert found.same_bits(want)

@@ -14,14 +14,16 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
+from distmom.estimators.tournament import row_oracle
 
 SCRIPT = """
 import json, os, signal, sys
-from distmom.lake import statefile
+from distmom.state import file as room
 import distmom as dm
+from distmom.estimators.tournament import row_oracle
 
 lake, state, at, place, options = sys.argv[1:]
-honest, saves = statefile.write_container, 0
+honest, saves = room.write_container, 0
 
 class Half:
     "Takes some bytes, and then the process is gone."
@@ -40,18 +42,20 @@ def save(container, sink):
         os.kill(os.getpid(), signal.SIGKILL)
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
-statefile.write_container = save
+room.write_container = save
+row_oracle.TOGETHER = 2
 dm.tournament(lake, **json.loads(options), state=state, threads=2)
 """
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "rows": {"rule": "champions_league", "r1": 0.5, "beta_r": 0.3},
+    "rows": {},
     "pairs": {"loss": "ranking_hinge"},
 }
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_killed_between_all_rounds(kind: str, tmp_path: Path) -> None:
+def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_oracle, "TOGETHER", 2)
     g = np.random.default_rng(0)
     for i in range(2):
         x = g.normal(size=400)
@@ -59,7 +63,7 @@ def test_killed_between_all_rounds(kind: str, tmp_path: Path) -> None:
         predictions = {f"p{j}": x * (0.8 + 0.1 * j) + 0.1 * g.normal(size=400) for j in range(4)}
         write(tmp_path / "lake" / f"{i}.parquet", {"y": y, **predictions})
     names = [f"p{j}" for j in range(4)]
-    given = {"candidates": names, "target": "y", "table": "full", "rng": 3, "n_blocks": 7, **OPTIONS[kind]}
+    given = {"candidates": names, "target": "y", "beta_r": 1e9, "rng": 3, "n_blocks": 7, **OPTIONS[kind]}
     lake, state = tmp_path / "lake", tmp_path / "s"
     want = dm.tournament(lake, **given)
     # three rounds: the first run dies while it saves its first one, each other one with its second

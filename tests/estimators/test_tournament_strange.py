@@ -142,9 +142,7 @@ def test_contamination_takes_the_blocks_that_it_needs() -> None:
         ({"loss": "square"}, "did you mean 'squared'"),
         ({"loss_parameter": 2.0}, "only huber and pinball have one"),
         ({"loss": "pinball", "loss_parameter": 1.5}, "loss_parameter"),
-        ({"rule": "champions_league"}, "needs the radius r1"),
-        ({"r1": 1.0}, "only rule='champions_league'"),
-        ({"rule": "champions_league", "r1": 1.0, "loss": "absolute"}, "is for the squared loss"),
+        ({"scheme": "swor"}, "is for losses of pairs, not squared"),
         ({"beta_r": -1.0}, "beta_r: must be a finite number"),
         ({"n_blocks": "paper"}, "takes 'auto' or a number"),
         ({"target": None}, "target: name the column"),
@@ -181,7 +179,7 @@ def test_bad_files_are_skipped_and_listed(tmp_path: Path) -> None:
     (tmp_path / "1.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(dm.DataError, match=r"1\.parquet"):
         dm.tournament(tmp_path, ["a", "b"], "y", rng=0)
-    found = dm.tournament(tmp_path, ["a", "b"], "y", on_bad_file="skip", table="full", rng=0)
+    found = dm.tournament(tmp_path, ["a", "b"], "y", on_bad_file="skip", beta_r=1e9, rng=0)
     assert found.data["n_files"] == 3
     assert [s["file"] for s in found.data["skipped"]] == ["1.parquet"] and found.exit_code == 4
     assert found[0].n_rows == 2_000
@@ -205,7 +203,7 @@ def test_models_see_only_rows_that_count() -> None:
     x[:40], y[:20] = np.nan, np.nan
     table = {"y": y, "x": x, "u": np.arange(3_000.0)}
     candidates = {"strict": strict, "poor": lambda row: 5 * row["x"]}
-    options = {"features": "x", "table": "full", "rng": 0}
+    options = {"features": "x", "rng": 0}
     found = dm.tournament(table, candidates, "y", where="u >= 40", **options)
     assert found.champions == ("strict",) and found[0].n_missing == 0 and found[0].n_used == 2_960
     with pytest.raises(dm.DataError, match="a missing feature"):

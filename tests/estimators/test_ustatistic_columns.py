@@ -9,8 +9,8 @@ import pytest
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
-from distmom.estimators.ustat import ranges
 from distmom.lake.reader import Reader
+from distmom.passes import ranges
 
 COLUMNS = ["x", "y", "u"]
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -19,7 +19,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "moments alone": {"kernel": "variance", "by": "key"},
     "units": {"block_by": ["name", "part"], "n_blocks": 3},
     "NaN kept": {"nan": "keep", "n_blocks": 101},
-    "disjoint, stored": {"pairs": "disjoint", "n_blocks": 5, "order": "stored"},
     "sampled pairs": {"scheme": "monte_carlo", "pairs": "incomplete", "n_blocks": 3, "n_pairs": 50},
 }
 

@@ -13,7 +13,7 @@ from mean_lakes import write
 from peak_memory import PRINT_PEAK
 
 import distmom as dm
-from distmom.estimators.ustat import ranges
+from distmom.passes import ranges
 
 
 def peak(lake: Path, n_blocks: int) -> int:

@@ -15,9 +15,9 @@ import distmom as dm
 from distmom.estimators.ustat import sampled_tuples as tuples_module
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
-from distmom.numerics.pairs import sample_pairs
-from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.row_samples import RowSamples
+from distmom.numerics.random.pair_draws import sample_pairs
+from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.samples.row_samples import RowSamples
 from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]

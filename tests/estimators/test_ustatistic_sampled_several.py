@@ -13,9 +13,9 @@ from mean_lakes import dirty_lake, same, write
 import distmom as dm
 from distmom.estimators.ustat import sampled_tuples
 from distmom.estimators.ustat.explain import explain_ustatistic
-from distmom.numerics.labels import repeat_seed
-from distmom.numerics.random import resolve_seed
-from distmom.numerics.row_samples import RowSamples
+from distmom.numerics.blocks.labels import repeat_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.numerics.samples.row_samples import RowSamples
 from distmom.theory import morgu_blocks, resampled_halfwidth, row_inverse_inclusion
 
 

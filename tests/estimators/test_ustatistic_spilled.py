@@ -18,9 +18,9 @@ import distmom as dm
 from distmom.cluster import Scratch
 from distmom.errors import DataError, ResourceError
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import ranges, regrouping, spilled
 from distmom.estimators.ustat.explain import explain_ustatistic
-from distmom.lake.spill import SpillWriter
+from distmom.lake.saved.spill import SpillWriter
+from distmom.passes import ranges, regrouping, spilled
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},
@@ -65,7 +65,7 @@ def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_
         units.append(sum(len(sample.units) for sample in samples))
         return sort_rows(samples, n_columns, n_buckets, room, *more)
 
-    patch.setattr("distmom.estimators.ustat.from_disk.sort_rows", counted)
+    patch.setattr("distmom.passes.from_disk.sort_rows", counted)
     return units
 
 
@@ -227,7 +227,7 @@ def test_failures_are_one_line_and_leave_nothing(
         with pytest.raises(ResourceError, match=r"No space left on device, .* another folder as scratch$"):
             run(lake, {}, scratch=scratch)
     with monkeypatch.context() as patch:  # as workers that do not share the folder see it
-        patch.setattr("distmom.estimators.ustat.work.make_folder", lambda *_: scratch / "elsewhere")
+        patch.setattr("distmom.passes.block_pass.make_folder", lambda *_: scratch / "elsewhere")
         with pytest.raises(ResourceError, match=r"No such file or directory; name a folder .* share"):
             run(lake, {}, scratch=scratch)
     bucket_batches = spilled.bucket_batches
@@ -243,7 +243,7 @@ def test_a_block_that_does_not_fit_is_refused(
     by_tiles: bool, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranges, "WORDS", 10**7)  # for each row of the block that is evaluated
-    monkeypatch.setattr("distmom.estimators.ustat.counted.cuts_blocks", lambda *_: by_tiles)
+    monkeypatch.setattr("distmom.passes.counted.cuts_blocks", lambda *_: by_tiles)
     words = r"the largest range of blocks: projected memory .*; use more blocks \(n_blocks\), which"
     with pytest.raises(ResourceError, match=words):
         run(lake, {"n_blocks": 1, "threads": 2}, scratch=scratch)

@@ -11,9 +11,9 @@ import pytest
 from mean_lakes import SomeWorkers, dirty_lake, same
 
 import distmom as dm
-from distmom.estimators.ustat import ranges, tile_runs
-from distmom.numerics import tiles
 from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.numerics.pairs import tiles
+from distmom.passes import ranges, tile_runs
 
 SQUARE = dm.kernels.kernel(lambda a, b: np.minimum((a - b) ** 2, 1.0))
 

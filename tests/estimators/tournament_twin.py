@@ -107,8 +107,8 @@ def tournament(
 
 def cells_of(found: Any, n_rows: int, seed: int, path: str = "") -> NDArray[np.int64]:
     """Cells of the rows of data in memory."""
-    from distmom.numerics.labels import file_key, label_table, labels
-    from distmom.numerics.random import resolve_seed
+    from distmom.numerics.blocks.labels import file_key, label_table, labels
+    from distmom.numerics.random.philox import resolve_seed
 
     bits, _ = resolve_seed(seed)
     n_cells = 3 * found

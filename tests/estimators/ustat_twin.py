@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from distmom.numerics.labels import file_key, label_table, labels, repeat_seed
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat_seed
+from distmom.numerics.random.philox import resolve_seed
 from distmom.theory import fine_blocks
 
 

@@ -19,14 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from programs import ROOT
 
 import distmom as dm
-import pipelines
 from distmom.errors import ConfigError, DataError, DistmomError
+from distmom.jobs.config import checked, named_job
+from distmom.jobs.job import kind_names
+from distmom.jobs.kinds.summary import JOB
+from distmom.jobs.toml_file import read_toml
 from distmom.lake import parse_filter
-from pipelines.config import pipeline_named_in, read_config
-from pipelines.job import COMMON
-from pipelines.summary import MEAN
 
 AMOUNTS = [pytest.param(1, id="some"), pytest.param(6, id="many", marks=pytest.mark.slow)]
 QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -159,7 +160,7 @@ VALUES = st.recursive(
 
 @pytest.mark.parametrize("amount", AMOUNTS)
 def test_configurations(tmp_path: Path, amount: int) -> None:
-    whole = Path(pipelines.__file__).with_name("summary.toml").read_bytes().replace(b"\n# ", b"\n")
+    whole = (ROOT / "distmom/jobs/templates/summary.toml").read_bytes().replace(b"\n# ", b"\n")
     whole = whole[whole.index(b"pipeline =") :]
     path = tmp_path / "job.toml"
 
@@ -168,8 +169,8 @@ def test_configurations(tmp_path: Path, amount: int) -> None:
     def check(text: bytes) -> None:
         path.write_bytes(text)
         for read in (
-            pipeline_named_in,
-            lambda file: read_config(file, {"summary": {**COMMON, "mean": MEAN}}),
+            lambda file: named_job(read_toml(file), kind_names()),
+            lambda file: checked(read_toml(file), JOB.tables),
         ):
             try:
                 read(path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.lake.convert import to_float64, valid_rows
+from distmom.lake.columns.convert import to_float64, valid_rows
 
 DECIMALS = [Decimal("9.999"), Decimal("1.234"), None, Decimal("-0.001")]
 

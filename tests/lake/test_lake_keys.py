@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.errors import DataError
-from distmom.lake import KeyEncoder, column_codes, decode_key, dictionary_codes, keys
+from distmom.lake import KeyEncoder, decode_key
+from distmom.lake.keys import column_codes, dictionary_codes, encoder
 
 
 def canonical(value: Any) -> Any:
@@ -114,7 +115,7 @@ def test_several_columns_equal_the_obvious_numbering(several, keep, cuts):
 @given(st.lists(columns(), min_size=2, max_size=3), masks, cut_points)
 def test_without_tables_it_is_the_same(several, keep, cuts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keys, "MOST_TABLE_ENTRIES", 2)
+        patch.setattr(encoder, "MOST_TABLE_ENTRIES", 2)
         patch.setattr(column_codes, "MOST_TABLE_ENTRIES", 2)
         patch.setattr(dictionary_codes, "SMALL_DICTIONARY", 1)
         check(several, keep, cuts)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.lake.keytext import key_from_bytes, key_to_bytes
-from distmom.lake.keyvalues import NAN, NULL, components, decode_key
+from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.keys.keyvalues import NAN, NULL, components, decode_key
 
 CLOCKS = st.sampled_from(["date", "timestamp", "zoned", "time", "duration"])
 COMPONENTS = st.one_of(

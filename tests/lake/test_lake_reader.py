@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.errors import ConfigError, DataError, ResourceError
-from distmom.lake import ReadOptions, as_filter, footers, open_lake
+from distmom.lake import ReadOptions, as_filter, open_lake
+from distmom.lake.files import footers
 
 
 def batches(data, columns=("x",), start=0, stop=None, **options):

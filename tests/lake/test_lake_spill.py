@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import ResourceError
-from distmom.lake import spill
-from distmom.lake.spill import SpillWriter, bucket_batches
+from distmom.lake.saved import spill
+from distmom.lake.saved.spill import SpillWriter, bucket_batches
 
 SCHEMA = pa.schema([("i", pa.int64()), ("text", pa.string())])
 
@@ -49,14 +49,14 @@ def test_a_bucket_has_its_rows_in_their_order(sizes: list[int], n_buckets: int, 
 
 def test_attempts_do_not_meet_and_a_failed_one_leaves_nothing(tmp_path: Path) -> None:
     with (
-        SpillWriter(str(tmp_path), 3, SCHEMA, 1) as first,
-        SpillWriter(str(tmp_path), 3, SCHEMA, 1) as second,
+        SpillWriter(str(tmp_path), 3, SCHEMA, 1, 1_000) as first,
+        SpillWriter(str(tmp_path), 3, SCHEMA, 1, 1_000) as second,
     ):
         first.add(batch(0, 2), np.zeros(2, np.uint16))
         second.add(batch(0, 2), np.zeros(2, np.uint16))
         assert {path.suffix for path in tmp_path.iterdir()} == {".part"}
     assert {path.suffix for path in tmp_path.iterdir()} == {".arrow"} and len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(KeyboardInterrupt), SpillWriter(str(tmp_path), 4, SCHEMA, 1):
+    with pytest.raises(KeyboardInterrupt), SpillWriter(str(tmp_path), 4, SCHEMA, 1, 1_000):
         raise KeyboardInterrupt
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -65,8 +65,8 @@ def test_what_no_further_attempt_mends_is_told_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ResourceError, match="No such file or directory; name a folder as scratch that all"):
-        SpillWriter(str(tmp_path / "elsewhere"), 0, SCHEMA, 1)
-    with SpillWriter(str(tmp_path), 0, SCHEMA, 1) as writer:
+        SpillWriter(str(tmp_path / "elsewhere"), 0, SCHEMA, 1, 1_000)
+    with SpillWriter(str(tmp_path), 0, SCHEMA, 1, 1_000) as writer:
         writer.add(batch(0, 2), np.zeros(2, np.uint16))
     file = writer.spill()
     Path(file.path).unlink()
@@ -88,6 +88,6 @@ def test_what_no_further_attempt_mends_is_told_with_its_remedy(
         (errno.EIO, OSError, "as the system says"),  # another attempt may succeed
     ):
         monkeypatch.setattr(spill.SpillWriter, "_flush", fails(number))
-        with pytest.raises(error, match=words), SpillWriter(str(tmp_path), 0, SCHEMA, 1):
+        with pytest.raises(error, match=words), SpillWriter(str(tmp_path), 0, SCHEMA, 1, 1_000):
             pass
     assert list(tmp_path.iterdir()) == []

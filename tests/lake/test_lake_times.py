@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from distmom.errors import BadFileError, DataError
 from distmom.lake import ReadOptions, open_lake
-from distmom.lake.convert import converter
-from distmom.lake.times import DAY, TimeScale, duration_text, fraction
+from distmom.lake.columns.convert import converter
+from distmom.lake.columns.times import DAY, TimeScale, duration_text, fraction
 
 LEAST, MOST = -(2**63), 2**63 - 1
 TYPES: dict[str, tuple[pa.DataType, int]] = {
@@ -171,7 +171,7 @@ def test_the_base_is_sought_where_the_first_files_have_no_values(write, tmp_path
 def test_a_store_that_fails_is_told_while_the_base_is_sought(write, tmp_path, monkeypatch) -> None:
     """Passing over the file would count from another day than the next run, with other last digits."""
     from distmom.errors import ResourceError
-    from distmom.lake import footers
+    from distmom.lake.files import footers
 
     def fails(*_: Any) -> None:
         raise OSError(5, "Input/output error")

@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.errors import DataError
-from distmom.lake import ReadOptions, footers, open_lake
-from distmom.lake.keybytes import component_bytes, key_bytes
-from distmom.lake.keyvalues import NULL, components
-from distmom.lake.unit_hashes import UnitHashes
+from distmom.lake import ReadOptions, open_lake
+from distmom.lake.files import footers
+from distmom.lake.keys.keybytes import component_bytes, key_bytes
+from distmom.lake.keys.keyvalues import NULL, components
+from distmom.lake.keys.unit_hashes import UnitHashes
 
 SEED = 2**127 + 5
 ENGINES = pytest.mark.parametrize("compiled", [False, True])

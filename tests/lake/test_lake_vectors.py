@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from distmom.errors import DataError, NoAnswerError
 from distmom.lake import ReadOptions, as_filter, open_lake
-from distmom.lake.vectors import WrongLength, components, lengths
+from distmom.lake.columns.vectors import WrongLength, components, lengths
 
 Write = Callable[..., Path]
 Read = Any

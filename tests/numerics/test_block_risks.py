@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics import block_risk, pair_tiles
-from distmom.numerics.block_risk import UserRisk
-from distmom.numerics.cell_risks import QuantisationRisk, SoftCellRisk
-from distmom.numerics.pair_risks import MetricRisk, PairLabelRisk, RankingRisk
-from distmom.numerics.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
+from distmom.numerics.losses import block_risk
+from distmom.numerics.losses.block_risk import UserRisk
+from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk
+from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk, RankingRisk
+from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
+from distmom.numerics.pairs import pair_tiles
 
 K, B, D = 3, 7, 3
 M = np.array([[1.0, 0.2, 0.0], [0.2, 0.5, 0.1], [0.0, 0.1, 0.3]])

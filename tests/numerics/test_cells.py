@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.cells import Cells
-from distmom.numerics.labels import file_key, label_table, labels
+from distmom.numerics.blocks.cells import Cells
+from distmom.numerics.blocks.labels import file_key, label_table, labels
 
 KEY = file_key(11, "a.parquet")
 

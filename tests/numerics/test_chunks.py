@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.cells import block_cells
-from distmom.numerics.chunks import chunk_moments
-from distmom.numerics.labels import chunk_labels, file_key, label_table, labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
-from distmom.numerics.moments import Moments
+from distmom.numerics.blocks.cells import block_cells
+from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.labels import chunk_labels, file_key, label_table, labels
+from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.blocks.moments import Moments
 
 KEY = file_key(11, "a.parquet")
 TABLES = {k: label_table(11, k) for k in (1, 3, 45, 945)}

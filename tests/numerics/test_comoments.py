@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distmom.numerics.comoments import Comoments, leaf_comoments
-from distmom.numerics.nearest import as_correlation, nearest_correlation, nearest_psd
+from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
+from distmom.numerics.linalg.nearest import as_correlation, nearest_correlation, nearest_psd
 
 N, CELLS = 3_000, 9
 

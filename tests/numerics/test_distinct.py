@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.distinct import DistinctUnits, UnitSketch, smallest
+from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch, smallest
 
 ENGINES = pytest.mark.parametrize("compiled", [False, True])
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
 
 getcontext().prec = 50
@@ -186,7 +186,7 @@ def test_no_place_is_better_by_more_than_the_gap(x):
 
 def test_the_gap_bounds_what_a_bad_place_loses(monkeypatch):
     """Stopped early, the bound still holds, and is of the size of the loss."""
-    import distmom.numerics.geometric_median as module
+    import distmom.numerics.linalg.geometric_median as module
 
     g = np.random.default_rng(3)
     for _ in range(20):

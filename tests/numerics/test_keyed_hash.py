@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.keyed_hash import hash_messages, join_hashes, unit_cells
-from distmom.numerics.labels import file_cell
+from distmom.numerics.blocks.labels import file_cell
+from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, unit_cells
 
 WORDS = st.integers(0, 2**64 - 1)
 

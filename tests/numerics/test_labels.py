@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.labels import (
+from distmom.numerics.blocks.labels import (
     file_cell,
     file_key,
     label_table,

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.labels import file_key, label_table, labels, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
-from distmom.numerics.moments import Moments
-from distmom.numerics.stored import stored_moments
+from distmom.numerics.blocks.labels import file_key, label_table, labels, stored_edges, stored_labels
+from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.stored import stored_moments
 
 SEED = 11
 KEY = file_key(SEED, "a.parquet")

@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.labels import file_key, label_table, stored_edges
-from distmom.numerics.leaf import NO_REST, leaf_moments
-from distmom.numerics.leaf_stack import LeafStack
-from distmom.numerics.moments import merge
-from distmom.numerics.sample import LeafSampler
-from distmom.numerics.stored import stored_moments
+from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
+from distmom.numerics.blocks.leaf import NO_REST, leaf_moments
+from distmom.numerics.blocks.leaf_stack import LeafStack
+from distmom.numerics.blocks.moments import merge
+from distmom.numerics.blocks.stored import stored_moments
+from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.tree import StreamingTree
 
 KEY = file_key(3, "a.parquet")

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.moments import MANY_CELLS, Moments, merge, total
+from distmom.numerics.blocks.moments import MANY_CELLS, Moments, merge, total
 
 finite = st.floats(-1e6, 1e6, allow_nan=False).map(float)
 wild = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.pairs import sample_cross, sample_pairs
-from distmom.numerics.random import integers, stream_key
+from distmom.numerics.random.pair_draws import sample_cross, sample_pairs
+from distmom.numerics.random.philox import integers, stream_key
 
 KEY = 0x0123456789ABCDEF
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

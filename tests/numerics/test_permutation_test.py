@@ -19,7 +19,7 @@ from distmom.numerics.permutation_test import (
     p_values,
     reassignments,
 )
-from distmom.numerics.random import stream_key
+from distmom.numerics.random.philox import stream_key
 
 
 def distance(x: Floats, y: Floats) -> Floats:

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics import loader
-from distmom.numerics.random_counts import binomial, hat_width, hypergeometric
-from distmom.numerics.sample_tree import LEVEL_SHIFT
+from distmom.numerics.random import loader
+from distmom.numerics.random.counts import binomial, hat_width, hypergeometric
+from distmom.numerics.samples.sample_tree import LEVEL_SHIFT
 
 KEY = 0xFEDCBA9876543210
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from distmom.errors import ConfigError
-from distmom.numerics.random import DRAW_VERSION, resolve_seed, stream_key
+from distmom.numerics.random.philox import DRAW_VERSION, resolve_seed, stream_key
 
 
 def test_the_bits_behind_a_seed_are_frozen():
@@ -107,8 +107,9 @@ def test_global_random_state_is_neither_read_nor_changed():
 
 def test_the_twins_need_neither_numba_nor_scipy():
     code = (
-        "import sys, distmom.numerics.random, distmom.numerics.random_counts, distmom.numerics.sample_tree, "
-        "distmom.numerics.sampled_leaf as s; s.leaf_sample(1, 0, 0, 10, 3); "
+        "import sys, distmom.numerics.random.philox, distmom.numerics.random.counts; "
+        "import distmom.numerics.samples.sample_tree, "
+        "distmom.numerics.samples.sampled_leaf as s; s.leaf_sample(1, 0, 0, 10, 3); "
         "print([m for m in ('numba', 'scipy', 'pyarrow', 'dask') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.random import (
+from distmom.numerics.random.philox import (
     bounded32,
     bounded64,
     closed_open,

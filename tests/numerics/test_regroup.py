@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from distmom.numerics.regroup import CellRows
+from distmom.numerics.pairs.regroup import CellRows
 
 
 @pytest.mark.parametrize("compiled", [False, True])

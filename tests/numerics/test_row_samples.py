@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics import row_samples
-from distmom.numerics.random import stream_key
-from distmom.numerics.row_samples import RowSamples, leaf_sizes
-from distmom.numerics.sample_tree import SampleTree
-from distmom.numerics.sampled_leaf import leaf_sample
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.samples import row_samples
+from distmom.numerics.samples.row_samples import RowSamples, leaf_sizes
+from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.numerics.samples.sampled_leaf import leaf_sample
 
 SEED = 0x0123456789ABCDEF0123456789ABCDEF
 

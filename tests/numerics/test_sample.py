@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.group_sample import GroupSampler
-from distmom.numerics.labels import file_key
-from distmom.numerics.sample import LeafSampler, RowSample, leaf_sample
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.samples.group_sample import GroupSampler
+from distmom.numerics.samples.sample import LeafSampler, RowSample, leaf_sample
 
 
 def take(key, n, size, gone=None, below=np.inf, leaf=0):

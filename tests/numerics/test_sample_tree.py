@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.random_counts import hypergeometric
-from distmom.numerics.sample_tree import LEVEL_SHIFT, SampleTree
+from distmom.numerics.random.counts import hypergeometric
+from distmom.numerics.samples.sample_tree import LEVEL_SHIFT, SampleTree
 
 KEY = 0x5EED5EED5EED5EED
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

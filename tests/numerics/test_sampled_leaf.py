@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.random import bounded32, integers, words
-from distmom.numerics.sampled_leaf import leaf_sample, sampled_leaf_moments
+from distmom.numerics.random.philox import bounded32, integers, words
+from distmom.numerics.samples.sampled_leaf import leaf_sample, sampled_leaf_moments
 
 KEY = 0xABCDEF0123456789
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.random import bounded32, resolve_seed, stream_key, words
-from distmom.numerics.random_counts import binomial
-from distmom.numerics.sample_tree import LEVEL_SHIFT, SampleTree
-from distmom.numerics.sampled_leaf import leaf_sample, sampled_leaf_moments
+from distmom.numerics.random.counts import binomial
+from distmom.numerics.random.philox import bounded32, resolve_seed, stream_key, words
+from distmom.numerics.samples.sample_tree import LEVEL_SHIFT, SampleTree
+from distmom.numerics.samples.sampled_leaf import leaf_sample, sampled_leaf_moments
 
 KEY = 0xABCDEF0123456789
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from distmom.numerics.random import resolve_seed, stream_key
-from distmom.numerics.sample_tree import SampleTree
-from distmom.numerics.sampled_leaf import sampled_leaf_moments
+from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
 
 KEY = 0x1234567887654321
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

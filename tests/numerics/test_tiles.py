@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_twins import PLAIN, as_rows, sample_of, twin_sums
 
-from distmom.numerics import tiles
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.function import kernel
 from distmom.numerics.kernels.two_samples import Between
-from distmom.numerics.tiles import TileFold, pair_tile, tile_numbers, tile_rows, tiled_sums
+from distmom.numerics.pairs import tiles
+from distmom.numerics.pairs.tiles import TileFold, pair_tile, tile_numbers, tile_rows, tiled_sums
 
 COMPILED = [name for name, (k, _, _) in PLAIN.items() if k.compiled is not None]
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics import triples
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.function import kernel
-from distmom.numerics.triples import triple_sums
+from distmom.numerics.pairs import triples
+from distmom.numerics.pairs.triples import triple_sums
 
 
 def middle(a, b, c):

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.pairs import sample_cross, sample_pairs
-from distmom.numerics.tuple_draws import sample_tuples
+from distmom.numerics.random.pair_draws import sample_cross, sample_pairs
+from distmom.numerics.random.tuple_draws import sample_tuples
 
 KEY = 0x0123456789ABCDEF
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew

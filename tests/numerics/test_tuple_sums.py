@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from distmom.errors import ConfigError
-from distmom.numerics import tuple_sums as engine
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.components import jackknife_variance
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.function import kernel
+from distmom.numerics.pairs import tuple_sums as engine
 
 
 def spread_of_four(a, b, c, d):

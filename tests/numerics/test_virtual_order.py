@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics import virtual_order
-from distmom.numerics.virtual_order import VirtualOrder, keyed_permutation
+from distmom.numerics.random import virtual_order
+from distmom.numerics.random.virtual_order import VirtualOrder, keyed_permutation
 
 FAILURE = 1e-6  # chance that a correct implementation fails one test, had its seeds been drawn anew
 

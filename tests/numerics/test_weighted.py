@@ -9,17 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.cells import Cells
-from distmom.numerics.chunks import chunk_moments
-from distmom.numerics.labels import chunk_labels, file_key, label_table, labels, stored_edges, stored_labels
-from distmom.numerics.leaf import LEAF_ROWS, leaf_moments
-from distmom.numerics.moments import Moments
-from distmom.numerics.stored import stored_moments
-from distmom.numerics.weighted import LARGEST, SMALLEST, WeightedMoments, plain_rows
-from distmom.numerics.weighted_cells import WeightedCells
-from distmom.numerics.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted_stored import weighted_stored_moments
+from distmom.numerics.blocks.cells import Cells
+from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.labels import (
+    chunk_labels,
+    file_key,
+    label_table,
+    labels,
+    stored_edges,
+    stored_labels,
+)
+from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.stored import stored_moments
+from distmom.numerics.weighted.weighted_cells import WeightedCells
+from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
+from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
+from distmom.numerics.weighted.weighted_moments import LARGEST, SMALLEST, WeightedMoments, plain_rows
+from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
 
 SEED = 11
 KEY = file_key(SEED, "a.parquet")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from distmom.cluster import Call
+from distmom.jobs import run_config
 from pipelines.paper import tables
 from pipelines.paper.beyond import catoni, huber
 from pipelines.paper.chunks import Wanted, estimates
 from pipelines.paper.laws import LAWS, samples
 from pipelines.paper.rows import ROWS, median_of, pairs_of_sample, partition_blocks, sample_blocks
+from pipelines.reproduce_paper import JOB
 
 SMALL = """\
 pipeline = "reproduce_paper"
@@ -38,6 +41,17 @@ threads = 2
 [output]
 folder = "paper"
 """
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., SimpleNamespace]:
+    """The job in this process: exit code and log."""
+
+    def job(file: Path, **options: Any) -> SimpleNamespace:
+        capsys.readouterr()
+        return SimpleNamespace(code=run_config(file, job=JOB, **options), err=capsys.readouterr().err)
+
+    return job
 
 
 def test_every_published_number_has_a_row() -> None:
@@ -84,8 +98,8 @@ def test_a_wrong_number_does_not_agree() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("costly = 20", 'parts = "table"', "line 5: parts: must be among tables"),
-        ("costly = 20", "costly = 1", "line 5: costly: must be at least 2"),
+        ("costly = 20", 'parts = "table"', "line 5: paper.parts: must be among tables"),
+        ("costly = 20", "costly = 1", "line 5: paper.costly: must be at least 2"),
         ("[output]", '[data]\npath = "x"\n[output]', "data"),
     ],
 )

@@ -12,14 +12,21 @@ import numpy as np
 import pytest
 from small_leaves import LEAF
 
-from distmom.numerics.labels import file_cell, file_key, label_table, labels, repeat_seed, stored_labels
-from distmom.numerics.random import stream_key
-from distmom.numerics.sample_tree import SampleTree
-from distmom.numerics.sampled_leaf import leaf_sample
+from distmom.numerics.blocks.labels import (
+    file_cell,
+    file_key,
+    label_table,
+    labels,
+    repeat_seed,
+    stored_labels,
+)
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.numerics.tree import DyadicTree
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks, UnitBlocks
-from distmom.reductions.leaves import Rows
 from distmom.reductions.repeated import RepeatedBlocks
 from distmom.reductions.state import MeanState
 

@@ -12,10 +12,10 @@ from reduction_twin import File, make_files
 from small_leaves import patch_leaves
 
 from distmom.numerics.tree import DyadicTree
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.file_facts import FileFacts
 from distmom.reductions.layouts import RandomBlocks
-from distmom.reductions.leaves import Rows
 from distmom.reductions.profile import Profile, ProfileState
 
 SEED = 5

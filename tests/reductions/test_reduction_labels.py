@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distmom.numerics.labels import file_cell, file_key
+from distmom.numerics.blocks.labels import file_cell, file_key
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, NoRowBlocks, Place, RandomBlocks, StoredBlocks, UnitBlocks
-from distmom.reductions.leaves import Rows
-from distmom.reductions.row_labels import row_labels
+from distmom.reductions.rows.row_labels import row_labels
 
 SEED, N = 5, 700
 LAYOUTS: dict[str, Layout] = {

@@ -23,8 +23,9 @@ from reduction_twin import (
 from small_leaves import LEAF, patch_leaves
 
 from distmom.errors import DataError
-from distmom.numerics.labels import file_key, label_table, labels, repeat_key, repeat_seed
-from distmom.reductions import small_files
+from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat_key, repeat_seed
+from distmom.reductions.accumulate import small_files
+from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import (
     Layout,
@@ -35,7 +36,6 @@ from distmom.reductions.layouts import (
     UnitBlocks,
 )
 from distmom.reductions.repeated import RepeatedBlocks
-from distmom.reductions.rowwise import LEAVES_TOGETHER
 
 SEED = 12345
 SIZES = (150, 0, 1, 700, 64, 63, 65)

@@ -25,11 +25,11 @@ from reduction_twin import (
 from small_leaves import LEAF, patch_leaves
 
 from distmom.errors import DataError
-from distmom.numerics.labels import file_cell, file_key
-from distmom.reductions import small_files
+from distmom.numerics.blocks.labels import file_cell, file_key
+from distmom.reductions.accumulate import small_files
+from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, UnitBlocks
-from distmom.reductions.rowwise import LEAVES_TOGETHER
 from distmom.reductions.state import MeanState
 
 SEED = 12345

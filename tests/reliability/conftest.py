@@ -66,4 +66,4 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three seconds instead of a minute."""
     defaults = runner.run_units.__kwdefaults__
     monkeypatch.setattr(runner.run_units, "__kwdefaults__", {**defaults, "patience": 3.0})
-    monkeypatch.setattr("distmom.cluster.client.PROBE", 1.0)
+    monkeypatch.setattr("distmom.cluster.executors.client.PROBE", 1.0)

@@ -78,14 +78,14 @@ def test_clocks_are_set_back_by_days(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where a message waits at that moment, Dask waits for as long; nobody else does. Else, the same bits."""
-    monkeypatch.setattr("distmom.cluster.client.SILENCE", 3.0)
+    monkeypatch.setattr("distmom.cluster.executors.client.SILENCE", 3.0)
     one_file_a_unit(monkeypatch)
     Meanwhile(monkeypatch, lambda n: offset.write_text(str(-2 * DAY)) if n == 30 else None)
     (tmp_path / "out").mkdir()
     try:
-        found = JOBS["shuffle"](lake, tmp_path / "out", client=client)
+        found = JOBS["pairs"](lake, tmp_path / "out", client=client)
     except dm.ResourceError as error:
         assert "no sign of life for 3 seconds" in str(error)
         assert not list((tmp_path / "out").iterdir())
     else:
-        assert same(found, right["shuffle"][0])
+        assert same(found, right["pairs"][0])

@@ -13,7 +13,7 @@ from numbered_work import joined, number
 
 import distmom as dm
 from distmom.cluster import plan_units, run_units
-from distmom.cluster.client import ClientExecutor
+from distmom.cluster.executors.client import ClientExecutor
 from distmom.lake.source import FileRef
 
 Right = dict[str, tuple[Any, int]]
@@ -44,7 +44,7 @@ def test_a_file_changes_while_others_are_read(
     one_file_a_unit(monkeypatch)
     monkeypatch.setattr("distmom.cluster.runner.UNITS_PER_THREAD", 1)
     # what has rounds has read the file before
-    at = {"mean": 5, "pairs": 29, "tournament": 29, "train": 29, "shuffle": 29}[name]
+    at = {"mean": 5, "pairs": 29, "tournament": 29, "train": 29}[name]
     seen = Meanwhile(monkeypatch, lambda n_done: change(data / LAST) if n_done == at else None)
     with pytest.raises(dm.DataError) as caught:
         JOBS[name](data, out, client=client)

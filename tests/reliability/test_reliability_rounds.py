@@ -61,7 +61,7 @@ def driver(how: str) -> Any:
 
         import distmom as dm
         from distmom.cluster import plan, runner
-        from distmom.estimators.mean import keeper
+        from distmom.state import checkpoint
 
         first, seen, keep = not Path(died).exists(), [], runner._Run.keep
 
@@ -72,7 +72,7 @@ def driver(how: str) -> Any:
                 Path(died).touch()
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        keeper.EVERY, keeper.REST = -1.0, 0.0
+        checkpoint.EVERY, checkpoint.REST = -1.0, 0.0
         plan.MOST_FILES = plan.LEAST_FILES = 1
         runner._Run.keep = counted  # type: ignore[method-assign]
         try:

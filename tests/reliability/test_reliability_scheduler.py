@@ -44,7 +44,7 @@ def test_the_scheduler_is_killed(
     with own.client(1) as client:
         Meanwhile(monkeypatch, lambda n_done: ended(own, scheduler) if n_done == 30 else None)
         start = time.monotonic()
-        lost("shuffle", lake, tmp_path / "out", client)
+        lost("pairs", lake, tmp_path / "out", client)
         assert time.monotonic() - start < 40
     assert scheduler.returncode == -signal.SIGKILL
 

@@ -64,7 +64,6 @@ PAGES: dict[str, Callable[[Path], Any]] = {
         rng=0,
     ),
     "in order": lambda _: dm.ustatistic({"x": np.sort(X)}, "x", kernel="gini", rng=0),
-    "plan of pairs": lambda _: dm.plan(64e6, kernel=dm.kernels.rbf(1.0), n_blocks=32),
     "statistic": lambda _: dm.ustatistic({"x": X}, "x", kernel="gini", rng=0),
     "matrix": lambda _: dm.ustatistic({"a": X, "b": X[::-1], "c": -X}, ["a", "b", "c"], kernel="covariance"),
     "difference": lambda _: dm.difference({"x": X, "v": GROUP}, "x", by="v", control="a", rng=0),
@@ -72,6 +71,5 @@ PAGES: dict[str, Callable[[Path], Any]] = {
     "describe": lambda folder: dm.describe(_lake(folder), rng=0),
     "tournament": _tournament,
     "training": _training,
-    "plan": lambda _: dm.plan(10**6, contamination=10),
 }
 """What is reported, by name."""

@@ -7,22 +7,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 from pages import EVIL, PAGES, WILD, X
 
 import distmom as dm
-from distmom.lake.times import DAY, TimeScale
+from distmom.lake.columns.times import DAY, TimeScale
 from distmom.report.page.parts import Curve, Grid, Line, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.svg import draw_curve, draw_strip
 from distmom.report.page.telling import leave_out
 
-matplotlib.use("Agg")
 VOID = {"meta", "link", "br"}
 
 
@@ -72,8 +69,6 @@ def test_every_kind_of_result_has_a_page_that_needs_nothing_else(name: str, tmp_
     assert "nan" not in read.text.lower().replace("nan,", "").split()
     fragment = found._repr_html_()
     assert ("<svg" in fragment or "<table" in fragment or "<dl" in fragment) and "<script" not in fragment
-    assert isinstance(found.plot(), Figure)
-    found.plot().draw_without_rendering()
 
 
 def test_what_data_contain_stays_text(tmp_path: Path) -> None:
@@ -179,7 +174,7 @@ def test_a_curve_takes_long_lines_gaps_and_logarithms() -> None:
 
 
 def test_a_result_without_pictures_says_so() -> None:
-    from distmom.report.page.draw import draw
+    from distmom.report.page.figure import figure
 
     with pytest.raises(dm.ConfigError, match="no picture"):
-        draw([], "")
+        figure([], "")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.lake.times import DAY, TimeScale
+from distmom.lake.columns.times import DAY, TimeScale
 from distmom.report.times import array, arrow_type, readable, stored, text, time_zone, value
 
 NAIVE = TimeScale("timestamp", "us", None, 19_860)  # 2024-05-17

@@ -21,6 +21,7 @@ from distmom.theory import (
     best_blocks,
     cantelli_allowed,
     mean_variance,
+    morm_blocks,
     resampled_failure,
     row_inverse_inclusion,
 )
@@ -79,8 +80,7 @@ class Scheme:
 
 
 def _sampled(scheme: str, tau: float = 0.3) -> Scheme:
-    found = next(way for way in dm.plan(N, tau=tau, confidence_level=LEVEL, scheme=scheme))
-    k, size = found.n_blocks, found.block_size
+    k, size = morm_blocks(LEVEL, tau, N)
     kinds = ("exact", "paper") if scheme == "swor" else ("exact",)
 
     def bound(eps: float) -> float:

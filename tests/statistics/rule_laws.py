@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import Status
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import Status
+from distmom.numerics.blocks.moments import Moments
 
 SAMPLE = 1024
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from distmom.numerics.pair_risks import MetricRisk
+from distmom.numerics.losses.pair_risks import MetricRisk
 from distmom.solvers import AGGREGATORS, Decaying, Descent, PsdCone, RiskBlocks, descend
 
 SEEDS = range(12)

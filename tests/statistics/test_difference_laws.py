@@ -20,8 +20,8 @@ from scipy import stats
 
 from distmom.estimators.difference.lift import Paired
 from distmom.estimators.difference.linearised import Cells, robust_ratio
-from distmom.estimators.rule.status import Status
-from distmom.numerics.moments import Moments
+from distmom.inference.status import Status
+from distmom.numerics.blocks.moments import Moments
 
 Floats = NDArray[np.float64]
 N_UNITS, REPLICATIONS, LEVEL, LIFT = 8_000, 100, 0.99, 0.2

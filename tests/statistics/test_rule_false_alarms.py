@@ -21,8 +21,8 @@ from rule_laws import (
     tally,
 )
 
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import NoInterval, Status
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import NoInterval, Status
 
 REPEATS = {1000: 250, 10_000: 80, 30_000: 40, 100_000: 12}
 CLEAN = DAMAGES["clean"]

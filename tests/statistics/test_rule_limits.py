@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rule_laws import DAMAGES, REGULAR, lake, lake_answer, most_events, tally, times, to
 
-from distmom.estimators.rule.status import Status, status_list
+from distmom.inference.status import Status, status_list
 
 LAWS = ("normal", "lognormal", "Pareto 3", "exponential")
 

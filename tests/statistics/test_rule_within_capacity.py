@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from rule_laws import DAMAGES, REGULAR, Damage, answer, most_events, most_nmse, portions, tally, to
 
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import Status, status_list
-from distmom.numerics.moments import Moments
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import Status, status_list
+from distmom.numerics.blocks.moments import Moments
 from distmom.theory import fine_blocks
 
 REPEATS = {1000: 120, 10_000: 40, 30_000: 20}

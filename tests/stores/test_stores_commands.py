@@ -82,20 +82,6 @@ def test_commands(
     assert not any(secret in text for secret in SECRETS for text in remote[1:] + dry[1:])
 
 
-def test_the_command_shuffle(
-    lake: Path, store: Store, options: dict[str, str], distmom: Callable[..., Any], tmp_path: Path
-) -> None:
-    given = [word for pair in options.items() for word in ("--storage-option", "=".join(pair))]
-    assert distmom("shuffle", lake, tmp_path / "local")[0] == 0
-    assert distmom("shuffle", f"s3://{store[1]}/t", tmp_path / "dry", *given, "--dry-run")[0] == 0
-    ended = distmom("shuffle", f"s3://{store[1]}/t", tmp_path / "remote", *given)
-    assert ended[0] == 0, ended
-    local, remote = (sorted((tmp_path / name).iterdir()) for name in ("local", "remote"))
-    assert [file.read_bytes() for file in local] == [file.read_bytes() for file in remote]
-    ended = distmom("shuffle", f"s3://{store[1]}/t", f"s3://{store[1]}/u", *given)
-    assert ended[0] == 2 and "object store" in ended[2]
-
-
 def test_two_samples(lake: Path, store: Store, options: dict[str, str]) -> None:
     from distmom import kernels
 
@@ -162,7 +148,7 @@ def test_a_training(
     lake: Path, store: Store, options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The model of files on a disk; no secret in what it writes."""
-    from pipelines.job import run_config
+    from distmom.jobs import run_config
 
     (tmp_path / "job.toml").write_text(TRAIN.format(root=f"s3://{store[1]}/t", options=toml(options)))
     assert run_config(tmp_path / "job.toml", dry_run=True) == 0
@@ -181,9 +167,10 @@ def test_batch_jobs(
     lake: Path, store: Store, options: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Options from the file; no secret in logs, states, results and errors."""
-    from pipelines.config import read_config
-    from pipelines.job import COMMON, run_config
-    from pipelines.summary import JOB
+    from distmom.jobs import run_config
+    from distmom.jobs.config import checked
+    from distmom.jobs.kinds.summary import JOB
+    from distmom.jobs.toml_file import read_toml
 
     root, file = f"s3://{store[1]}/t", tmp_path / "job.toml"
     given = {**options, "max_attempts": 3, "anonymous": False}
@@ -192,7 +179,7 @@ def test_batch_jobs(
     assert run_config(file) == 0
     results = json.loads((tmp_path / "out.json").read_text())["results"]
     assert results == dm.Results.of(dm.mean(lake, "x", rng=0)).to_dict()["results"]
-    shown = repr(read_config(file, {"summary": {**COMMON, **JOB.tables}})).encode()
+    shown = repr(checked(read_toml(file), JOB.tables)).encode()
     for name in ("out.json", "out.html", "job.state"):
         shown += (tmp_path / name).read_bytes()
     text, code = (
@@ -201,7 +188,7 @@ def test_batch_jobs(
     )
     file.write_text(text)
     assert run_config(file) == code
-    assert f"{file}, line 6: storage_options: no option 'regiom'" in capsys.readouterr().err
+    assert f"{file}, line 6: data.storage_options: no option 'regiom'" in capsys.readouterr().err
     for wrong in ('"very-secret-EXAMPLE"', '{ secret_key = ["very-secret-EXAMPLE"] }'):
         file.write_text(SUMMARY.format(root=root, options=wrong, more=""))
         assert run_config(file) == 2

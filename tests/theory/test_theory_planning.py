@@ -1,4 +1,4 @@
-"""Best numbers of blocks and rows for a half-width."""
+"""Best numbers of blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import ConfigError
-from distmom.theory import best_blocks, rows_for_halfwidth, width_factor, width_factors
+from distmom.theory import best_blocks, width_factor, width_factors
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 
@@ -60,17 +60,6 @@ def test_the_candidates_contain_the_best(n: int, outlying: int) -> None:
     assert best_blocks(n, 0.01, outlying) == blocks[scores.argmin()]
 
 
-@FAST
-@given(st.floats(0.01, 3.0), st.sampled_from([0.1, 0.01, 0.001]), st.integers(0, 5))
-def test_rows_reach_the_halfwidth_and_no_fewer_do(halfwidth: float, delta: float, outlying: int) -> None:
-    n, n_blocks = rows_for_halfwidth(halfwidth, delta, outlying)
-    assert width_factor(n_blocks, delta, outlying) / math.sqrt(n // n_blocks) <= halfwidth * (1 + 1e-12)
-    for k in range(2 * outlying + 1, min(n, 301), 2):
-        assert width_factor(k, delta, outlying) / math.sqrt((n - 1) // k) > halfwidth * (1 - 1e-12)
-
-
 def test_wrong_arguments() -> None:
-    with pytest.raises(ValueError, match="halfwidth"):
-        rows_for_halfwidth(0.0, 0.01)
     with pytest.raises(ValueError, match="n_rows"):
         best_blocks(0, 0.01)

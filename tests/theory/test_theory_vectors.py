@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from distmom.numerics.geometric_median import geometric_median
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.theory import (
     poisson_binomial_tail,
     repeated_vector_factor,

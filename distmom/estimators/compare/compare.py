@@ -17,19 +17,20 @@ from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permute
 from distmom.estimators.compare.samples import How, Sample, samples_by, samples_of
 from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, names_of
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.ustat.run import check_columns
 from distmom.estimators.ustat.several import Pass, count_samples, sample_question, sample_results
-from distmom.estimators.ustat.work import run_blocks
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.block_pass import run_blocks
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, names_of
 from distmom.reductions.block_means import load_kernels
 from distmom.report import CompareResult, Results
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce
 from distmom.estimators.compare.statistics import Compared
-from distmom.numerics.labels import repeat_seed
-from distmom.numerics.permutation_test import Floats, Units, p_values
-from distmom.numerics.random import stream_key
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.labels import repeat_seed
+from distmom.numerics.permutation_test import Units, p_values
+from distmom.numerics.random.philox import stream_key
 from distmom.reductions.row_sample import RowSample, SampleRows
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def exchangeable(samples: tuple[RowSample, RowSample], *, by_units: bool) -> Uni
         fewer = min(n_units)
         n_units = [min(one, max(most - fewer, most // 2)) for one in n_units]
     values: list[Floats] = []
-    sizes: list[NDArray[np.int64]] = []
+    sizes: list[Ints] = []
     for (rows, unit, _), count in zip(kept, n_units, strict=True):
         mine = unit // together
         order = np.argsort(mine, kind="stable")
@@ -135,7 +135,7 @@ def exchangeable(samples: tuple[RowSample, RowSample], *, by_units: bool) -> Uni
     return Units(np.concatenate(values), starts, n_units[0])
 
 
-def _numbered(sample: RowSample, *, by_units: bool) -> tuple[Floats, NDArray[np.int64], int]:
+def _numbered(sample: RowSample, *, by_units: bool) -> tuple[Floats, Ints, int]:
     """Rows, number of the unit of each, number of units."""
     n = sample.values.size
     if not by_units:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.plan import column_share, plan_mean
+from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import Names, open_data
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.catalogue import auc, energy, mean_difference, mmd
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.permutation_test import (
-    Floats,
     Pairwise,
     Statistic,
     Units,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.estimators.describe.blame import gap_sources
 from distmom.estimators.describe.named import name_units
 from distmom.estimators.describe.robust_spread import gini, robust_std, skewness_gap
-from distmom.estimators.describe.second_look import look_again
+from distmom.estimators.describe.row_groups import look_again
 from distmom.estimators.describe.unit_tables import UnitTable, unit_tables
 from distmom.estimators.mean.answer import (
     groups_of,
@@ -20,7 +20,7 @@ from distmom.estimators.mean.answer import (
     shared_fields,
 )
 from distmom.estimators.mean.partition import row_and_cell_blocks
-from distmom.numerics.moments import total
+from distmom.numerics.blocks.moments import total
 from distmom.report import ColumnProfile, DescribeResult
 from distmom.report.times import profile_as_times
 

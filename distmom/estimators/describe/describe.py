@@ -13,13 +13,14 @@ from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.describe.plan import open_columns, plan_describe
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.mean import check_state
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names
 from distmom.lake import BATCH_ROWS
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names
 from distmom.reductions.block_means import load_kernels
 from distmom.report import DescribeResult
 

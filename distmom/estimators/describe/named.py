@@ -16,7 +16,7 @@ from distmom.report.digits import quantity
 if TYPE_CHECKING:
     from distmom.estimators.describe.plan import DescribePlan
     from distmom.estimators.describe.unit_tables import UnitTable
-    from distmom.lake.times import TimeScale
+    from distmom.lake.columns.times import TimeScale
 
 
 def name_units(

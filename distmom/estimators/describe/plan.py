@@ -15,10 +15,10 @@ from distmom.cluster import check_memory
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.sources import MOST_BATCH_ROWS_OF_GROUPS, Names, names_of, open_source
 from distmom.lake import ReadOptions
+from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
-from distmom.lake.schema import kind_of, type_name
+from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names, names_of, open_source
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import NoRowBlocks
 from distmom.reductions.profile import Profile

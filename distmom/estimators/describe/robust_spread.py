@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.rule.ladder import Merger
+from distmom.inference.ladder import Merger
 from distmom.numerics.median import lower_median
 
 if TYPE_CHECKING:
-    from distmom.estimators.rule.answer import RuleAnswer
-    from distmom.numerics.block_state import BlockState
+    from distmom.inference.answers import RuleAnswer
+    from distmom.numerics.blocks.block_state import BlockState
     from distmom.report import MeanResult
 
 FEW_BLOCKS, MANY_BLOCKS = 63, 1_023

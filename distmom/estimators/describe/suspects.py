@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.median import lower_median
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.median import MAD, lower_median
 
 LEAST_UNITS = 10
 """Fewer files cannot outvote a bad one."""
@@ -150,11 +147,11 @@ def _middle(distances: Floats) -> float:
     """1.4826 times the median, and two of its standard errors more: of few files it may be too small."""
     if not distances.size:
         return 0.0
-    return 1.4826 * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
+    return MAD * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
 
 
 def _findings(
-    those: NDArray[np.bool_], what: str, values: Floats, typical: float, z: Floats, by_spread: bool = False
+    those: Bools, what: str, values: Floats, typical: float, z: Floats, by_spread: bool = False
 ) -> Iterator[Finding]:
     for unit in np.flatnonzero(those).tolist():
         yield Finding(unit, what, float(values[unit]), typical, float(z[unit]), by_spread)
@@ -174,7 +171,7 @@ def _most_frequent(sample: Floats) -> tuple[float, float]:
     return float(values[most]), float(counts[most] / sample.size)
 
 
-def _rare(share: float, facts: UnitFacts) -> NDArray[np.bool_]:
+def _rare(share: float, facts: UnitFacts) -> Bools:
     """Files all of whose rows are of a kind that has this share of all rows: rarely so by chance."""
     with np.errstate(under="ignore"):
         return np.asarray(np.power(share, facts.n_used.astype(np.float64)) * facts.n_used.size < RARE)
@@ -209,7 +206,7 @@ def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
     yield from _findings(narrow, "narrow", std, float(np.exp(typical)), z)
 
 
-def _enough(facts: UnitFacts) -> NDArray[np.bool_]:
+def _enough(facts: UnitFacts) -> Bools:
     """Files with a fair share of the typical number of rows."""
     typical = float(np.median(facts.n_used[facts.n_used > 0]))
     return np.asarray(facts.n_used >= max(FEW_ROWS * typical, 10.0))
@@ -236,7 +233,7 @@ def _mean(facts: UnitFacts) -> Iterator[Finding]:
     yield from _findings(ruined, "mean", facts.mean, typical, np.full(mean.size, np.inf))
 
 
-def _apart_as_ratios(mean: Floats, typical: float) -> NDArray[np.bool_]:
+def _apart_as_ratios(mean: Floats, typical: float) -> Bools:
     """Files whose means are far from the typical one also as ratios, where nearly all have its sign."""
     same = mean * np.sign(typical) > 0.0
     if np.count_nonzero(same) < ONE_SIGN * np.count_nonzero(np.isfinite(mean)):
@@ -279,7 +276,7 @@ def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Find
     ]
 
 
-def _inward(ends: Floats, centre: float) -> NDArray[np.bool_]:
+def _inward(ends: Floats, centre: float) -> Bools:
     """Files whose lower end lies above the typical mean, far from where the ends of others lie."""
     typical, z = spreads_away(ends)
     return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.estimators.describe.suspects import UnitFacts
-from distmom.lake.keyvalues import decode_key
+from distmom.lake.keys.keyvalues import decode_key
 from distmom.reductions.state import NANS, NULLS
 
 if TYPE_CHECKING:

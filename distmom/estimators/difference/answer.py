@@ -21,9 +21,9 @@ from distmom.estimators.mean.answer import (
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import UnitCount, unit_counts
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.status import ALL_EQUAL, Status, status_list
-from distmom.numerics.moments import Moments
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import ALL_EQUAL, Status, status_list
+from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
 from distmom.report.words import cell, listed

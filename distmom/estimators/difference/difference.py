@@ -13,13 +13,14 @@ from distmom.estimators.arguments import arguments_of
 from distmom.estimators.difference.answer import differences
 from distmom.estimators.facts import data_facts, run_facts
 from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
+from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
 from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions, check_choice, check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, names_of, open_data, refuse_times
 from distmom.lake import BATCH_ROWS
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, names_of, open_data, refuse_times
 from distmom.reductions.block_means import load_kernels
 from distmom.report import DifferenceResult, Results
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from distmom.estimators.difference.linearised import Ratio, answer_equal, least_level
 from distmom.estimators.mean.answer import shown_interval
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.ladder import Floats
+from distmom.inference.answers import RuleAnswer
+from distmom.numerics.arrays import Floats
 from distmom.theory import least_order_blocks
 
 Interval = tuple[float, float]

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.ladder import Flags, Floats
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
 from distmom.theory import ladder_levels
 
 LEAST_UNITS = 8
@@ -49,7 +49,7 @@ class Cells:
     n_independent: int
 
     @cached_property
-    def still(self) -> Flags:
+    def still(self) -> Bools:
         """Fine blocks that are empty or hold nothing but the most frequent value of the numerator."""
         empty = self.moments.count == 0
         same = ~empty & (self.moments.m2 == 0.0) & np.isfinite(self.moments.mean)

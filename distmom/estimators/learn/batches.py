@@ -9,11 +9,11 @@ from threadpoolctl import threadpool_limits
 
 from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.met import Met, Place
 from distmom.estimators.learn.options import for_batches
+from distmom.estimators.learn.row_counts import Met, Place
 from distmom.estimators.learn.run import Learned, Prepared, walk
 from distmom.estimators.learn.steps import StepStream
-from distmom.numerics.virtual_order import VirtualOrder
+from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers import DescentState
 
 

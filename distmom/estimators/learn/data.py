@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from distmom.cluster import connect
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.labels import (
     LabelReader,
     check_label_type,
@@ -26,18 +25,17 @@ from distmom.estimators.learn.labels import (
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.rows import LakeRows, TrainingRows, read_all
 from distmom.estimators.learn.shared import COMPUTE
-from distmom.estimators.mean.plan import column_share
 from distmom.estimators.options import check_choice
-from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import Names, names_of, open_data, open_source, refuse_times
-from distmom.estimators.ustat.gather import RowSource
+from distmom.passes.census import column_share, count_rows
+from distmom.passes.gather import RowSource
+from distmom.passes.opening import Names, names_of, open_data, open_source, refuse_times
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, ReadOptions, Source
     from distmom.lake.filters import Filter
-    from distmom.lake.keyvalues import Key
+    from distmom.lake.keys.keyvalues import Key
 
 MODES = ("auto", "resident", "streaming")
 TARGETS = ("label", "target", "y")
@@ -64,10 +62,10 @@ class DataOptions:
     client, workers, scheduler, threads, memory_limit, storage_options
         As for `distmom.mean`.
     progress : Progress, optional
-    state : str or path, optional
+    state : str, path or State, optional
         File of checkpoints, from which a run goes on.
     checkpoint_seconds : float
-        Between checkpoints.
+        Between checkpoints; at least twenty times as long as the last one took.
     """
 
     columns: Names = None
@@ -85,7 +83,7 @@ class DataOptions:
     storage_options: Mapping[str, object] | None = field(default=None, repr=False)  # may hold secrets
     progress: Progress | None = None
     state: str | os.PathLike[str] | None = None
-    checkpoint_seconds: float = EVERY
+    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
@@ -117,8 +115,8 @@ class LakeFacts:
         Why this mode.
     n_rows : int
         Rows of the files, those that do not count included.
-    listing : str
-        What identifies the files, for checkpoints; empty for data in memory.
+    source : Source, optional
+        Where they are; only while the run lasts.
     data : dict
         Files, bytes and versions of tables, as results tell them.
     skipped : sequence of SkippedFile
@@ -134,7 +132,7 @@ class LakeFacts:
     mode: str
     reason: str
     n_rows: int
-    listing: str = ""
+    source: Source | None = field(default=None, repr=False)
     data: dict[str, Any] = field(default_factory=dict)
     skipped: Sequence[SkippedFile] = ()
     workers: int = 1
@@ -204,7 +202,7 @@ def open_rows(
             why, told = "the data is in memory", data_facts(source.files, (), source)
             yield (
                 held,
-                LakeFacts(names, target, "resident", why, held.n_rows, data=told, labels=labels),
+                LakeFacts(names, target, "resident", why, held.n_rows, source, told, labels=labels),
                 executor,
             )
             return
@@ -301,7 +299,7 @@ def _of_lake(
         "streaming" if streaming else "resident",
         reason,
         rows.n_rows,
-        "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
+        source,
         data_facts(source.files, (), source),
         rows.skipped,
         executor.threads,

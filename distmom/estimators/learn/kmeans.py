@@ -12,13 +12,13 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice, check_count
-from distmom.numerics.block_risk import BlockRisk
-from distmom.numerics.cell_risks import QuantisationRisk, SoftCellRisk, squared_to_centres
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk, squared_to_centres
 from distmom.numerics.median import lower_median
-from distmom.numerics.random import permutation, stream_key, uniform
+from distmom.numerics.random.philox import permutation, stream_key, uniform
 
 ROUNDS = 5
 """Rounds of Lloyd's algorithm that refine a start on its few rows."""

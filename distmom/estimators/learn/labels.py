@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from distmom.cluster import plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.mean.plan import column_share
+from distmom.lake.columns.schema import kind_of
 from distmom.lake.holding import batches_holding
-from distmom.lake.keys import KeyEncoder
-from distmom.lake.keyvalues import NAN, NULL, Key
-from distmom.lake.schema import kind_of
-from distmom.reductions.distinct_keys import DistinctKeys
+from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.keyvalues import NAN, NULL, Key
+from distmom.passes.census import column_share
+from distmom.reductions.counts.distinct_keys import DistinctKeys
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.checkpoint import Checkpoint
+from distmom.estimators.learn.checkpoint import KIND, DescentKeeper
 from distmom.estimators.learn.data import DataOptions, LakeFacts, Wanted, data_options_of, is_lake, open_rows
 from distmom.estimators.learn.options import LearnOptions
-from distmom.estimators.learn.rows import ArrayRows, Floats, TrainingRows
+from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.watch import Watch
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.arrays import Floats
+from distmom.numerics.random.philox import resolve_seed
 from distmom.report.result import plain
+from distmom.state import Fingerprint, open_checkpoint, shown
 
 try:
     from sklearn.base import BaseEstimator
@@ -37,13 +39,13 @@ class Around:
 
     Attributes
     ----------
-    checkpoint : Checkpoint, optional
+    keeper : DescentKeeper, optional
     watch : Watch, optional
     executor : Executor, optional
     compute : {"auto", "here", "workers"}
     """
 
-    checkpoint: Checkpoint | None = None
+    keeper: DescentKeeper | None = None
     watch: Watch | None = None
     executor: Executor | None = None
     compute: str = "auto"
@@ -165,38 +167,47 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _fit_lake(self, data: Any, target: Any, options: LearnOptions, read: DataOptions) -> Learned:
         """The same with rows of a lake, and checkpoints where a file for them is named."""
-        checkpoint = None if read.state is None else Checkpoint(read.state, read.checkpoint_seconds)
-        known = checkpoint.seed if checkpoint is not None and self.random_state is None else None
-        seed, self.seed_ = self._seed() if known is None else resolve_seed(known)
+        checkpoint = open_checkpoint(read.state, KIND, read.memory_limit, every=read.checkpoint_seconds)
+        keeper = None if checkpoint is None else DescentKeeper(checkpoint)
+        if keeper is None or self.random_state is not None:
+            seed, self.seed_ = self._seed()
+        else:
+            seed, self.seed_ = keeper.seed(None)
         with open_rows(data, target, self._wanted(), read) as (rows, facts, executor):
-            if checkpoint is not None:
-                if not facts.listing:
-                    raise ConfigError("state: data in memory has no files to be known by; drop state")
-                checkpoint.begin(seed, self._made(facts, read), facts.listing, facts.where)
+            if keeper is not None and facts.source is not None:
+                keeper.begin(data, facts.source, self._fingerprint(facts, read, seed))
             self._name_features(facts.names)
             if facts.labels is not None:
                 self._know(facts.labels)
             watch = Watch(options.max_iter, read.progress)
-            around = Around(checkpoint, watch, executor, read.compute)
+            around = Around(keeper, watch, executor, read.compute)
             found = self._run(rows, options, seed, around)
         self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
-        self._facts = replace(facts, where=None)
+        self._facts = replace(facts, where=None, source=None)
         return found
 
     def _wanted(self) -> Wanted:
         """What the targets of a lake are to be."""
         return Wanted(self._needs_target, self._most_labels if self._any_target else None)
 
-    def _made(self, facts: LakeFacts, read: DataOptions) -> dict[str, Any]:
+    def _fingerprint(self, facts: LakeFacts, read: DataOptions, seed: int) -> Fingerprint:
         """What a checkpoint must have been made with."""
-        free = ("max_iter", "random_state")
-        params = {
-            name: plain(value.__qualname__ if callable(value) else value)
-            for name, value in self.get_params(deep=False).items()
-            if name not in free
+        where = facts.where
+        question = {
+            "learner": type(self).__name__,
+            "columns": facts.names,
+            "y": facts.target,
+            "missing": read.missing,
+            "nan": read.nan,
+            "where": shown(None if where is None else where.identity, None if where is None else where.text),
         }
-        rows = {"columns": list(facts.names), "y": facts.target, "missing": read.missing, "nan": read.nan}
-        return {"learner": type(self).__name__, **params, **rows}
+        params = self.get_params(deep=False).items()
+        design = {
+            name: plain(value.__qualname__ if callable(value) else value)
+            for name, value in params
+            if name not in ("max_iter", "random_state")
+        }
+        return Fingerprint.of(question, design, seed, self.seed_)
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
@@ -225,7 +236,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 prepared.risk, prepared.shape, rows.n_features, around.executor, around.compute
             )
             try:
-                found = learn(rows, prepared, options, seed, around.checkpoint, around.watch, place.crew)
+                found = learn(rows, prepared, options, seed, around.keeper, around.watch, place.crew)
             finally:
                 if place.crew is not None:
                     place.crew.close()

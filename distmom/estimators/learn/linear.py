@@ -13,11 +13,17 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice, check_fraction
-from distmom.numerics.block_risk import BlockRisk
-from distmom.numerics.row_risks import LINEAR_LOSSES, LinearRisk, LogisticRisk, SoftmaxRisk, logistic, softmax
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.row_risks import (
+    LinearRisk,
+    LogisticRisk,
+    SoftmaxRisk,
+    softmax,
+)
+from distmom.numerics.losses.table import LOSSES, names_of
 
 MOST_CLASSES = 1_000
 
@@ -102,7 +108,7 @@ class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc
         return np.asarray(self._checked(X) @ self.coef_ + self.intercept_)
 
     def _problem(self, sample: Sample) -> Problem:
-        check_choice("loss", self.loss, LINEAR_LOSSES)
+        check_choice("loss", self.loss, names_of("residual", slope=True))
         check_fraction("quantile", self.quantile, 1.0, "such as 0.9")
         check_positive("alpha", self.alpha, zero=True)
         risk = LinearRisk(self.loss, quantile=self.quantile, penalty=self.alpha)
@@ -193,7 +199,7 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
         """Probabilities of the classes."""
         z = self.decision_function(X)
         if z.ndim == 1:
-            p = logistic(z)
+            p = LOSSES["logistic"].slope_at(z)
             return np.stack([1.0 - p, p], axis=1)
         return softmax(z)
 

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import check_sample_of_labels, labels_of
-from distmom.estimators.learn.rows import ArrayRows, Floats
+from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
-from distmom.numerics.block_risk import BlockRisk
-from distmom.numerics.margin_losses import MARGIN_LOSSES
-from distmom.numerics.nearest import nearest_psd
-from distmom.numerics.pair_risks import MetricRisk, PairLabelRisk
+from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.nearest import nearest_psd
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk
+from distmom.numerics.losses.table import names_of
 from distmom.solvers import PsdCone
 
 THRESHOLD = 2.0
@@ -203,7 +204,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
 
         Of at most 2,000 rows, evenly spread over those given.
         """
-        from distmom.numerics.block_risk import pairs_of
+        from distmom.numerics.losses.block_risk import pairs_of
 
         rows, labels = self.transform(X), np.asarray(y)
         few = np.linspace(0, len(rows) - 1, min(len(rows), 2_000)).astype(np.intp)
@@ -225,7 +226,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         return codes
 
     def _problem(self, sample: Sample) -> Problem:
-        check_choice("loss", self.loss, MARGIN_LOSSES)
+        check_choice("loss", self.loss, names_of("margin", slope=True))
         rows = sample.features
         risk: BlockRisk
         if getattr(self, "_pairs_given", False):

@@ -10,12 +10,12 @@ from distmom.errors import DataError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import largest_curvature
 from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import Floats
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.estimators.options import check_choice
-from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.margin_losses import MARGIN_LOSSES
-from distmom.numerics.pair_risks import RankingRisk
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.pair_risks import RankingRisk
+from distmom.numerics.losses.table import names_of
+from distmom.numerics.ranks.order import order_counts
 
 
 class PairwiseRanker(BatchLearner):
@@ -95,7 +95,7 @@ class PairwiseRanker(BatchLearner):
         return float(1.0 - (pairs.discordant + 0.5 * (pairs.y_tied - pairs.both_tied)) / different)
 
     def _problem(self, sample: Sample) -> Problem:
-        check_choice("loss", self.loss, MARGIN_LOSSES)
+        check_choice("loss", self.loss, names_of("margin", slope=True))
         check_positive("alpha", self.alpha, zero=True)
         if np.unique(sample.targets).size < 2:
             raise DataError("y: all outcomes are equal, so there is no pair to rank")

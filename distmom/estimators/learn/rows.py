@@ -10,21 +10,20 @@ from numpy.typing import NDArray
 
 from distmom.cluster.stop import Stopped
 from distmom.estimators.learn.labels import LabelCoder, sorted_codes
-from distmom.estimators.learn.met import INFINITE
-from distmom.estimators.ustat.gather import COPIES, RowSource, gather_rows
-from distmom.reductions.gather import USED, fates_of
-from distmom.reductions.leaves import all_of
+from distmom.estimators.learn.row_counts import INFINITE
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.passes.gather import COPIES, RowSource, gather_rows
+from distmom.reductions.accumulate.leaves import all_of
+from distmom.reductions.rows.gather import USED, fates_of
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
     from distmom.cluster.stop import Flag
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, FileRef
-    from distmom.lake.keyvalues import Key
-    from distmom.reductions.gather import GatheredRows
+    from distmom.lake.keys.keyvalues import Key
+    from distmom.reductions.rows.gather import GatheredRows
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Fates = NDArray[np.uint8]
 
 STEPS_AT_ONCE = 64
@@ -44,7 +43,7 @@ class Fetched:
     targets : ndarray, shape (m,)
         Zeros where there are none.
     fates : ndarray of uint8, shape (m,)
-        What became of them; see `distmom.reductions.gather`.
+        What became of them; see `distmom.reductions.rows.gather`.
     """
 
     features: Floats
@@ -52,7 +51,7 @@ class Fetched:
     fates: Fates
 
     @property
-    def used(self) -> NDArray[np.bool_]:
+    def used(self) -> Bools:
         """Rows that count: not those with a missing value, that the filter drops, or of a bad file."""
         return np.equal(self.fates, USED)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.estimators.learn.rows import Floats
-from distmom.numerics.median import lower_median
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.median import MAD, lower_median
 
-MAD = 1.4826
 """Standard deviations of a normal law in one median absolute deviation."""
 
 WILD = 20.0
@@ -78,7 +76,7 @@ def robust_scale(
     return Scale(centre, spread, float(middle[0]), float(width[0]), share)
 
 
-def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bools]:
     """Middle and spread of each column, and rows with a wild value."""
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])

@@ -9,13 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.cluster.crew import Crew, CrewLostError, crew_of
+from distmom.cluster.executors.crew import Crew, CrewLostError, crew_of
 from distmom.errors import ConfigError
 from distmom.estimators.learn.options import Shape
-from distmom.estimators.learn.rows import Floats
-from distmom.numerics.block_risk import BlockRisk, UserRisk
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.block_risk import BlockRisk, UserRisk
 from distmom.solvers import RiskBlocks
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class SharedBlocks:
     groups: Sequence[tuple[int, int]]
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Bools:
         """Blocks whose loss says something."""
         return self.here.usable
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.ahead import Ahead, Span
-from distmom.estimators.learn.met import Met, Place
-from distmom.estimators.learn.rows import Fetched, Floats, TrainingRows
+from distmom.estimators.learn.prefetch import Ahead, Span
+from distmom.estimators.learn.row_counts import Met, Place
+from distmom.estimators.learn.rows import Fetched, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks, share
-from distmom.numerics.block_risk import BlockRisk
-from distmom.numerics.virtual_order import VirtualOrder
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers import RiskBlocks
 
 if TYPE_CHECKING:
-    from distmom.cluster.crew import Crew
+    from distmom.cluster.executors.crew import Crew
 
 MOST_SHARED = 8_000_000
 """Bytes of blocks that go to one of a crew at once."""
@@ -145,7 +145,7 @@ class _Held:
 
     features: Floats
     targets: Floats
-    places: NDArray[np.int64]
+    places: Ints
 
     def plus(self, found: Fetched, start: int) -> _Held:
         keep = np.flatnonzero(found.used)

@@ -17,8 +17,8 @@ from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
 from distmom.estimators.options import check_choice
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names
-from distmom.lake.atomic import atomic_file
+from distmom.lake.files.atomic import atomic_file
+from distmom.passes.opening import Names
 from distmom.report.train_result import TrainResult
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LEARNERS = {
 }
 """Words for the learners."""
 
-CURVES = (".csv", ".parquet", ".png", ".svg", ".pdf")
+CURVES = (".csv", ".parquet", ".svg")
 
 
 @recorded
@@ -82,10 +82,10 @@ def train(
     model : str or path, optional
         Folder to write the model to, as JSON and .npy; see `save_model`.
     curve : str, path or list of them, optional
-        Files for the learning curve: a table (.csv, .parquet) or a picture (.png, .svg, .pdf).
+        Files for the learning curve: a table (.csv, .parquet) or a picture (.svg).
     rng : int, SeedSequence, Generator or None
         The learner's ``random_state``.
-    state : str or path, optional
+    state : str, path or State, optional
         File of checkpoints, written every `checkpoint_seconds` and at the end: a run that was interrupted
         goes on from it with the same bits.
     where, missing, nan, on_bad_file, mode, compute
@@ -202,7 +202,7 @@ def write_curve(result: TrainResult, path: Path) -> None:
 
                 pq.write_table(result.curve(), temporary)
             else:
-                result.plot().savefig(temporary, format=ending[1:], dpi=150)
+                temporary.write_text(result.plot().svg, "utf-8")
     except OSError as error:
         raise ResourceError(f"curve {str(path)!r} could not be written: {error.strerror or error}") from error
 

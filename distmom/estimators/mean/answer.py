@@ -22,11 +22,11 @@ from distmom.estimators.mean.sampled_answer import sampled_results
 from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.mean.weight_notes import weight_counts, weight_notes
 from distmom.estimators.options import SAMPLING
-from distmom.estimators.rule.answer import Intervals, RuleAnswer
-from distmom.estimators.rule.ladder import Merger
-from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
-from distmom.lake.keyvalues import decode_key
-from distmom.numerics.block_state import BlockState
+from distmom.inference.answers import Intervals, RuleAnswer
+from distmom.inference.ladder import Merger
+from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
+from distmom.lake.keys.keyvalues import decode_key
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import INFS, NANS, NULLS, MeanState
 from distmom.report import MeanResult, VectorResult

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+from distmom.lake.columns.times import DAY, TimeKind, TimeScale, Unit
 from distmom.lake.source import ReadOptions
-from distmom.lake.times import DAY, TimeKind, TimeScale, Unit
 from distmom.reductions.state import MeanState
 
 MOST_DAYS = 1 << 40

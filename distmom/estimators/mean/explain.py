@@ -7,13 +7,14 @@ from typing import Any
 
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.mean.blocks import needs_passing_rows
-from distmom.estimators.mean.keeper import open_keeper
+from distmom.estimators.mean.checkpoint import open_keeper
 from distmom.estimators.mean.mean import mean
-from distmom.estimators.mean.plan import column_share, plan_mean
+from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import imagined_place
-from distmom.estimators.sources import open_data
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import open_data
 
 
 def explain_mean(data: Any, column: Any = None, **options: Any) -> dict[str, Any]:

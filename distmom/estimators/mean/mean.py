@@ -11,15 +11,16 @@ from distmom.cluster import connect, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.keeper import Keeper, open_keeper
-from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean, worth_compiling
+from distmom.estimators.mean.checkpoint import Keeper, open_keeper
+from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
 from distmom.estimators.mean.results import answer_of, together
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, open_data
 from distmom.lake import BATCH_ROWS
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
 from distmom.reductions.block_means import load_kernels
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -136,7 +137,7 @@ def mean(
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
         there already, it means the seed of that state.
-    state : str or path, optional
+    state : str, path or State, optional
         File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
         in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
     on_change : {"error", "restart"}

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import BlockSource, answer_rule
-from distmom.estimators.rule.ladder import Counts, Floats
-from distmom.estimators.rule.repeated import answer_repeated
-from distmom.estimators.rule.status import Status
-from distmom.numerics.block_state import BlockState
+from distmom.inference.adaptive import BlockSource, answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.repeated import answer_repeated
+from distmom.inference.status import Status
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
 from distmom.reductions.roots import cell_of
 
@@ -39,8 +39,8 @@ def row_and_cell_blocks(
 def answer_partition(
     plan: MeanPlan,
     moments: BlockState,
-    sampled: tuple[Floats, Counts, float],
-    n_units: Counts | None,
+    sampled: tuple[Floats, Ints, float],
+    n_units: Ints | None,
     flat: Callable[[BlockState], BlockState] = lambda blocks: blocks,
     **more: Any,
 ) -> RuleAnswer:

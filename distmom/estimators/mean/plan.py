@@ -22,21 +22,22 @@ from distmom.estimators.mean.blocks import (
     needs_passing_rows,
     needs_row_counts,
 )
-from distmom.estimators.mean.made import Counted, described
+from distmom.estimators.mean.fingerprint import Counted
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.rows import Census, count_rows, count_valid
-from distmom.numerics.labels import table_bytes
-from distmom.numerics.leaf import LEAF_ROWS
-from distmom.numerics.row_samples import leaf_sizes
-from distmom.numerics.sample_tree import SampleTree
+from distmom.numerics.blocks.labels import table_bytes
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.row_samples import leaf_sizes
+from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.passes.census import Census, count_rows, count_valid
+from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
-from distmom.reductions.rowwise import LEAVES_TOGETHER
+from distmom.state.fingerprint import plainly
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.estimators.mean.ledger import Ledger
+    from distmom.estimators.mean.manifest import Ledger
     from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 
 SMALL_BYTES = 16_000_000
@@ -108,7 +109,16 @@ class MeanPlan:
     @property
     def sums(self) -> dict[str, Any]:
         """Description of the sums: states with equal ones can be merged."""
-        return described(self.reduction, self.reader.options, self.leaf_rows)
+        sums: dict[str, Any] = plainly(
+            {"reduction": self.reduction, "read": self.reader.options, "leaf_rows": self.leaf_rows}
+        )
+        return sums
+
+    def joined(self, left: Any, right: Any) -> Any:
+        """The state of both, each of which may be None."""
+        if left is None or right is None:
+            return right if left is None else left
+        return self.reduction.merge(left, right)
 
     def _rows_drawn(self) -> int | None:
         if self.blocks.block_size is None or self.blocks.n_blocks is None:
@@ -280,15 +290,6 @@ def _census(
     return tuple(f for f, keep in zip(files, good, strict=True) if keep), Census(
         census.rows[good], census.bad
     )
-
-
-def column_share(source: Source, read: ReadOptions) -> float:
-    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
-    measure = getattr(source, "column_share", None)
-    if measure is None:
-        return 1.0
-    where = read.where.columns if read.where is not None else ()
-    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))
 
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:

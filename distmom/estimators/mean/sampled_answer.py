@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.estimators.mean.paper_samples import paper_sample_halfwidth
-from distmom.estimators.rule.status import ALL_EQUAL
+from distmom.inference.status import ALL_EQUAL
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult

@@ -15,7 +15,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import (
@@ -40,15 +39,14 @@ from distmom.estimators.mean.vector_radius import ball_of, vector_median
 from distmom.estimators.mean.vector_samples import sampled_vectors
 from distmom.estimators.mean.weight_notes import weight_notes
 from distmom.estimators.options import SAMPLING
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.ladder import Merger
-from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
-from distmom.numerics.block_state import BlockState
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.ladder import Merger
+from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
 from distmom.report.words import listed
-
-Floats = NDArray[np.float64]
 
 
 def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[VectorResult]:
@@ -192,5 +190,5 @@ def _about(answer: RuleAnswer, mine: slice, columns: tuple[str, ...]) -> tuple[s
     return tuple(notes)
 
 
-def _names(columns: tuple[str, ...], some: NDArray[np.bool_]) -> str:
+def _names(columns: tuple[str, ...], some: Bools) -> str:
     return listed(name for name, chosen in zip(columns, some, strict=True) if chosen)

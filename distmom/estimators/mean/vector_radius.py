@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval
-from distmom.numerics.geometric_median import geometric_median
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import REASON_WORDS, NoInterval
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
 from distmom.theory import repeated_vector_factor, vector_factor
 from distmom.theory.partition import NEARLY_EQUAL
-
-Floats = NDArray[np.float64]
 
 
 def vector_median(points: Floats, geometric: bool, finite: bool) -> tuple[Floats, float | None]:
@@ -107,5 +105,5 @@ def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int, repeats: int = 1)
     )
 
 
-def _all_constant(codes: NDArray[np.int64]) -> bool:
+def _all_constant(codes: Ints) -> bool:
     return bool((codes == NoInterval.CONSTANT_BLOCKS).all())

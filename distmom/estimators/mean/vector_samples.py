@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.estimators.mean.vector_radius import vector_median
-from distmom.estimators.rule.status import ALL_EQUAL, REASON_WORDS, NoInterval
-from distmom.numerics.block_state import BlockState
+from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import VectorResult
@@ -25,8 +25,6 @@ from distmom.theory import (
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
-
-Floats = NDArray[np.float64]
 
 
 def sampled_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, Any]]) -> list[VectorResult]:
@@ -67,9 +65,7 @@ def sampled_vectors(plan: MeanPlan, state: MeanState, shared: list[dict[str, Any
     return results
 
 
-def _notes(
-    missing: int, n_blocks: int, constant: NDArray[np.bool_], columns: tuple[str, ...]
-) -> Iterator[str]:
+def _notes(missing: int, n_blocks: int, constant: Bools, columns: tuple[str, ...]) -> Iterator[str]:
     if constant.any():
         names = listed(name for name, same in zip(columns, constant, strict=True) if same)
         yield f"{names}: {ALL_EQUAL}"
@@ -83,7 +79,7 @@ def _errors(
     ruined: int,
     estimate: Floats,
     n_used: int,
-    constant: NDArray[np.bool_],
+    constant: Bools,
 ) -> dict[str, Any]:
     """Radius or intervals, the reason where there are none, and the trace."""
     sigma2 = _row_variances(blocks)

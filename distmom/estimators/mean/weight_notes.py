@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.numerics.block_state import BlockState
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.state import NANS, NULLS, ZEROS, MeanState
 
 if TYPE_CHECKING:

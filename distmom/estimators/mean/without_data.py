@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
-from distmom.estimators.mean.ledger import Ledger
-from distmom.estimators.mean.made import Counted, Made
+from distmom.estimators.mean.fingerprint import Counted, Made
+from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.results import answer_of, together
 from distmom.lake.source import Batch, FileRef, ReadOptions
@@ -89,10 +89,3 @@ def answer(
     }
     run = run_facts(seconds, made.shown_seed, workers=1)
     return together(answer_of(plan, state, made.read.by), plan, data, run)
-
-
-def joined(left: Any, right: Any, plan: MeanPlan) -> Any:
-    """The state of both, each of which may be None."""
-    if left is None or right is None:
-        return right if left is None else left
-    return plan.reduction.merge(left, right)

@@ -6,17 +6,16 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.outcome import Outcome
+from distmom.inference.status import Status, status_list
+from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.theory import order_rank
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None
 
 
@@ -35,66 +34,49 @@ def tournament_result(
     NoAnswerError
         If no candidate has a finite loss.
     """
-    if not any(np.isfinite(v).any() for v in found.values):
+    one = found.decided
+    if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
-    rounds = found.decided.rounds
-    far = found.decided.distances.at_least() > rounds.level
-    lines = [_line(options, found, far[f], f, names[f], data, run) for f in range(len(names))]
-    champions, finalists = set(found.decided.champions), set(rounds.finalists)
+    lines = [_line(options, found, f, name, data, run) for f, name in enumerate(names)]
+    champions, finalists = set(one.champions), set(one.rounds.finalists)
     order = sorted(
-        range(len(names)),
-        key=lambda f: (f not in champions, f not in finalists, _last(lines[f].estimate), f),
+        range(len(names)), key=lambda f: (f not in champions, f not in finalists, lines[f].estimate, f)
     )
     settings = {
-        "beta_r_found": rounds.found,
-        "rule": options.rule,
-        "r1": options.r1,
+        "beta_r_found": one.rounds.found,
         "loss": options.loss_name,
         "loss_parameter": options.loss_parameter,
         "distance": options.measured,
         "parts": options.n_parts,
-        "blocks": [v.shape[1] for v in found.values],
+        "blocks": [v.shape[1] for v in one.losses],
         "scheme": options.scheme,
         "pairs": options.pairs if options.pairwise else None,
         "contamination": outlying,
-        "cycle": found.decided.cycle,
-        "rounds": found.decided.distances.n_rounds,
-        "table": options.table,
+        "cycle": one.cycle,
+        "rounds": one.distances.n_rounds,
     }
-    one = found.decided
-    duels = Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, found.values)
     return TournamentResult(
         [lines[f] for f in order],
-        duels,
+        Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, one.losses),
         tuple(names[f] for f in sorted(champions)),
         tuple(names[f] for f in sorted(finalists)),
-        rounds.level,
+        one.rounds.level,
         settings,
         data,
         run,
     )
 
 
-def _last(estimate: float) -> float:
-    return np.inf if np.isnan(estimate) else estimate
-
-
 def _line(
-    options: TournamentOptions,
-    found: Outcome,
-    far: NDArray[np.bool_],
-    f: int,
-    name: str,
-    data: dict[str, Any],
-    run: dict[str, Any],
+    options: TournamentOptions, found: Outcome, f: int, name: str, data: dict[str, Any], run: dict[str, Any]
 ) -> CandidateResult:
-    values = np.concatenate([v[f] for v in found.values])
-    delta = options.common.delta
-    plain = float(found.plain[f])
-    allowed, unknown = _matches(found, far, f)
-    lost = int((allowed & found.decided.loses[f]).sum())
+    one, delta = found.decided, options.common.delta
+    values = np.concatenate([v[f] for v in one.losses])
+    plain, threshold = float(found.plain[f]), float(one.rounds.thresholds[f])
+    others = np.arange(len(one.loses)) != f
+    allowed = others & (one.distances.at_least(f) > one.rounds.level)
+    lost = int((allowed & one.loses[f]).sum())
     ruined = int(np.isinf(values).sum())
-    threshold = float(found.decided.rounds.thresholds[f])
     n_rows, n_used, n_null, n_nan, n_inf = found.rows
     return CandidateResult(
         candidate=name,
@@ -107,7 +89,7 @@ def _line(
         n_allowed=int(allowed.sum()),
         n_won=int(allowed.sum()) - lost,
         n_lost=lost,
-        n_not_evaluated=int(unknown.sum()),
+        n_not_evaluated=int((others & ~allowed & np.isnan(one.distances.known[f])).sum()),
         n_missing=int(found.missing[f]),
         n_blocks=values.size,
         n_ruined_blocks=ruined,
@@ -124,21 +106,10 @@ def _line(
 
 
 def _status(found: Outcome, f: int) -> tuple[str, ...]:
-    wrong = found.disagree and found.disagree[f] is not None
-    return (*_place(found, f), *status_list(Status.FILES_DISAGREE)) if wrong else _place(found, f)
-
-
-def _place(found: Outcome, f: int) -> tuple[str, ...]:
+    place: tuple[str, ...] = ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
     if f in found.decided.champions:
-        return ("champion", "cycle") if found.decided.cycle else ("champion",)
-    return ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
-
-
-def _matches(found: Outcome, far: NDArray[np.bool_], f: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Matches of f that are allowed, and those of which that is not known."""
-    others = np.arange(len(found.decided.loses)) != f
-    allowed = others & far
-    return allowed, others & ~allowed & np.isnan(found.decided.distances.known[f])
+        place = ("champion", "cycle") if found.decided.cycle else ("champion",)
+    return place if found.disagree[f] is None else (*place, *status_list(Status.FILES_DISAGREE))
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:
@@ -171,5 +142,5 @@ def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...
             f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "
             "every split of a cell lowers the loss, so compare only partitions into equally many cells"
         )
-    against = found.disagree[f] if found.disagree else None
-    return (*notes, against) if against is not None else tuple(notes)
+    against = found.disagree[f]
+    return tuple(notes) if against is None else (*notes, against)

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from distmom.errors import ConfigError
-from distmom.numerics.box_cover import box_cover
+from distmom.numerics.linalg.box_cover import box_cover
 
 MOST = 100_000
 """Candidates: a tournament among more would not end."""

@@ -18,18 +18,10 @@ from distmom.estimators.options import (
     whole,
 )
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.losses import LOSSES
-from distmom.reductions.candidates import PARAMETERS, RowLoss
+from distmom.numerics.losses.table import LOSSES, names_of
+from distmom.reductions.losses.candidates import RowLoss
 
 DISTANCES = ("auto", "prediction", "loss")
-RULES = ("tournament", "champions_league")
-TABLES = ("lazy", "full")
-NUMERIC = ("squared", "absolute", "huber", "pinball")
-"""Losses of numeric predictions, whose distance is that of the predictions."""
-
-PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering", "kernel")
-"""Losses of pairs of rows."""
-
 PARTS, PAIR_PARTS = 3, 2
 """Of a tournament: distances, matches, and with losses of rows matches of the finalists."""
 
@@ -47,10 +39,7 @@ class TournamentOptions:
     loss: str | Kernel | Callable[[Any, Any], Any] = "squared"
     loss_parameter: float | None = None
     distance: str = "auto"
-    rule: str = "tournament"
-    r1: float | None = None
     beta_r: float | None = None
-    table: str = "lazy"
     n_blocks: int | str = "auto"
     contamination: int | float | None = None
     chunk_rows: int = 1
@@ -66,28 +55,27 @@ class TournamentOptions:
 
     def __post_init__(self) -> None:
         if isinstance(self.loss, str):
-            check_choice("loss", self.loss, (*LOSSES, *PAIR_LOSSES))
+            check_choice("loss", self.loss, (*row_losses(), *pair_losses(), "kernel"))
         elif not self.pairwise and not callable(self.loss):
             raise ConfigError(
                 f"loss: must be a name or a function of truths and predictions, not {self.loss!r}"
             )
-        for name, allowed in (("distance", DISTANCES), ("rule", RULES), ("table", TABLES)):
-            check_choice(name, getattr(self, name), allowed)
+        check_choice("distance", self.distance, DISTANCES)
         self._check_parameter()
-        for name in ("beta_r", "r1"):
-            _check_level(name, getattr(self, name))
+        _check_level("beta_r", self.beta_r)
         if self.n_blocks == "paper":
             raise ConfigError("n_blocks: a tournament takes 'auto' or a number, not 'paper'")
         common = self.common
         for name in ("n_blocks", "contamination", "chunk_rows", "block_by"):
             object.__setattr__(self, name, getattr(common, name))
-        self._check_rule()
         self._check_pairs()
 
     @property
     def pairwise(self) -> bool:
         """Whether it is pairs of rows that have a loss."""
-        return isinstance(self.loss, Kernel) or (isinstance(self.loss, str) and self.loss in PAIR_LOSSES)
+        return isinstance(self.loss, Kernel) or (
+            isinstance(self.loss, str) and self.loss in (*pair_losses(), "kernel")
+        )
 
     @property
     def n_parts(self) -> int:
@@ -119,12 +107,13 @@ class TournamentOptions:
         if self.loss == "mahalanobis":
             check_fraction("loss_parameter", value, math.inf, "the squared distance between near and far")
             return
-        if not isinstance(self.loss, str) or self.loss not in PARAMETERS:
+        have = {name: loss.parameter for name in row_losses() if (loss := LOSSES[name]).parameter is not None}
+        parameter = have.get(self.loss) if isinstance(self.loss, str) else None
+        if parameter is None:
             raise ConfigError(
-                f"loss_parameter: only {' and '.join(PARAMETERS)} have one, not {self.loss_name}; drop it"
+                f"loss_parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
             )
-        below = 1.0 if self.loss == "pinball" else math.inf
-        check_fraction("loss_parameter", value, below, f"the {PARAMETERS[self.loss][0]}")
+        check_fraction("loss_parameter", value, parameter.below, f"the {parameter.name}")
 
     def _check_pairs(self) -> None:
         """What is only for losses of pairs, or not for these."""
@@ -132,8 +121,10 @@ class TournamentOptions:
         check_choice("pairs", self.pairs, PAIRS)
         object.__setattr__(self, "pair_budget", whole(self.pair_budget))
         check_count("pair_budget", self.pair_budget)
-        if not self.pairwise and self.pairs != "complete":
-            raise ConfigError(f"pairs: only losses of pairs have some, not {self.loss_name}; drop it")
+        if not self.pairwise:
+            for name, only in (("pairs", "complete"), ("scheme", "partition")):
+                if getattr(self, name) != only:
+                    raise ConfigError(f"{name}: is for losses of pairs, not {self.loss_name}; drop it")
         if self.pairwise and self.distance == "prediction":
             raise ConfigError("distance='prediction': pairs are compared by roots of losses; drop distance")
         if self.pairs == "incomplete" and self.scheme == "partition":
@@ -150,20 +141,6 @@ class TournamentOptions:
             if self.sampled and getattr(self, name) != usual:
                 raise ConfigError(f"{name}: is for scheme='partition', not for samples; drop one of them")
 
-    def _check_rule(self) -> None:
-        league = self.rule == "champions_league"
-        if league and self.r1 is None:
-            raise ConfigError("r1: rule='champions_league' needs the radius r1; give it")
-        if self.r1 is not None and not league:
-            raise ConfigError("r1: only rule='champions_league' has a radius; drop it")
-        if league and self.scheme != "partition":
-            raise ConfigError("rule='champions_league' is for scheme='partition'; use rule='tournament'")
-        if league and self.loss != "squared":
-            raise ConfigError(
-                f"rule='champions_league' is for the squared loss, not {self.loss_name}; use "
-                "rule='tournament'"
-            )
-
     @property
     def loss_name(self) -> str:
         """The loss in a word."""
@@ -178,13 +155,28 @@ class TournamentOptions:
         """What the distance is measured by."""
         if self.distance != "auto":
             return self.distance
-        return "prediction" if self.loss in NUMERIC else "loss"
+        return "prediction" if self.loss in names_of("residual") else "loss"
 
     def row_loss(self) -> RowLoss:
         """The loss of a row."""
         assert not isinstance(self.loss, Kernel)
         function = None if isinstance(self.loss, str) else self.loss
         return RowLoss(self.loss_name, self.loss_parameter, function)
+
+
+def row_losses() -> tuple[str, ...]:
+    """Names of the losses of single rows."""
+    return names_of("residual", "labels")
+
+
+def rankings() -> dict[str, str]:
+    """Names of the losses of a ranking, with the loss of a pair's margin."""
+    return {"ranking": "zero-one", **{f"ranking_{name}": name for name in names_of("margin")}}
+
+
+def pair_losses() -> tuple[str, ...]:
+    """Names of the losses of pairs of rows that need nothing but their names."""
+    return ("mahalanobis", *rankings(), "clustering")
 
 
 def _check_level(name: str, value: Any) -> None:

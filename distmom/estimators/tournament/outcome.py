@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import NoAnswerError
-from distmom.estimators.tournament.options import TournamentOptions
-from distmom.numerics.duels import duels
-from distmom.solvers.tournament import Distances, Pair, Rounds, last_round, play, smallest_level
+from distmom.numerics.arrays import Floats, Ints
+from distmom.solvers.tournament import Decided, Pair
 
-Floats = NDArray[np.float64]
-
-DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
-
-League = Callable[[Sequence[int]], tuple[tuple[int, ...], bool]]
-"""From finalists to champions, and whether these are a cycle."""
-
-
-class Decided(NamedTuple):
-    """What block losses and distances decide.
-
-    Attributes
-    ----------
-    loses : ndarray of bool, shape (m, m)
-    margins : ndarray of float64, shape (m, m)
-    last_loses : ndarray of bool, shape (m, m), or None
-        Duels of the last round, where there is one.
-    distances : Distances
-    rounds : Rounds
-    champions : tuple of int
-    cycle : bool
-    """
-
-    loses: NDArray[np.bool_]
-    margins: Floats
-    last_loses: NDArray[np.bool_] | None
-    distances: Distances
-    rounds: Rounds
-    champions: tuple[int, ...]
-    cycle: bool
+if TYPE_CHECKING:
+    from distmom.cluster.work import SkippedFile
 
 
 @dataclass(frozen=True)
@@ -53,70 +23,31 @@ class Outcome:
 
     Attributes
     ----------
+    decided : Decided
     rows : tuple of int
         Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
     plain : ndarray of float64, shape (m,)
         Plain risks.
     missing : ndarray of int64, shape (m,)
         Rows without a finite prediction.
-    values : tuple of ndarray of float64, shape (m, K)
-        Block losses of each part.
-    decided : Decided
+    skipped : tuple of SkippedFile
+        Files that were left out.
+    disagree : tuple of (str or None)
+        For each candidate what blocks of whole files say against those of rows.
     intervals : bool
         Whether blocks are independent, so that the spread between them tells how far the risk may be off.
     cells : ndarray of int64, shape (m,), or None
         Most cells of each partition in a block, where candidates are partitions.
-    disagree : tuple of (str or None)
-        For each candidate what blocks of whole files say against those of rows.
     """
 
+    decided: Decided
     rows: tuple[int, int, int, int, int]
     plain: Floats
-    missing: NDArray[np.int64]
-    values: tuple[Floats, ...]
-    decided: Decided
+    missing: Ints
+    skipped: tuple[SkippedFile, ...]
+    disagree: tuple[str | None, ...]
     intervals: bool = True
-    cells: NDArray[np.int64] | None = None
-    disagree: tuple[str | None, ...] = ()
-
-
-def decide(
-    values: tuple[Floats, ...],
-    ask: Callable[[Sequence[Pair]], Floats],
-    least: Floats,
-    options: TournamentOptions,
-    league: League | None = None,
-) -> Decided:
-    """Matches, as many distances as they need, finalists, and with a last part the matches among these.
-
-    Parameters
-    ----------
-    values : tuple of ndarray, shape (m, K)
-        Block losses of each part.
-    ask : callable
-        Distances of pairs.
-    least : ndarray, shape (m, m)
-        No distance is smaller.
-    options : TournamentOptions
-    league : callable, optional
-        In place of the matches among finalists.
-
-    Raises
-    ------
-    NoAnswerError
-        The level that was given leaves no candidate.
-    """
-    loses, margins = duels(values[MATCH_PART])
-    known = Distances(ask, least, margins)
-    if options.table == "full":
-        known.ask_all()
-    rounds = _settled(loses, known, options.beta_r)
-    last_loses, champions, cycle = None, rounds.finalists, False
-    if len(values) > LAST_PART:
-        last_loses, _ = duels(values[LAST_PART])
-        play_last = league or (lambda finalists: last_round(last_loses, known, finalists))
-        champions, cycle = play_last(rounds.finalists)
-    return Decided(loses, margins, last_loses, known, rounds, champions, cycle)
+    cells: Ints | None = None
 
 
 def round_of(kind: str, pairs: Sequence[Pair]) -> str:
@@ -124,18 +55,7 @@ def round_of(kind: str, pairs: Sequence[Pair]) -> str:
     return f"{kind} {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
 
 
-def _settled(loses: NDArray[np.bool_], known: Distances, beta_r: float | None) -> Rounds:
-    """The finalists.
-
-    Raises
-    ------
-    NoAnswerError
-        The level that was given leaves none.
-    """
-    rounds = play(loses, known, beta_r)
-    if not rounds.finalists:
-        raise NoAnswerError(
-            f"beta_r: at {rounds.level:g} every candidate loses a match that is allowed; the smallest beta_r "
-            f"that leaves one is {smallest_level(loses, known):.17g}"
-        )
-    return rounds
+def numbered(pairs: Sequence[Pair]) -> tuple[list[int], NDArray[np.int32]]:
+    """The candidates of some pairs, and the places of each pair's among these."""
+    chosen, places = np.unique(np.array(pairs, np.int32).reshape(-1, 2), return_inverse=True)
+    return chosen.tolist(), places.reshape(-1, 2).astype(np.int32)

@@ -2,64 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.sources import Names, names_of
-from distmom.estimators.tournament.candidates import (
-    MODEL_FILE,
-    computed,
-    load_model,
-    named_candidates,
-    places_of,
-)
-from distmom.estimators.tournament.options import TournamentOptions
+from distmom.estimators.tournament.candidates import MATRIX_FILE, Field, Taking, named_candidates
+from distmom.estimators.tournament.options import TournamentOptions, rankings
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
-from distmom.reductions.pair_losses import COMPUTED, PairCandidate
+from distmom.passes.opening import Names, names_of
+from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
-MATRIX_FILE = ".npy"
-RANKINGS = {"ranking": "zero-one", "ranking_hinge": "hinge", "ranking_logistic": "logistic"}
 NEAR = 2.0
 """Squared distance between near and far unless another one is given."""
 
-
-@dataclass(frozen=True)
-class PairField:
-    """The candidates, and the columns to read for them.
-
-    Attributes
-    ----------
-    candidates : tuple of PairCandidate
-    columns : tuple of str
-    """
-
-    candidates: tuple[PairCandidate, ...]
-    columns: tuple[str, ...]
-
-    def described(self) -> list[list[str]]:
-        """What tells each candidate from others, in words that can be compared."""
-        return [
-            [
-                c.name,
-                hashlib.blake2b(repr(c.kernel).encode(), digest_size=16).hexdigest(),
-                *(self.columns[i] if i != COMPUTED else "computed" for i in c.places),
-                *((self.columns[i] for i in c.scorer.places) if c.scorer is not None else ()),
-            ]
-            for c in self.candidates
-        ]
+SCORES = ("decision_function", "predict_proba", "predict")
+"""Methods of a model that scores, the first it has."""
 
 
 def find_pair_candidates(
     candidates: Any, target: Any, features: Names, names: Sequence[str], options: TournamentOptions
-) -> PairField:
+) -> Field:
     """The candidates by name, against the names of the columns there are.
 
     Raises
@@ -69,37 +35,33 @@ def find_pair_candidates(
     DataError
         A file of a matrix or model cannot be read.
     """
-    given = named_candidates(_with_names(candidates))
-    if not given:
-        raise ConfigError("candidates: give at least one")
-    asked = names_of("features", features)
-    taking = _Taking(target, asked, names, options)
-    found = tuple(taking.candidate(name, what) for name, what in given.items())
+    given = named_candidates(candidates)
+    pairs = _Pairs(target, names_of("features", features), names, options)
+    found = tuple(pairs.candidate(name, what) for name, what in given.items())
     for c in found:
         c.kernel.check_columns(len(c.places))
-    return PairField(found, tuple(taking.columns))
+    return Field(found, tuple(pairs.taking.columns))
 
 
-class _Taking:
-    """What each loss takes of a candidate; collects the columns to read."""
+class _Pairs:
+    """What each loss takes of a candidate."""
 
     def __init__(
         self, target: Any, features: tuple[str, ...], names: Sequence[str], options: TournamentOptions
     ) -> None:
-        self.options, self.features, self._names = options, features, names
+        self._options, self._features = options, features
         loss = options.loss
         self.kind = loss if isinstance(loss, str) else _kind_of(loss)
-        self.target = self._check_target(target)
+        target = self._checked(target)
         if self.kind in ("mahalanobis", "clustering") and not features:
             raise ConfigError(f"features: loss={self.kind!r} takes coordinates; name their columns")
-        first = [] if self.target is None else [self.target]
-        if self.target in features:
-            raise ConfigError(f"features: candidates would see the target {self.target!r}; drop it")
-        self.columns: list[str] = list(first)
+        if target in features:
+            raise ConfigError(f"features: candidates would see the target {target!r}; drop it")
+        self.taking = Taking(target, features, names, SCORES if self.kind == "ranking" else SCORES[-1:])
         if self.kind in ("mahalanobis", "clustering", "kernel"):
-            self._coordinates = places_of(self.columns, features)
+            self._coordinates = self.taking.places(features)
 
-    def _check_target(self, target: Any) -> str | None:
+    def _checked(self, target: Any) -> str | None:
         if self.kind == "clustering":
             if target is not None:
                 raise ConfigError("target: a partition has none, its cells are the candidates; drop it")
@@ -116,41 +78,27 @@ class _Taking:
         if self.kind == "kernel":
             if not isinstance(what, Kernel) or what.degrees != (2,) or len(what.parts) != 1:
                 raise ConfigError(f"candidates: with loss='kernel' {name!r} must be a kernel of pairs")
-            first = () if self.target is None else (0,)
+            first = () if self.taking.target is None else (0,)
             return PairCandidate(name, what, (*first, *self._coordinates))
         if self.kind == "mahalanobis":
             return self._metric(name, what)
-        loss: Any = self.options.loss
+        loss: Any = self._options.loss
+        number = self.taking.number(name, what)
+        place, scorer = (COMPUTED, number) if number.computed else (number.places[0], None)
         if self.kind == "clustering":
             kernel = loss if isinstance(loss, Kernel) else Clustering()
-            place, scorer = self._number(name, what)
             return PairCandidate(name, kernel, (place, *self._coordinates), scorer)
-        kernel = loss if isinstance(loss, Kernel) else Ranking(RANKINGS[loss])  # type: ignore[arg-type]
-        place, scorer = self._number(name, what)
+        kernel = loss if isinstance(loss, Kernel) else Ranking(rankings()[loss])  # type: ignore[arg-type]
         return PairCandidate(name, kernel, (0, place), scorer)
-
-    def _number(self, name: str, what: Any) -> tuple[int, Any]:
-        """Place of a column of scores or cells, or the function or model that gives them."""
-        if isinstance(what, str) and what not in self._names and what.endswith(MODEL_FILE):
-            what = load_model(what)
-        if isinstance(what, str):
-            if what == self.target:
-                raise ConfigError(f"candidates: {what!r} is the target itself; drop it")
-            return places_of(self.columns, (what,))[0], None
-        scorer = computed(name, what, self.features, self._names, self.target, self.columns, None)
-        if scorer.model is not None and self.kind == "ranking":
-            ways = ("decision_function", "predict_proba", "predict")
-            scorer = replace(scorer, response=next(way for way in ways if hasattr(what, way)))
-        return COMPUTED, scorer
 
     def _metric(self, name: str, what: Any) -> PairCandidate:
         matrix = load_matrix(what) if isinstance(what, str) else _matrix(name, what)
-        if matrix.shape != (len(self.features),) * 2:
+        if matrix.shape != (len(self._features),) * 2:
             raise ConfigError(
                 f"candidates: the matrix {name!r} has shape {matrix.shape}, and there are "
-                f"{len(self.features)} features; give one row and column for each"
+                f"{len(self._features)} features; give one row and column for each"
             )
-        threshold = self.options.loss_parameter
+        threshold = self._options.loss_parameter
         try:
             kernel = MetricLoss(
                 tuple(map(tuple, matrix.tolist())), NEAR if threshold is None else float(threshold)
@@ -170,31 +118,7 @@ def _kind_of(kernel: Any) -> str:
     )
 
 
-def _with_names(candidates: Any) -> Any:
-    """Matrices in a sequence go by their numbers, their files by their names."""
-    if isinstance(candidates, Sequence) and not isinstance(candidates, str):
-        found: dict[str, Any] = {}
-        for number, what in enumerate(candidates):
-            if isinstance(what, str):
-                name = Path(what).stem if what.endswith((MATRIX_FILE, MODEL_FILE)) else what
-            elif isinstance(what, Kernel):
-                name = f"{what.name} {number}"
-            elif hasattr(what, "shape") or isinstance(what, Sequence):
-                name = f"matrix {number}"
-            else:
-                name = str(getattr(what, "__name__", type(what).__name__))
-            if name in found:
-                raise ConfigError(
-                    f"candidates: two are called {name!r}; give a dictionary with a name for each"
-                )
-            found[name] = what
-        return found
-    if isinstance(candidates, np.ndarray):
-        raise ConfigError("candidates: give a list or dictionary of matrices, not one array")
-    return candidates
-
-
-def load_matrix(path: str) -> NDArray[np.float64]:
+def load_matrix(path: str) -> Floats:
     """A matrix from a ``.npy`` file, in which objects are refused.
 
     Raises
@@ -215,7 +139,7 @@ def load_matrix(path: str) -> NDArray[np.float64]:
     return _matrix(path, found)
 
 
-def _matrix(name: str, what: Any) -> NDArray[np.float64]:
+def _matrix(name: str, what: Any) -> Floats:
     """A square matrix; what rounding has made unequal on both sides of the diagonal is averaged."""
     try:
         found = np.asarray(what)

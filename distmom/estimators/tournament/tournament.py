@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 from distmom.cluster import connect
 from distmom.estimators.arguments import arguments_of
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import imagined_place, place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, open_source, unit_columns
 from distmom.estimators.tournament.answer import tournament_result
-from distmom.estimators.tournament.block_plan import BlockArena, open_block_arena
-from distmom.estimators.tournament.block_rounds import play_block_rounds
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import PAIR_BUDGET, TournamentOptions
-from distmom.estimators.tournament.pair_candidates import PairField, find_pair_candidates
-from distmom.estimators.tournament.plan import Arena, open_arena
-from distmom.estimators.tournament.rounds import play_rounds
-from distmom.estimators.tournament.state import RoundKeeper, made
+from distmom.estimators.tournament.pair_candidates import find_pair_candidates
+from distmom.estimators.tournament.plan import plan_tournament
+from distmom.estimators.tournament.state import KIND, RoundKeeper, fingerprint
 from distmom.lake import BATCH_ROWS, ReadOptions
 from distmom.lake.filters import as_filter
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_source, unit_columns
 from distmom.reductions.block_means import load_kernels
+from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
@@ -47,10 +46,7 @@ def tournament(
     features: Names = None,
     where: Any = None,
     distance: str = "auto",
-    rule: str = "tournament",
-    r1: float | None = None,
     beta_r: float | None = None,
-    table: str = "lazy",
     n_blocks: int | str = "auto",
     contamination: int | float | None = None,
     chunk_rows: int = 1,
@@ -113,16 +109,9 @@ def tournament(
     distance : {"auto", "prediction", "loss"}
         What keeps candidates apart: E|f - g|, or E|sqrt(loss f) - sqrt(loss g)|. By default the former for
         squared, absolute, huber and pinball losses, the latter for all others.
-    rule : {"tournament", "champions_league"}
-        How the finalists meet: again by majority of their losses, or by the home matches of Lugosi and
-        Mendelson (squared loss, convex class, needs `r1`).
-    r1 : float, optional
-        Radius of the home matches.
     beta_r : float, optional
         Candidates no farther apart than this do not meet. By default the smallest value that leaves a
         finalist.
-    table : {"lazy", "full"}
-        Evaluate only distances that can change the outcome, or all of them.
     n_blocks : int or "auto"
         Blocks of each part: 63, or fewer where they would have less than eight rows.
     contamination : int or float, optional
@@ -138,19 +127,20 @@ def tournament(
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
     scheme : {"partition", "swor", "monte_carlo"}
-        Blocks: all rows of a part, or K samples of its rows (or pairs) without or with replacement.
+        Blocks of losses of pairs: all rows of a part, or K samples of its rows (or pairs) without or with
+        replacement.
     block_size : int, optional
-        Rows of a sampled block, by default 256; of losses of single rows as many as blocks of all rows would
-        have, from 256 to 4,096.
+        Rows of a sampled block, by default 256.
     pairs : {"complete", "incomplete"}
         All pairs of a block, or K samples of `n_pairs` pairs of all pairs of a part.
     n_pairs : int, optional
         By default ten times the rows of a part, as far as the budget goes.
     pair_budget : int
         Losses of pairs, of all candidates, that a run may evaluate.
-    state : str or path, optional
+    state : str, path or State, optional
         File that keeps the rounds that are done: a run that was stopped goes on with the next one and gives
-        the same bits. Functions and models are taken for the same if their names are.
+        the same bits; where `rng` is None, with the seed of the state. Functions and models are taken for the
+        same if their names are.
 
     Returns
     -------
@@ -198,7 +188,7 @@ def tournament(
     cells of whole files.
 
     A file that is bad as a whole has rows in all blocks of rows. From ten files on, cells of whole files are
-    compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs and samples: on
+    compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs: on
     the columns); where they tell another story the status of the candidate also is ``files disagree``, and
     `block_by` "file" is the remedy.
 
@@ -225,10 +215,7 @@ def tournament(
         loss=loss,
         loss_parameter=loss_parameter,
         distance=distance,
-        rule=rule,
-        r1=r1,
         beta_r=beta_r,
-        table=table,
         n_blocks=n_blocks,
         contamination=contamination,
         chunk_rows=chunk_rows,
@@ -243,28 +230,23 @@ def tournament(
         pair_budget=pair_budget,  # type: ignore[arg-type]
     )
     check_count("batch_rows", batch_rows)
-    seed, shown = resolve_seed(rng)
+    checkpoint = open_checkpoint(state, KIND, memory_limit)
+    seed, shown = resolve_seed(rng) if checkpoint is None else checkpoint.seed(rng)
     source, read, field = _open(
         data, candidates, target, features, where, options, batch_rows, storage_options
     )
+    keeper = RoundKeeper(checkpoint)
+    keeper.begin(data, source, fingerprint(read, options, field.described(), seed, shown))
     place = place_of(source.in_memory, client, workers, scheduler, threads)
     load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
-        keeper = RoundKeeper(state, source, made(source, read, options, field.described(), shown))
-        arena: Arena | BlockArena
-        if isinstance(field, PairField) or options.sampled:
-            arena = open_block_arena(source, read, field, options, seed, executor, progress)
-            found = play_block_rounds(arena, keeper)
-        else:
-            arena = open_arena(source, read, field, options, seed, executor, progress)
-            found = play_rounds(arena, keeper)
+        plan = plan_tournament(source, read, field, options, seed, executor, progress)
+        found = plan.run(executor, progress, keeper)
         n_threads = executor.threads
-    data_told = data_facts(source.files, arena.skipped, source)
-    if state is not None:
-        data_told["rounds"] = keeper.facts()
+    data_told = data_facts(source.files, found.skipped, source) | keeper.facts()
     run_told = run_facts(time.perf_counter() - started, shown, n_threads)
     names = tuple(c.name for c in field.candidates)
-    return tournament_result(names, options, arena.outlying, found, data_told, run_told)
+    return tournament_result(names, options, plan.outlying, found, data_told, run_told)
 
 
 def _open(
@@ -276,11 +258,10 @@ def _open(
     options: TournamentOptions,
     batch_rows: int,
     storage_options: Mapping[str, object] | None,
-) -> tuple[Source, ReadOptions, Field | PairField]:
+) -> tuple[Source, ReadOptions, Field]:
     """The source, all columns of all candidates, and the candidates."""
     source = open_source(data, storage_options)
     names = source.schema().names
-    field: Field | PairField
     if options.pairwise:
         field = find_pair_candidates(candidates, target, features, names, options)
     else:
@@ -303,8 +284,8 @@ def explain_tournament(
 ) -> dict[str, Any]:
     """The plan of `distmom.tournament` for the same arguments: files, bytes, units, memory, blocks.
 
-    Footers are read as a run would, no rows, but those of losses of pairs and of samples are counted; no
-    worker is started.
+    Footers are read as a run would, no rows; no worker is started. Losses of pairs are told as if all rows of
+    the files counted.
     """
     wanted = arguments_of(tournament, data, candidates, target, **options)
     chosen = TournamentOptions(**{f.name: wanted[f.name] for f in fields(TournamentOptions)})
@@ -315,12 +296,6 @@ def explain_tournament(
         *(wanted["batch_rows"], wanted["storage_options"]),
     )
     with imagined_place(wanted, in_memory=source.in_memory) as executor:
-        arena: Arena | BlockArena
-        if isinstance(field, PairField) or chosen.sampled:
-            arena = open_block_arena(source, read, field, chosen, seed, executor, None)
-        else:
-            arena = open_arena(source, read, field, chosen, seed, executor, None)
-        told = arena.describe()
-    told["seed"] = shown
-    told["skipped"] = [s._asdict() for s in arena.skipped]
-    return told
+        plan = plan_tournament(source, read, field, chosen, seed, executor, None)
+        told = plan.describe(executor)
+    return told | {"seed": shown, "skipped": [s._asdict() for s in plan.skipped]}

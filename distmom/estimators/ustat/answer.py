@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import (
@@ -20,25 +19,24 @@ from distmom.estimators.mean.answer import (
 )
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.unit_counts import unit_counts
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.apply import BlockSource, answer_rule
-from distmom.estimators.rule.repeated import answer_repeated
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status, status_list
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.fieller import FiellerEnds, Quotients, fieller_ends, uneven
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
+from distmom.inference.adaptive import BlockSource, answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.repeated import answer_repeated
+from distmom.inference.status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.median import lower_median
-from distmom.numerics.moments import Moments
-from distmom.reductions.block_kernel import BlockStatistics
+from distmom.passes.cell_map import CellMap
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory import paper_halfwidth_mou
-
-Floats = NDArray[np.float64]
 
 COUNTS = (
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),
@@ -179,7 +177,7 @@ class Answerer:
         )
 
     @cached_property
-    def _group(self) -> NDArray[np.int64]:
+    def _group(self) -> Ints:
         """The group of each block."""
         return np.repeat(np.arange(self.cells.n_blocks.size), self.cells.n_blocks * self.repeats)
 

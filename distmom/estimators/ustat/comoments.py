@@ -7,26 +7,25 @@ from math import comb
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import check_memory
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import fine_blocks_of
-from distmom.numerics.comoments import Comoments
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
-from distmom.numerics.moments import Moments
+from distmom.numerics.linalg.comoments import Comoments
+from distmom.passes.cell_map import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
-from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
 
-Floats = NDArray[np.float64]
 
 STATES = 8
 """States of a unit of work on their way up the tree, at most."""
@@ -112,8 +111,8 @@ def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:
 def _spread(
     kernel: Kernel,
     fine: Comoments,
-    of_fine: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    of_fine: Ints,
+    rows: Ints,
     means: Floats,
     v_form: bool,
 ) -> Floats:

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ustat.blocks import CellMap
 from distmom.estimators.ustat.partitions import Cells, portions
-from distmom.estimators.ustat.sources import row_source
-from distmom.estimators.ustat.stored_tuples import stored_tuples
-from distmom.estimators.ustat.tuple_samples import lower_medians
-from distmom.estimators.ustat.work import Counted, Question, run_blocks
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
-from distmom.numerics.labels import repeat_seed
-from distmom.reductions.block_kernel import COMPONENTS, BlockStatistics
-from distmom.reductions.disjoint_kernel import DisjointKernel
+from distmom.numerics.median import lower_median
+from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.cell_map import CellMap
+from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions
 
 
 def disjoint_blocks(
     asked: Sequence[tuple[Counted, ...]],
-    read: ReadOptions,
     kernel: Kernel,
     seed: int,
     executor: Executor,
@@ -39,13 +34,9 @@ def disjoint_blocks(
 ) -> list[tuple[list[BlockStatistics], Cells]]:
     """For each column, the mean of the kernel over the pairs of each block of each partition; and the blocks.
 
-    With ``order="stored"`` pairs are those of the paper, rows half the lake apart, and blocks are runs of
-    such pairs; else pairs are formed at random within the blocks that were counted.
+    Pairs are formed at random within the blocks that were counted.
     """
     cells = [tuple(one.cells for one in partitions) for partitions in asked]
-    if asked[0][0].plan.options.order == "stored":
-        stored = [_stored(one, read, kernel, executor, progress, variances=variances) for (one,) in asked]
-        return [([blocks], (mine,)) for blocks, mine in stored]
     questions = [
         Question((one,), DisjointKernel(kernel, repeat_seed(seed, r)))
         for partitions in asked
@@ -56,26 +47,6 @@ def disjoint_blocks(
         pairs = zip(moments, mine, strict=True)
         found.append(([disjoint_statistics(kernel, a, (b,), variances=variances) for a, b in pairs], mine))
     return found
-
-
-def _stored(
-    counted: Counted,
-    read: ReadOptions,
-    kernel: Kernel,
-    executor: Executor,
-    progress: Progress | None,
-    *,
-    variances: bool,
-) -> tuple[BlockStatistics, CellMap]:
-    """Pairs of rows half the lake apart, of one column or of rows of several."""
-    plan, cells = counted.plan, counted.cells
-    if counted.names != plan.reader.options.value_names:
-        read = replace(read, columns=counted.names)
-        plan = replace(plan, reader=counted.source.reader(read))
-    source = row_source(counted.source, read, plan, counted.skipped, executor)
-    moments = stored_tuples(kernel, source, int(cells.n_blocks[0]), progress).moments
-    cells = replace(cells, sizes=kernel.degrees[0] * moments.count)
-    return disjoint_statistics(kernel, moments, (cells,), variances=variances), cells
 
 
 def disjoint_statistics(
@@ -91,7 +62,7 @@ def disjoint_statistics(
         for first, stop in pairwise(cells[0].starts.tolist()):
             mine = slice(first, stop)
             some = TupleMoments(moments.count[mine], moments.mean[mine], moments.product[mine])
-            weights = part_weights(kernel, *lower_medians(some.mean))
+            weights = part_weights(kernel, *lower_median(some.mean, axis=0))
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 variance[mine] = some.variance(weights) / some.count
     components = np.full((moments.count.size, COMPONENTS), np.nan)

@@ -13,20 +13,20 @@ from distmom.estimators.arguments import arguments_of
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.options import MeanOptions, check_count
 from distmom.estimators.place import imagined_place
-from distmom.estimators.rows import count_rows
-from distmom.estimators.sources import open_data
-from distmom.estimators.ustat.blocks import CellMap, map_blocks
 from distmom.estimators.ustat.comoments import from_comoments
 from distmom.estimators.ustat.cost import affordable, in_words, seconds_for, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
-from distmom.estimators.ustat.ranges import Piece
-from distmom.estimators.ustat.regrouping import planned_regrouping
-from distmom.estimators.ustat.run import check_columns, check_groups, first_plan
+from distmom.estimators.ustat.run import check_columns, first_plan
 from distmom.estimators.ustat.sampled import planned_samples
 from distmom.estimators.ustat.sampled_several import planned_draws
 from distmom.estimators.ustat.several import numbers_of_all, sample_data
 from distmom.estimators.ustat.ustatistic import ustatistic
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.cell_map import CellMap, map_blocks
+from distmom.passes.census import count_rows
+from distmom.passes.opening import open_data
+from distmom.passes.ranges import Piece
+from distmom.passes.regrouping import planned_regrouping
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
@@ -89,7 +89,6 @@ def explain_ustatistic(data: Any, column: Any = None, **options: Any) -> dict[st
         }
         source, read = open_data(one, column, by, where, missing, batch_rows, chosen.rows.block_by, **how)
         check_columns(source.reader(read), chosen)
-        check_groups(read, chosen)
         opened.append((source, replace(read, where=None)))
     in_memory = any(source.in_memory for source, _ in opened)
     with imagined_place(wanted, in_memory=in_memory) as executor:

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import shown_interval
-from distmom.estimators.rule.answer import Intervals, RuleAnswer
-from distmom.estimators.rule.status import NoInterval
-from distmom.numerics.median import lower_median
-
-Floats = NDArray[np.float64]
+from distmom.inference.answers import Intervals, RuleAnswer
+from distmom.inference.status import NoInterval
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.median import lower_median, spread_about
 
 MOST_ROUNDS, CLOSE = 60, 1e-10
 
@@ -43,7 +41,7 @@ class Quotients:
     numerator: Floats
     denominator: Floats
     components: Floats
-    group: NDArray[np.int64]
+    group: Ints
 
     def linearised(self, ratio: Floats, denominator: Floats) -> tuple[Floats, Floats]:
         """Values R + (N - R D)/d of the blocks and their variances, for the R and the d of each group."""
@@ -59,7 +57,7 @@ class FiellerEnds:
     """The interval of each group, and where there is none why."""
 
     intervals: Intervals
-    unbounded: NDArray[np.bool_]
+    unbounded: Bools
 
     def shown(self, g: int) -> tuple[tuple[float, float] | None, str | None]:
         """Interval of a group, or the reason why there is none."""
@@ -146,5 +144,5 @@ def uneven(denominators: Floats, variances: Floats) -> bool:
     if inside.size:
         spread = float(np.sqrt(lower_median(inside)))
     else:
-        spread = 1.4826 * float(np.median(np.abs(known - np.median(known))))
+        spread = float(spread_about(known, np.median(known)))
     return spread > UNEVEN * float(lower_median(known))

@@ -6,8 +6,8 @@ import numpy as np
 
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.rule.apply import answer_rule
-from distmom.estimators.rule.status import Status
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import Status
 from distmom.reductions.state import MeanState
 
 

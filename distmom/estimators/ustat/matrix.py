@@ -8,18 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.estimators.mean.answer import interval_kind, shown_interval
 from distmom.estimators.mean.vector_radius import ball_of, vector_median
-from distmom.estimators.rule.answer import RuleAnswer
-from distmom.estimators.rule.status import REASON_WORDS, NoInterval, Status
 from distmom.estimators.ustat.answer import Answerer
-from distmom.numerics.moments import Moments
-from distmom.numerics.nearest import as_correlation, nearest_correlation, nearest_psd
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import REASON_WORDS, NoInterval, Status
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.linalg.nearest import as_correlation, nearest_correlation, nearest_psd
 from distmom.report import UStatisticResult
-
-Floats = NDArray[np.float64]
 
 OF_COVARIANCES = (
     "blocks have covariances, which give correlations no interval; use kernel='correlation' and two columns "
@@ -37,7 +35,7 @@ class MatrixAnswerer(Answerer):
         return self.options.joint == "geometric"
 
     @cached_property
-    def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _entries(self) -> tuple[Ints, Ints]:
         """Rows and columns of the entries: those of a triangle, or all for Frobenius distances."""
         c = self.blocks.means.shape[-1]
         a, b = np.indices((c, c)).reshape(2, -1) if self._geometric else np.triu_indices(c)

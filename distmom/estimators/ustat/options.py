@@ -51,9 +51,9 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "all its pairs take one pass; use scheme='partition'",
     ),
     (
-        "pairs='disjoint' of several samples",
+        "pairs='disjoint'",
         "order='stored'",
-        "rows of two samples have no places half a lake apart; use order='random'",
+        "its pairs are formed at random; use order='random'",
     ),
     (
         "pairs='disjoint'",
@@ -124,12 +124,10 @@ class UStatOptions:
                 )
 
     def _check_supported(self) -> None:
-        several = len(self.kernel.degrees) > 1
         met = {
             "pairs='incomplete'": self.pairs == "incomplete",
             "pairs='complete'": self.pairs == "complete",
             "pairs='disjoint'": self.pairs == "disjoint",
-            "pairs='disjoint' of several samples": self.pairs == "disjoint" and several,
             "order='stored'": self.rows.order == "stored",
             "a sampling scheme": self.sampled,
             "scheme='partition'": not self.sampled,

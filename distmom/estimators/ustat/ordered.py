@@ -66,5 +66,6 @@ def order_note(bias: float) -> str:
     return (
         "rows come in an order of their values, so pairs of near rows are rarer inside random blocks than "
         f"among all rows: the statistic is off by about {bias:.2g} of the size of its kernel, and intervals "
-        "do not allow for that; write the lake in random order first (distmom shuffle)"
+        "do not allow for that; write the lake in random order first (DuckDB: ORDER BY random(), Polars: "
+        "sample(fraction=1, shuffle=True))"
     )

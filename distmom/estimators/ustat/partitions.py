@@ -10,13 +10,21 @@ import numpy as np
 
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.rule.ladder import Counts
-from distmom.estimators.ustat.blocks import CellMap, automatic_numbers, given_numbers, map_blocks
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.numerics.block_state import BlockState
-from distmom.reductions.block_kernel import BlockStatistics
+from distmom.inference.ladder import most_frequent
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
+from distmom.theory import ladder_levels
+
+LEAST_ROWS = 64
+"""Rows of the blocks that the automatic rule is told about: the statistic of few rows is too skewed."""
+
+LEAST_BLOCKS = 5
+"""With fewer blocks there is nothing to test: one block, and the plain statistic."""
 
 Cells = tuple[CellMap, ...]
 """The blocks of each partition; all have equally many of each group."""
@@ -43,7 +51,7 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 
 def _numbers(
     plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
-) -> tuple[Counts, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     """Blocks of each group, and whether they are fewer than were asked for."""
     if plan.blocks.n_blocks is not None:
         wanted = plan.blocks.n_blocks
@@ -59,6 +67,38 @@ def _numbers(
     ]
     numbers = np.min(found, axis=0)
     return numbers, np.zeros(numbers.size, np.bool_)
+
+
+def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> Ints:
+    """Blocks of each group for the automatic rule: the finest level whose blocks have enough rows.
+
+    `n` are the rows of each group; weighted ones count as so many of equal weight.
+
+    Those are 64 rows (or ten times the degree), and 5/(1 - q) where the share q of the rows has one value: a
+    block of this value alone would look constant. One block where that leaves fewer than five.
+    """
+    levels = np.asarray(ladder_levels(count.shape[1]), np.int64)
+    n_sample, n_most = _most_frequent(state)
+    others = np.maximum(n_sample - n_most, 0)
+    k = levels[None, :]
+    usable = n[:, None] >= max(LEAST_ROWS, 10 * degree) * k
+    usable &= (n_sample[:, None] == 0) | (n[:, None] * others[:, None] >= 5 * n_sample[:, None] * k)
+    usable &= (k <= np.count_nonzero(count, axis=1)[:, None]) & (k >= LEAST_BLOCKS)
+    return np.asarray(np.where(usable, k, 1).max(axis=1))
+
+
+def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
+    """Rows in the sample of each group, and how many of them have the most frequent value of a column.
+
+    Of the columns that vary the one with the most frequent value counts; one that never varies limits nobody.
+    """
+    n_groups = len(state.keys)
+    size, most = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
+    for sample in state.samples:
+        size = np.isfinite(sample.keys).sum(axis=1)
+        mine = most_frequent(sample.values, size)
+        most = np.maximum(most, np.where(mine < size, mine, 0))
+    return size, most
 
 
 def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distmom.errors import ConfigError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.plan import MeanPlan, column_share, plan_mean
-from distmom.estimators.rows import count_rows
-from distmom.estimators.rule.apply import BlockSource
-from distmom.estimators.sources import refuse_times
+from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.comoments import (
@@ -30,9 +26,12 @@ from distmom.estimators.ustat.disjoint import disjoint_blocks
 from distmom.estimators.ustat.matrix import MatrixAnswerer
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partitions import Cells, cells_of, joined, plan_of_partition, portions
-from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
+from distmom.inference.adaptive import BlockSource
 from distmom.numerics.kernels.evaluate import one_by_one
-from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
+from distmom.passes.block_pass import Counted, Question, kept_names, run_blocks
+from distmom.passes.census import column_share, count_rows
+from distmom.passes.opening import refuse_times
+from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.report import UStatisticResult
 from distmom.theory import mogu_blocks
 
@@ -64,7 +63,6 @@ def run_ustatistic(
     """
     reader = source.reader(read)
     check_columns(reader, options)
-    check_groups(read, options)
     check_before(source, read, options, executor)
     plan = first_plan(source, read, options, seed, executor, progress)
     if options.pairs == "complete" and options.joint_rows and from_comoments(plan, options):
@@ -72,9 +70,10 @@ def run_ustatistic(
     state, skipped = run_plan(plan, len(read.by), executor, progress)
     groups_of(plan, state, read.by)  # there are rows
     columns = options.column_sets(read)
-    asked, results = [], []
+    plans, asked, results = list[MeanPlan](), [], []
     for c in range(len(columns)):
         own, found = (plan, state) if options.joint_rows else column_of(plan, state, c)
+        plans.append(own)
         (cells,) = cells_of(own, [found], options)
         check_sizes(len(state.keys), [cells], len(own.reduction.columns), options, executor)
         asked.append(
@@ -83,7 +82,7 @@ def run_ustatistic(
                 for r, one in enumerate(cells)
             )
         )
-    evaluated = _blocks(asked, read, options, seed, executor, progress)
+    evaluated = _blocks(plans, asked, options, seed, executor, progress)
     for c, (names, (blocks, cells)) in enumerate(zip(columns, evaluated, strict=True)):
         own, found = (plan, state) if options.joint_rows else column_of(plan, state, c)
         whole, block_source = joined(blocks, cells), block_source_of(options)[0]
@@ -119,8 +118,8 @@ def answerer_of(options: UStatOptions) -> type[Answerer]:
 
 
 def _blocks(
+    plans: Sequence[MeanPlan],
     asked: Sequence[tuple[Counted, ...]],
-    read: ReadOptions,
     options: UStatOptions,
     seed: int,
     executor: Executor,
@@ -129,11 +128,11 @@ def _blocks(
     """For each column, the statistic of every block of each partition, and the blocks."""
     variances = block_source_of(options)[1]
     if options.pairs != "complete":
-        return disjoint_blocks(asked, read, options.kernel, seed, executor, progress, variances=variances)
+        return disjoint_blocks(asked, options.kernel, seed, executor, progress, variances=variances)
     cells = [tuple(one.cells for one in partitions) for partitions in asked]
-    if not options.joint_rows and from_comoments(asked[0][0].plan, options):
+    if not options.joint_rows and from_comoments(plans[0], options):
         of = partial(statistics_of, options=options, variances=variances)
-        fine = [own_comoments(one[0].plan, one[0].state) for one in asked]
+        fine = [own_comoments(*both) for both in zip(plans, (one[0].state for one in asked), strict=True)]
         return [
             ([of(*both) for both in zip(mine, of_column, strict=True)], of_column)
             for mine, of_column in zip(fine, cells, strict=True)
@@ -156,15 +155,6 @@ def check_columns(reader: BatchReader, options: UStatOptions) -> None:
     names = reader.options.value_names[: -1 if options.weighted else None]
     options.kernel.check_columns(len(names) if options.joint_rows else 1)
     refuse_times(reader.options, "kernels take numbers: name a column of such")
-
-
-def check_groups(read: ReadOptions, options: UStatOptions) -> None:
-    """ConfigError if there are groups where pairs are formed by the places of rows in the whole lake."""
-    if read.by and options.pairs == "disjoint" and options.rows.order == "stored":
-        raise ConfigError(
-            "by does not go with pairs='disjoint' and order='stored': pairs are formed by the places of rows "
-            "in the whole lake; use order='random', or where, one group at a time"
-        )
 
 
 def first_plan(

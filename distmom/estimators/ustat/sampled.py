@@ -13,19 +13,18 @@ from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.blocks import choose_blocks
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.paper_samples import TAU
-from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan, column_share
-from distmom.estimators.rows import count_rows
+from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
-from distmom.estimators.ustat.gather import COPIES, RowSource
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns, first_plan
 from distmom.estimators.ustat.sampled_answer import BlockAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_blocks import sampled_blocks
 from distmom.estimators.ustat.sampled_pairs import Columns, RowsOf, planned_pairs, sampled_pairs
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
-from distmom.estimators.ustat.sources import row_source
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.passes.census import column_share, count_rows
+from distmom.passes.gather import COPIES, RowSource, row_source
+from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.theory import morm_blocks
 
 if TYPE_CHECKING:

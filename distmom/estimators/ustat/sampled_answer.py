@@ -7,25 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import shared_fields
 from distmom.estimators.mean.paper_samples import paper_sample_halfwidth
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.rule.status import Status, status_list
 from distmom.estimators.ustat.answer import SAME, pooled, sigmas_of, together, why_none
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
+from distmom.inference.status import Status, status_list
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
-from distmom.reductions.block_kernel import BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory import resampled_halfwidth, row_inverse_inclusion
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class SampleAnswerer(ABC):
 
     @property
     @abstractmethod
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """What each sample holds that counts: rows, or pairs."""
 
     @property
@@ -84,7 +82,7 @@ class SampleAnswerer(ABC):
         return []
 
     @property
-    def filled(self) -> NDArray[np.bool_]:
+    def filled(self) -> Bools:
         """Samples that hold a tuple of rows."""
         return np.array([n > 0 for n in self.n_tuples])
 
@@ -174,7 +172,7 @@ class PairAnswerer(SampleAnswerer):
     found: SampledTuples
 
     @property
-    def sizes(self) -> NDArray[np.int64]:  # noqa: D102
+    def sizes(self) -> Ints:  # noqa: D102
         return self.found.moments.count
 
     @property
@@ -219,7 +217,7 @@ class BlockAnswerer(SampleAnswerer):
     n_rows: tuple[int, ...]
 
     @property
-    def sizes(self) -> NDArray[np.int64]:  # noqa: D102
+    def sizes(self) -> Ints:  # noqa: D102
         return np.asarray(self.blocks.sizes.sum(axis=1))
 
     @property

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.gather import RowSource, gather_rows
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS, places_of
-from distmom.estimators.ustat.tile_runs import by_tiles, cuts_blocks
 from distmom.estimators.ustat.tuple_samples import Gathered
-from distmom.numerics.kernels.sums import Floats
-from distmom.numerics.row_samples import RowSamples
-from distmom.numerics.wanted_rows import distinct
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.gather import RowSource, gather_rows
+from distmom.passes.tile_runs import by_tiles, cuts_blocks
+from distmom.reductions.rows.block_kernel import BlockKernel
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -45,7 +44,7 @@ class BlockRows:
     """
 
     values: Floats
-    edges: NDArray[np.int64]
+    edges: Ints
     first_cell: int = 0
 
     @property
@@ -209,7 +208,7 @@ def _check_draw(draw: Draw, *, replace: bool) -> None:
         )
 
 
-def block_rows(values: Floats, used: NDArray[np.bool_], wanted: Any, numbers: Any) -> BlockRows:
+def block_rows(values: Floats, used: Bools, wanted: Any, numbers: Any) -> BlockRows:
     """The rows that count of each block."""
     places = np.stack([places_of(block, wanted) for block in numbers])
     keep = used[places]

@@ -10,7 +10,6 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
-from distmom.estimators.ustat.gather import COPIES, RowSource
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_answer import PairAnswerer, SampleAnswerer
 from distmom.estimators.ustat.sampled_tuples import (
@@ -20,6 +19,7 @@ from distmom.estimators.ustat.sampled_tuples import (
     sampled_tuples,
 )
 from distmom.numerics.kernels.sums import count_tuples
+from distmom.passes.gather import COPIES, RowSource
 from distmom.theory import default_tuples, morm_blocks
 from distmom.theory.tuple_designs import TUPLE_BUDGET
 

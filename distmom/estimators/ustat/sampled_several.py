@@ -11,7 +11,6 @@ from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
-from distmom.estimators.ustat.gather import COPIES, RowSource
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.run import Found, check_columns
 from distmom.estimators.ustat.sampled import check_data
@@ -20,9 +19,9 @@ from distmom.estimators.ustat.sampled_blocks import Draw, blocks_of_draws
 from distmom.estimators.ustat.sampled_pairs import Columns, planned_pairs, sampled_pairs
 from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
 from distmom.estimators.ustat.several import Pass, count_samples, rows_of
-from distmom.estimators.ustat.sources import row_source
-from distmom.numerics.labels import repeat_seed
-from distmom.reductions.block_kernel import BlockKernel
+from distmom.numerics.blocks.labels import repeat_seed
+from distmom.passes.gather import COPIES, RowSource, row_source
+from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.theory import morgu_blocks, morm_blocks
 
 if TYPE_CHECKING:

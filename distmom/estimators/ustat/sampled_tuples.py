@@ -12,22 +12,23 @@ from numpy.typing import NDArray
 from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.gather import RowSource, gather_rows
-from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples, lower_medians
+from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, count_tuples
+from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
-from distmom.numerics.labels import COMPILE, repeat_seed
-from distmom.numerics.random import permutation, stream_key
-from distmom.numerics.sampled_leaf import leaf_sample
-from distmom.numerics.tuple_draws import sample_tuples
-from distmom.numerics.wanted_rows import distinct
+from distmom.numerics.median import lower_median
+from distmom.numerics.random.philox import permutation, stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.numerics.samples.sampled_leaf import leaf_sample
+from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.gather import RowSource, gather_rows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
-    from distmom.reductions.gather import GatheredRows
+    from distmom.reductions.rows.gather import GatheredRows
 
-Ints: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = tuple[NDArray[np.intp], ...]
 """Of the first rows of the tuples of a sample, of the second ones, and so on."""
 
@@ -168,7 +169,7 @@ class _Column:
     def _spreads(self, moments: TupleMoments) -> Floats:
         if len(self._kernel.degrees) > 1:
             return sample_spreads(self._kernel, self._groups)
-        weights = part_weights(self._kernel, *lower_medians(moments.mean))
+        weights = part_weights(self._kernel, *lower_median(moments.mean, axis=0))
         return row_spreads(self._kernel, [rows for (rows,) in self._groups], weights)
 
 
@@ -216,9 +217,7 @@ def columns_at_once(n_rows: int, n_blocks: int, rows_of_block: int) -> int:
     return max(1, MOST_ROWS // min(n_rows, in_pass))
 
 
-def _moments(
-    kernel: Kernel, values: list[Floats], used: list[NDArray[np.bool_]], places: Places
-) -> TupleMoments:
+def _moments(kernel: Kernel, values: list[Floats], used: list[Bools], places: Places) -> TupleMoments:
     """Moments of one sample over the tuples of rows that count."""
     of = np.repeat(np.arange(len(values)), kernel.degrees).tolist()
     if not all(one.all() for one in used):

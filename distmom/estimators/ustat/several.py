@@ -14,7 +14,6 @@ from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.options import check_most_blocks
-from distmom.estimators.rows import count_rows, count_valid
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.columns import column_of
 from distmom.estimators.ustat.disjoint import disjoint_statistics
@@ -28,12 +27,13 @@ from distmom.estimators.ustat.run import (
     check_sizes,
     first_plan,
 )
-from distmom.estimators.ustat.work import Counted, Question, kept_names, run_blocks
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.tuples import TupleMoments
-from distmom.numerics.labels import repeat_seed
-from distmom.reductions.block_kernel import BlockKernel, BlockStatistics
-from distmom.reductions.disjoint_kernel import DisjointKernel
+from distmom.passes.block_pass import Counted, Question, kept_names, run_blocks
+from distmom.passes.census import count_rows, count_valid
+from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
+from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.reductions.state import MeanState, aligned
 from distmom.report import UStatisticResult
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from distmom.cluster.work import SkippedFile
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats, Value, count_tuples
+from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
-from distmom.reductions.gather import ABSENT, NAN, NULL, GatheredRows
+from distmom.numerics.median import lower_median
+from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
 from distmom.theory import (
     incomplete_variance,
     pair_inverse_inclusion,
@@ -114,7 +116,7 @@ class SampledTuples:
         """
         weights = self._weights()
         with np.errstate(invalid="ignore", over="ignore"):
-            kernel_variance = lower_medians(self.moments.variance(weights))
+            kernel_variance = lower_median(self.moments.variance(weights), axis=0)
             if not len(self.spreads):
                 return np.full_like(kernel_variance, np.nan), kernel_variance
             n = self.n_used if n_used is None else n_used
@@ -122,7 +124,7 @@ class SampledTuples:
 
     def _complete(self, kernel_variance: Floats, n_used: Sequence[int]) -> Value:
         """The variance of the complete statistic of so many rows of each lake."""
-        spread, degrees = lower_medians(self.spreads), self.kernel.degrees
+        spread, degrees = lower_median(self.spreads, axis=0), self.kernel.degrees
         if len(degrees) == 1:
             return complete_variance(
                 spread, kernel_variance, degrees[0], self.group_rows[0], float(n_used[0])
@@ -133,7 +135,7 @@ class SampledTuples:
         return sum(one / n for one, n in zip(spread, n_used, strict=True))
 
     def _weights(self) -> tuple[Floats, ...]:
-        return part_weights(self.kernel, *lower_medians(self.moments.mean))
+        return part_weights(self.kernel, *lower_median(self.moments.mean, axis=0))
 
     def halfwidth(self, delta: float, n_used: Sequence[int] | None = None) -> Floats:
         """Half-width of the ``exact`` interval around the median of the values, of the kernel's shape.
@@ -173,10 +175,3 @@ def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...])
     while count_tuples(degrees, rows) < n_tuples:
         rows = tuple(n + 1 for n in rows)
     return rows
-
-
-def lower_medians(values: Floats) -> Floats:
-    """Lower median along the first axis, of what is not NaN."""
-    ordered = np.sort(values, axis=0)  # NaN last
-    number = np.maximum((~np.isnan(ordered)).sum(axis=0), 1)
-    return np.asarray(np.take_along_axis(ordered, ((number - 1) // 2)[None], axis=0)[0])

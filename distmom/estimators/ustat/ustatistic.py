@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import connect
 from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import column_share, worth_compiling
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.options import check_count
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
-from distmom.estimators.sources import Names, open_data
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
 from distmom.estimators.ustat.run import Found, run_ustatistic
 from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.sampled_several import run_sampled_several
 from distmom.estimators.ustat.several import run_samples, sample_data
 from distmom.lake import BATCH_ROWS, Source
-from distmom.numerics.random import resolve_seed
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
 from distmom.reductions.block_means import load_kernels
 from distmom.report import Results, UStatisticResult
 
@@ -96,8 +97,7 @@ def ustatistic(
         All pairs of a block; or samples of pairs drawn from those of all rows (of several samples tuples of
         rows of each), without repeats in a sample (``scheme="swor"``) or with (``"monte_carlo"``); or every
         row of a block in one pair, formed at random (of several samples in tuples of rows of each, as many as
-        the scarcest has), or by ``order="stored"`` of rows half the lake apart as published: not for sorted
-        columns.
+        the scarcest has).
     n_pairs : int, optional
         Pairs of each sample; by default ten times the rows, as far as ten million rows drawn allow.
     pair_budget : int
@@ -201,7 +201,8 @@ def ustatistic(
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
     (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90 % then covers 30 %). Where it
     may matter the status says ``rows in order``, by the variances between and within fine blocks, unless wild
-    rows hide it: write the lake in random order first (`distmom.shuffle`), or use a small `n_blocks`.
+    rows hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
+    ``sample(fraction=1, shuffle=True)``), or use a small `n_blocks`.
 
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as patypes
 
-from distmom.lake.scalars import one_value, some_values
+from distmom.lake.columns.scalars import one_value, some_values
 from distmom.lake.where.grid import exact_value, grid_of, on_grid
 from distmom.lake.where.nodes import (
     COMPARISONS,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from distmom.lake.scalars import one_value
+from distmom.lake.columns.scalars import one_value
 from distmom.lake.where.nodes import (
     COMPARISONS,
     And,

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
-from distmom.numerics.kernels.order import OrderCounts, dense_ranks, order_counts, run_starts, tied_pairs
-from distmom.numerics.kernels.order_weights import order_masses, untied_masses
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
+from distmom.numerics.kernels.sums import Mass, PairSums, count_tuples
+from distmom.numerics.ranks.order import OrderCounts, dense_ranks, order_counts, run_starts, tied_pairs
+from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
 
 def signs(rows: tuple[Floats, ...], column: int) -> NDArray[np.int8]:
@@ -20,7 +21,7 @@ def signs(rows: tuple[Floats, ...], column: int) -> NDArray[np.int8]:
     return (a > b).astype(np.int8) - (a < b).astype(np.int8)
 
 
-def counted(n: int, twice_sum: int, second: float, twice_rows: NDArray[np.int64] | None) -> PairSums:
+def counted(n: int, twice_sum: int, second: float, twice_rows: Ints | None) -> PairSums:
     """PairSums of a kernel whose values are halves, from twice its sums over pairs and at each row."""
     n_pairs = count_tuples((2,), (n,))
     row_means = None if twice_rows is None else (twice_rows / (2.0 * (n - 1)),)
@@ -132,7 +133,7 @@ class Ordered(Kernel):
         return counted(n, 2 * pairs.concordant + halves, second, twice_rows)
 
 
-def _score_ties(counts: OrderCounts) -> NDArray[np.int64]:
+def _score_ties(counts: OrderCounts) -> Ints:
     """Rows (or pairs) with equal scores and different outcomes."""
     return counts.y_tied - counts.both_tied  # type: ignore[no-any-return]
 

@@ -12,15 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
-from distmom.numerics.kernels.sums import (
-    Floats,
-    PairSums,
-    Value,
-    add_up,
-    mass_at_rows,
-    symmetric_sums,
-)
+from distmom.numerics.kernels.sums import PairSums, Value, add_up, mass_at_rows, symmetric_sums
 
 
 class OneSample(NamedTuple):

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from distmom.numerics import tile_types
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import centred, squared_distance
-from distmom.numerics.kernels.sorted_sums import rows_between, sums_within
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums
+from distmom.numerics.kernels.sums import Mass, PairSums
+from distmom.numerics.pairs import tile_types
+from distmom.numerics.ranks.sorted_sums import rows_between, sums_within
 
 
 def mean_distance(x: Floats, *, rows: bool, weights: Weights = None) -> PairSums:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.kernels.sums import Floats
+from distmom.numerics.arrays import Floats
 
 LOWEST = -708.0  # exp(-708) is the last normal number: lesser arguments are as good as this one
 LOG2E = 1.4426950408889634

@@ -5,23 +5,16 @@ The compiled twin is in ``fading_compiled.py``.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.exponential import exp_of_negative
-from distmom.numerics.kernels.sums import Floats, ascending
+from distmom.numerics.kernels.sums import ascending
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 COMPILE = 1 << 14  # below so many rows the loop is done before Numba is loaded
-
-
-@cache
-def _kernels() -> Any:
-    """The compiled twin, imported on first use."""
-    from distmom.numerics.kernels import fading_compiled
-
-    return fading_compiled
 
 
 def rows_within(x: Floats, rate: float, weights: Floats | None) -> Floats:
@@ -69,7 +62,7 @@ def fade(factors: Floats, mass: Floats, *, compiled: bool | None = None) -> Floa
         compiled = mass.size >= COMPILE
     sums = np.zeros(mass.size)
     if compiled:
-        _kernels().fade(factors, mass, sums)
+        _kernels.fade(factors, mass, sums)
         return sums
     for ahead in (slice(None), slice(None, None, -1)):
         passed, so_far = 0.0, []

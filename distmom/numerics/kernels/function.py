@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import ConfigError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.sums import Floats
-from distmom.numerics.random import uniform
+from distmom.numerics.random.philox import uniform
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin("distmom.numerics.pairs.functions")
 
 _TRIED = 12  # rows on which a function is tried
 MOST_TRIED = 1 << 15
@@ -26,9 +29,7 @@ _TOLERANCE = 1e-9
 
 @lru_cache(maxsize=64)
 def _dispatcher(function: Callable[..., Any], taken: tuple[int, ...], symmetrize: bool) -> Any:
-    from distmom.numerics import functions_compiled
-
-    return functions_compiled.compile_function(function, taken, symmetrize)
+    return _kernels.compile_function(function, taken, symmetrize)
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,9 @@ class FunctionKernel(Kernel):
         axes = 0 if self.width == 1 else 1
         shape = np.broadcast_shapes(*(row.shape[: row.ndim - axes] for row in rows))
         if self.inlined:
-            from distmom.numerics import functions_compiled
-
             flat = [np.broadcast_to(row, (*shape, *row.shape[row.ndim - axes :])) for row in rows]
             lines = [np.ascontiguousarray(row.reshape(-1, *row.shape[len(shape) :])) for row in flat]
-            return np.asarray(functions_compiled.values(self.compiled, lines, shape))
+            return np.asarray(_kernels.values(self.compiled, lines, shape))
         with np.errstate(all="ignore"):
             if not self.symmetrized:
                 return self._call(rows, shape)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, Value
+from distmom.numerics.arrays import Floats
+from distmom.numerics.kernels.sums import Mass, PairSums, Value
 
 Weights: TypeAlias = tuple[Floats, ...] | None
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio, Weights
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, Value, add_up, count_tuples
+from distmom.numerics.kernels.sums import Mass, PairSums, Value, add_up, count_tuples
 
 
 def centred(x: Floats, mass: Mass) -> Floats:

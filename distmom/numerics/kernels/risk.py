@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.errors import ConfigError
-from distmom.numerics import tile_types
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.association import counted, signs, weighed
 from distmom.numerics.kernels.distance import mean_distance
-from distmom.numerics.kernels.exponential import softplus
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
-from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.kernels.order_weights import order_masses, untied_masses
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums, count_tuples
+from distmom.numerics.kernels.sums import Mass, PairSums, count_tuples
+from distmom.numerics.losses.table import LOSSES, Loss, hinge, names_of
+from distmom.numerics.pairs import tile_types
+from distmom.numerics.ranks.order import order_counts
+from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
-LN2 = 0.6931471805599453
+
+@cache
+def _at_zero(loss: Loss) -> float:
+    return float(loss.value(np.float64(0.0), 0.0))
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
@@ -49,7 +53,7 @@ class Ranking(Kernel):
     columns: ClassVar[int | None] = 2
 
     def __post_init__(self) -> None:
-        _check_choice("loss", self.loss, ("hinge", "logistic", "zero-one"))
+        _check_choice("loss", self.loss, (*names_of("margin"), "zero-one"))
         _check_choice("margin", self.margin, ("sign", "magnitude"))
         _check_choice("ties", self.ties, ("drop", "half"))
 
@@ -57,17 +61,13 @@ class Ranking(Kernel):
     def _tied(self) -> float:
         if self.ties == "drop":
             return 0.0
-        return 0.5 * LN2 if self.loss == "logistic" else 0.5
+        return 0.5 if self.loss == "zero-one" else 0.5 * _at_zero(LOSSES[self.loss])
 
     @property
     def compiled(self) -> Any | None:
         """Loss, margin and what ties contribute; the zero-one loss is counted by sorting."""
-        magnitude = float(self.margin == "magnitude")
-        if self.loss == "hinge":
-            return tile_types.RankingHinge(magnitude, self._tied)
-        if self.loss == "logistic":
-            return tile_types.RankingLogistic(magnitude, self._tied)
-        return None
+        kind = tile_types.RANKINGS.get(self.loss)
+        return None if kind is None else kind(float(self.margin == "magnitude"), self._tied)
 
     def value(self, *rows: Floats) -> Floats:
         """The loss of one pair."""
@@ -79,7 +79,7 @@ class Ranking(Kernel):
             with np.errstate(invalid="ignore", over="ignore"):
                 weight = a[..., 0] - b[..., 0] if self.margin == "magnitude" else order
                 z = -((a[..., 1] - b[..., 1]) * weight)
-                loss = softplus(z) if self.loss == "logistic" else np.where(1.0 + z <= 0.0, 0.0, 1.0 + z)
+                loss = LOSSES[self.loss].value(z, 0.0)
         return np.where(order == 0, self._tied, loss)
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
@@ -240,11 +240,10 @@ class MetricLoss(Kernel):
         side = np.where(a[..., 0] == b[..., 0], 1.0, -1.0)
         with np.errstate(invalid="ignore", over="ignore"):
             squares = squared_distance(a[..., 1:], b[..., 1:])
-            loss = 1.0 + side * (squares - self.threshold)
-            return np.where(loss <= 0.0, 0.0, loss)
+            return np.asarray(hinge(side * (squares - self.threshold), 0.0))
 
 
-def _factor(matrix: NDArray[np.float64]) -> Floats:
+def _factor(matrix: Floats) -> Floats:
     """L with M = L L^T: Cholesky's factor with pivots, in plain arithmetic: the same bits everywhere.
 
     Raises

@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from distmom.errors import ConfigError
-from distmom.numerics import tile_types
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels import fading
 from distmom.numerics.kernels.exponential import exp_of_negative
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import squared_distance
-from distmom.numerics.kernels.sums import Floats, Mass, PairSums
+from distmom.numerics.kernels.sums import Mass, PairSums
+from distmom.numerics.pairs import tile_types
 
 
 def _check_bandwidth(bandwidth: float) -> None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from distmom.numerics.arrays import Floats
+
 Value: TypeAlias = Any
 """A float, or an array of the kernel's shape for kernels with a matrix as value."""
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import chain, combinations, pairwise, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.components import jackknife_by_sample, two_sample_variances
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio
-from distmom.numerics.kernels.sums import Floats, Value, add_up
+from distmom.numerics.kernels.sums import Value, add_up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,7 @@ class TupleMoments:
         Means of the products of two parts; for a plain kernel the second moment.
     """
 
-    count: NDArray[np.int64]
+    count: Ints
     mean: Floats
     product: Floats
 
@@ -48,20 +48,6 @@ class TupleMoments:
     def joined(cls, parts: list[TupleMoments]) -> TupleMoments:
         """All samples, in order."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
-
-    @classmethod
-    def pooled(cls, parts: list[TupleMoments]) -> TupleMoments:
-        """One sample of several, of one each: means weighted by their tuples, added in order."""
-        parts = [part for part in parts if part.count[0]] or parts[:1]
-        if len(parts) == 1:
-            return parts[0]
-        count = sum(int(part.count[0]) for part in parts)
-        means = []
-        for name in ("mean", "product"):
-            with np.errstate(invalid="ignore", over="ignore"):
-                terms = [int(part.count[0]) / count * getattr(part, name) for part in parts]
-                means.append(np.add.accumulate(np.stack(terms))[-1])
-        return cls(np.array([count], np.int64), *means)
 
     def values(self, kernel: Kernel) -> Floats:
         """The statistic of each sample, shape (K, ...)."""

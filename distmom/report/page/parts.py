@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distmom.numerics.arrays import Floats
 from distmom.report.digits import fixed, in_digits
 from distmom.report.page.scales import Numbers
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 Mood = Literal["good", "look", "bad"]
 """Nothing to do; something to look into; not to be relied upon."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,17 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from distmom.report.page.parts import Story
+    from distmom.report.page.svg import Mark
 
 MOST_BLOCKS = 4
 """Of a fragment."""
 
 FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"
 """As wide as a digit, and as a point."""
+
+
+NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Control characters and the like."""
 
 
 @cache
@@ -71,3 +77,10 @@ def fragment(story: Story) -> str:
     template = _environment().get_template("fragment.html")
     blocks = [block for block in story.blocks if not isinstance(block, Code)]
     return template.render(story=story, blocks=blocks[:MOST_BLOCKS])
+
+
+def svg_document(marks: tuple[Mark, ...], width: int, height: int, title: str, style: str) -> str:
+    """Marks as a file that needs nothing else; letters that XML cannot hold become U+FFFD."""
+    template = _environment().get_template("figure.svg")
+    text = template.render(marks=marks, width=width, height=height, title=title, style=style)
+    return NO_XML.sub("\ufffd", text.lstrip()) + "\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distmom.lake.times import DAY, TimeScale
+from distmom.lake.columns.times import DAY, TimeScale
 from distmom.report.digits import SCIENTIFIC, quantity
 
 SECOND = 10**9

@@ -48,8 +48,9 @@ DO = {
         "blocks. This is the plain mean, which a single wild value can move anywhere."
     ),
     "rows in order": (
-        "Write the lake in random order first (distmom shuffle) and run again: the order of the rows goes "
-        "with their values, which biases statistics of pairs in random blocks."
+        "Write the lake in random order first (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
+        "shuffle=True)) and run again: the order of the rows goes with their values, which biases statistics "
+        "of pairs in random blocks."
     ),
     "no finite answer": (
         "Find out where infinite values and NaN come from, or filter those rows out (--where, in Python "

@@ -108,7 +108,6 @@ def _facts(found: TournamentResult) -> tuple[tuple[str, str], ...]:
     return (
         ("loss", cell(settings["loss"])),
         ("distance of candidates", cell(settings["distance"])),
-        ("rule", cell(settings["rule"]).replace("_", " ")),
         ("matches are allowed above a distance of", f"{number(found.beta_r)} ({how})"),
         ("blocks in each part of the rows", ", ".join(f"{int(n):,}" for n in counts)),
         ("contamination tolerated", f"up to {survived:,} bad rows (or units) in a part cannot decide a duel"),

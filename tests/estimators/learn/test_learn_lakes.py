@@ -18,8 +18,8 @@ from distmom.estimators.learn import rows as learn_rows
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import _Behind
 from distmom.estimators.learn.steps import StepStream
-from distmom.numerics.virtual_order import VirtualOrder
-from distmom.reductions.gather import NULL, USED
+from distmom.numerics.random.virtual_order import VirtualOrder
+from distmom.reductions.rows.gather import NULL, USED
 
 pytest.importorskip("sklearn")
 
@@ -317,9 +317,9 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
     first = dm.MahalanobisMetric(max_iter=30).fit(lake, state=state)
     second = dm.MahalanobisMetric(max_iter=30).fit(lake, state=state)  # takes the seed of the state
     assert model(first) == model(second)
-    with pytest.raises(ConfigError, match="made with loss = 'hinge'"):
+    with pytest.raises(ConfigError, match="made with other options: loss was 'hinge', now"):
         dm.MahalanobisMetric(loss="logistic").fit(lake, state=state)
-    with pytest.raises(ConfigError, match="made with columns"):
+    with pytest.raises(ConfigError, match="made with other options: columns was"):
         dm.MahalanobisMetric().fit(lake, state=state, columns=["a"])
     with pytest.raises(ConfigError, match="state: data in memory"):
         dm.MahalanobisMetric().fit(table(), state=tmp_path / "t.state")
@@ -329,18 +329,18 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
     options["where"] = "( a > 0 )"  # the same
     assert model(dm.MahalanobisMetric(max_iter=30).fit(lake, **options)) == model(filtered)
     for other, words in (
-        ({"where": "a > 1"}, r"made with where = '\( a > 0 \)', not 'a > 1'; use the same, or another state"),
-        ({"where": None}, r"made with where = '\( a > 0 \)', not None"),
-        ({"missing": "error"}, "made with missing = 'null', not 'error'"),
-        ({"nan": "raise"}, "made with nan = 'omit', not 'raise'"),
+        ({"where": "a > 1"}, r"where was '\( a > 0 \)', now 'a > 1'; use the same, or name another state"),
+        ({"where": None}, r"where was '\( a > 0 \)', now None"),
+        ({"missing": "error"}, "missing was 'null', now 'error'"),
+        ({"nan": "raise"}, "nan was 'omit', now 'raise'"),
     ):
         with pytest.raises(ConfigError, match=words):
             dm.MahalanobisMetric(max_iter=30).fit(lake, **options | other)
     os.utime(lake / "0.parquet", (1, 1))
-    with pytest.raises(DataError, match="files of the lake have changed"):
+    with pytest.raises(DataError, match=r"1 of its files has changed since .first: 0.parquet"):
         dm.MahalanobisMetric().fit(lake, state=state)
     dm.mean(lake, "a", state=tmp_path / "mean.state", rng=0)
-    with pytest.raises(DataError, match="not of a training"):
+    with pytest.raises(DataError, match="is of a mean, not of a training"):
         dm.MahalanobisMetric().fit(lake, state=tmp_path / "mean.state")
 
 

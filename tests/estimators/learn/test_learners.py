@@ -11,7 +11,7 @@ import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.steps import StepStream
-from distmom.numerics.virtual_order import VirtualOrder
+from distmom.numerics.random.virtual_order import VirtualOrder
 
 sklearn = pytest.importorskip("sklearn")
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from distmom.cluster import ThreadExecutor
-from distmom.cluster.crew import CrewLostError, ThreadCrew
+from distmom.cluster.executors.crew import CrewLostError, ThreadCrew
 from distmom.errors import ConfigError
 from distmom.estimators.learn.options import Shape
 from distmom.estimators.learn.shared import place_of_blocks, share
-from distmom.numerics.block_risk import UserRisk
-from distmom.numerics.cell_risks import QuantisationRisk, SoftCellRisk
-from distmom.numerics.pair_risks import MetricRisk, PairLabelRisk, RankingRisk
-from distmom.numerics.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
+from distmom.numerics.losses.block_risk import UserRisk
+from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk
+from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk, RankingRisk
+from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
 from distmom.solvers import RiskBlocks
 
 RISKS = [

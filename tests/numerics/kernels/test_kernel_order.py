@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.kernels import catalogue, order
+from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums, statistic
-from distmom.numerics.kernels.order import OrderCounts, dense_ranks, lesser_before, order_counts
+from distmom.numerics.ranks import order
+from distmom.numerics.ranks.order import OrderCounts, dense_ranks, lesser_before, order_counts
 
 
 def slow_counts(x, y):

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_twins import PLAIN, as_rows, sample_of, twin_sums
 
-from distmom.numerics.kernels import catalogue, order_weights
+from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums, one_by_one, statistic
-from distmom.numerics.kernels.order import order_counts
-from distmom.numerics.kernels.order_weights import order_masses, untied_masses
+from distmom.numerics.ranks import order_weights
+from distmom.numerics.ranks.order import order_counts
+from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
 SORTED = {name: PLAIN[name] for name in ("kendall", "ranking", "ranking-half")}
 

@@ -16,7 +16,7 @@ from distmom.numerics.kernels.function import FunctionKernel
 from distmom.numerics.kernels.sums import ascending
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.kernels.two_samples import Between
-from distmom.numerics.tiles import tiled_sums
+from distmom.numerics.pairs.tiles import tiled_sums
 
 CLOSE = 1e-10
 

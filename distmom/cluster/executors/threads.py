@@ -1,0 +1,104 @@
+"""Units on threads of this process: nothing to set up, nothing to clean up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+
+from distmom.cluster.batch import Batch
+from distmom.cluster.executors.machine import memory_bytes, usable_cpus
+from distmom.cluster.outcome import Finished, Work
+from distmom.cluster.plan import Unit
+from distmom.cluster.scratch import Scratch
+from distmom.cluster.stop import Stopped, stoppable
+
+
+class FutureTasks:
+    """Units under way as ``concurrent.futures`` futures of `Finished`: what all executors share."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[Future[Finished], Unit | Batch] = {}
+
+    def wait(self, timeout: float) -> list[Finished]:
+        """Units that finished, in plan order; waits up to ``timeout`` seconds for the first."""
+        done, _ = wait_for(self._under_way, timeout, FIRST_COMPLETED)
+        for future in done:
+            del self._under_way[future]
+        return sorted((future.result() for future in done), key=lambda finished: finished.unit.number)
+
+    def ready(self) -> bool:
+        """Threads are always there."""
+        return True
+
+    def trouble(self) -> str | None:
+        """Nothing can go wrong with threads as such."""
+        return None
+
+
+class ThreadTasks(FutureTasks):
+    """Units of one run on a pool of threads."""
+
+    def __init__(self, pool: ThreadPoolExecutor, work: Work) -> None:
+        super().__init__()
+        self._pool = pool
+        self._work = work
+        self._stop = threading.Event()
+
+    def submit(self, unit: Unit | Batch, attempt: int) -> None:
+        """Queue ``unit``."""
+        self._under_way[self._pool.submit(self._run, unit)] = unit
+
+    def _run(self, unit: Unit | Batch) -> Finished:
+        try:
+            with stoppable(self._stop):
+                return Finished(unit, "done", self._work(unit))
+        except Stopped:
+            return Finished(unit, "lost")
+        except BaseException as error:  # carried to the thread that waits
+            return Finished(unit, "failed", error=error)
+
+    def cancel(self) -> None:
+        """Drop what is queued; running units end at their next `check_stopped`."""
+        self._stop.set()
+        for future in self._under_way:
+            future.cancel()
+        self._under_way.clear()
+
+
+class ThreadExecutor:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Default: the processors this process may use.
+    memory : int, optional
+        Bytes; default: the machine's or the container's.
+    """
+
+    far = False
+    here = True
+
+    def __init__(self, threads: int | None = None, memory: int | None = None) -> None:
+        self.threads = threads or usable_cpus()
+        self.threads_per_process = self.threads
+        self.memory = memory or memory_bytes()
+        self.scratch = Scratch()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def prepare(self, load: Callable[[], None]) -> None:
+        """Nothing: the first unit loads what it needs, once for all threads."""
+
+    def begin(self, work: Work) -> ThreadTasks:
+        """Start a run of ``work``."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="distmom")
+        return ThreadTasks(self._pool, work)
+
+    def close(self) -> None:
+        """End the threads, once the units they run at the moment are done."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None

@@ -1,0 +1,181 @@
+"""Client, scheduler and workers must have the same versions: compared when a run begins.
+
+The rule: this package and its random draws must be the same; of Python, NumPy, Numba and PyArrow the first
+two numbers, behind which code cannot travel, or bits may be others without anybody noticing. Other
+differences, of patches and of Dask, are told and the run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from distmom.errors import ResourceError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+logger = logging.getLogger("distmom")
+
+SECONDS = 5.0  # that scheduler and workers have to answer
+MISSING = "missing"
+EXACT = ("distmom", "draws")
+FIRST_TWO = ("python", "numpy", "numba", "pyarrow")
+TOLD = ("dask", "distributed")
+SCHEDULER = "the scheduler"
+
+Versions = Mapping[str, str]
+
+_compared: WeakKeyDictionary[Client, set[tuple[str, str]]] = WeakKeyDictionary()
+
+
+# As text, which any Python can run, also where this package is missing: a worker that is asked to call a
+# function that it does not have, or code of another Python, may die of it.
+_QUESTION = f"""
+import platform
+from importlib.metadata import PackageNotFoundError, version
+found = {{"distmom": {MISSING!r}, "draws": {MISSING!r}, "python": platform.python_version()}}
+for name in {(*FIRST_TWO[1:], *TOLD)}:
+    try:
+        found[name] = version(name)
+    except PackageNotFoundError:
+        found[name] = {MISSING!r}
+try:
+    from distmom import __version__
+    from distmom.numerics.random.philox import DRAW_VERSION
+except ImportError:
+    pass
+else:
+    found.update(distmom=__version__, draws=str(DRAW_VERSION))
+"""
+_ASK = f"(lambda space: exec({_QUESTION!r}, space) or space['found'])({{}})"
+
+
+@lru_cache(maxsize=1)
+def versions_here() -> dict[str, str]:
+    """Versions in this process, without loading what is not loaded."""
+    return dict(eval(_ASK))
+
+
+def decisive(versions: Versions, names: Sequence[str] = EXACT + FIRST_TWO) -> tuple[str, ...]:
+    """The part of the versions that must be the same."""
+    return tuple(
+        f"{name} {versions[name] if name in EXACT else '.'.join(versions[name].split('.')[:2])}"
+        for name in names
+    )
+
+
+@lru_cache(maxsize=1)
+def decisive_here() -> tuple[str, ...]:
+    """That part of the versions in this process: every task carries it, and compares it."""
+    return decisive(versions_here())
+
+
+def refuse_others(wanted: tuple[str, ...]) -> None:
+    """Stop a task that was sent to a process with other versions: a worker that joined a run later.
+
+    Raises
+    ------
+    ResourceError
+        Names the first difference.
+    """
+    for theirs, ours in zip(decisive_here(), wanted, strict=True):
+        if theirs != ours:
+            raise ResourceError(f"a worker that joined later has {theirs}, not {ours}: {_REMEDY}")
+
+
+_REMEDY = "install the client's versions there, then run again"
+
+
+def compare_versions(client: Client, workers: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compare the versions of scheduler and workers with ours, those of each worker process once.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    workers : mapping
+        What the scheduler says of each address; none yet is fine, see `refuse_others`.
+
+    Raises
+    ------
+    ResourceError
+        Versions differ so that the run would break, or give other bits; a table is logged before.
+    """
+    # by folder as well: a worker that was started anew may have the port of the one before
+    present = {(address, str(worker["local_directory"])) for address, worker in workers.items()}
+    new = (present | {(SCHEDULER, "")}) - _compared.get(client, set())
+    if not new:
+        return
+    answers = _ask(client, sorted(who for who, _ in new))
+    ours = versions_here()
+    other = [name for name in ours if any({**ours, **they}[name] != ours[name] for they in answers.values())]
+    if wrong := _wrong(ours, answers):
+        logger.error("versions differ:\n%s", _table(ours, answers, other))
+        raise ResourceError(f"client, scheduler and workers have different versions ({wrong}); {_REMEDY}")
+    if other:
+        table = _table(ours, answers, other)
+        logger.warning("versions differ, though not in what should change a result:\n%s", table)
+    _compared.setdefault(client, set()).update(place for place in new if place[0] in answers)
+
+
+def _ask(client: Client, whom: list[str]) -> dict[str, Versions]:
+    """Versions that matter by address; who does not answer is left out."""
+    workers = [who for who in whom if who != SCHEDULER]
+
+    async def of_workers() -> dict[str, Any]:
+        return dict(await client.run(eval, _ASK, workers=workers, on_error="ignore")) if workers else {}
+
+    async def of_scheduler() -> dict[str, Any]:
+        with suppress(Exception):  # one that runs nothing for others
+            return {SCHEDULER: await client.run_on_scheduler(eval, _ASK)}
+        return {}
+
+    async def ask() -> list[dict[str, Any]]:
+        asked = [of_workers()] if len(workers) == len(whom) else [of_scheduler(), of_workers()]
+        return await asyncio.wait_for(asyncio.gather(*asked), SECONDS)
+
+    try:
+        replies = asyncio.run_coroutine_threadsafe(ask(), client.loop.asyncio_loop).result(2 * SECONDS)
+    except (TimeoutError, OSError):  # units will show what is wrong with the cluster
+        return {}
+    found: dict[str, Versions] = {who: answer for reply in replies for who, answer in reply.items()}
+    if SCHEDULER in found:  # computes nothing, but takes apart and sends on what this package sends
+        found[SCHEDULER] = {name: found[SCHEDULER][name] for name in EXACT + TOLD}
+    return found
+
+
+def _wrong(ours: Versions, answers: Mapping[str, Versions]) -> str:
+    """The first decisive difference in words, if there is one."""
+    for name in EXACT + FIRST_TWO:
+        others: dict[str, list[str]] = {}
+        for who, theirs in answers.items():
+            there = {**ours, **theirs}
+            if decisive(there, [name]) != decisive(ours, [name]):
+                others.setdefault(there[name], []).append(who)
+        for there_is, places in others.items():
+            return f"{name} {ours[name]} here, {there_is} on {_some(places)}"
+    return ""
+
+
+def _some(who: Sequence[str]) -> str:
+    return who[0] + (f" and {len(who) - 1:,} more" if len(who) > 1 else "")
+
+
+def _table(ours: Versions, answers: Mapping[str, Versions], names: Sequence[str]) -> str:
+    """A line for each package that differs, a column for each set of versions."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for who, theirs in answers.items():
+        groups.setdefault(tuple(theirs.get(name, "") for name in names), []).append(who)
+    columns = [("", *names), ("client", *(ours[name] for name in names))]
+    columns += [(_some(who), *theirs) for theirs, who in groups.items()]
+    widths = [max(map(len, column)) for column in columns]
+    rows = zip(*columns, strict=True)
+    return "\n".join(
+        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,151 @@
+"""Runs that save their state: at the end, every so many seconds, and whatever ends them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import Executor, Progress, UnitOutcome, Work, run_units
+from distmom.cluster.work import SkippedFile
+from distmom.estimators.mean.blocks import fixed_by
+from distmom.estimators.mean.fingerprint import Made
+from distmom.estimators.mean.manifest import Ledger
+from distmom.estimators.mean.state import KIND, SavedMean
+from distmom.estimators.options import MeanOptions
+from distmom.state import Checkpoint, open_checkpoint
+from distmom.state.files import Change
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean.plan import MeanPlan
+    from distmom.lake import ReadOptions, Source
+
+
+class Keeper:
+    """The state of one run: which files are in its sums, and which are still to be read.
+
+    Raises
+    ------
+    DataError
+        If the state does not hold what it should.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self.seed = checkpoint.seed
+        found = checkpoint.saved
+        self._saved = None if found is None else SavedMean.of(found, checkpoint.name)
+        self.ledger = Ledger() if self._saved is None else self._saved.ledger
+        self._made: Made | None = None
+        self._sums: dict[str, Any] = {}
+        self._n_before = self._n_read = 0
+
+    def begin(
+        self,
+        data: Any,
+        source: Source,
+        read: ReadOptions,
+        options: MeanOptions,
+        seed: int,
+        shown_seed: int | str,
+    ) -> tuple[Ledger, ReadOptions]:
+        """Compare with what the state was made of, before anything is read.
+
+        Returns
+        -------
+        ledger : Ledger
+            What the run goes on from.
+        read : ReadOptions
+            What to read, times being counted from the days of the state.
+
+        Raises
+        ------
+        ConfigError
+            If it was made with other options, of other columns, or of another lake; or if there is no lake.
+        DataError
+            If files that it holds have changed or are gone, and are not to be read again.
+        """
+        self._checkpoint.check_source(data, source, "use MeanAccumulator, or drop state")
+
+        def made(read: ReadOptions) -> Made:
+            return Made.of(options, source.reader(read), (source.address,), seed, shown_seed)  # type: ignore[attr-defined]
+
+        then = None if self._saved is None else self._saved.made
+        self._made = made(read if then is None else replace(read, times=then.read.times))
+        fixed = fixed_by(options)
+        self._checkpoint.begin(
+            self._made.fingerprint,
+            source.files,
+            _no_more(fixed) if fixed and self.ledger.main.n else None,
+            known=self.ledger.known(fixed=bool(fixed)),
+            design=then is not None and bool(fixed) != bool(fixed_by(then.options)),
+        )
+        if self._checkpoint.restarted:
+            self._saved, self.ledger, self._made = None, Ledger(), made(read)
+        return self.ledger, replace(read, times=self._made.read.times)
+
+    def check(self, plan: MeanPlan) -> None:
+        """ConfigError if the plan's sums are not those of the state."""
+        assert self._made is not None
+        self._sums = plan.sums
+        self._checkpoint.check(self._made.fingerprint.with_sums(self._sums))
+        if self._saved is not None:
+            self._saved.check(plan, self._checkpoint.name)
+
+    def facts(self) -> dict[str, Any]:
+        """What results say of it."""
+        return {
+            "file": str(self._checkpoint.state.file),
+            "n_files_before": self._n_before,
+            "n_files_read": self._n_read,
+            "restarted": self._checkpoint.restarted,
+        }
+
+    def run(
+        self, plan: MeanPlan, work: Work, executor: Executor, progress: Progress | None
+    ) -> tuple[Any, list[SkippedFile]]:
+        """Read what is to be read, and save; the state of everything, and the files left out."""
+        self.check(plan)
+        assert self._made is not None
+        merge, ledger = plan.reduction.merge, self.ledger
+        self._n_read = len(ledger.unread())
+        self._n_before = len(plan.files) - self._n_read
+        listed = {file.path: file for file in plan.files}
+        saved = SavedMean(self._made, self._sums, ledger)
+        with self._checkpoint.keeping(saved.content, fresh=bool(plan.skipped)) as note:
+
+            def done(unit: object, outcome: UnitOutcome) -> None:
+                ledger.leave(outcome.skipped, listed)
+                note()
+
+            for tree, units in ((ledger.main, plan.units), (ledger.late, plan.late)):
+                if units:
+                    run_units(
+                        work,
+                        units,
+                        merge,
+                        executor,
+                        progress=progress,
+                        merger=tree.merger,
+                        on_outcome=done,
+                        grows=plan.reduction.grouped,
+                    )
+        state = ledger.finish(merge)
+        self._checkpoint.save(saved.content())
+        return state, [SkippedFile(left.file.path, left.reason) for left in ledger.left.values()]
+
+
+def _no_more(fixed: str) -> Change:
+    """Why no file may be added where this option makes the blocks."""
+    return Change(
+        f"{fixed} makes blocks that depend on the number of rows",
+        "to read everything again, or n_blocks=… of random rows, which does not depend on it",
+    )
+
+
+def open_keeper(
+    state: str | os.PathLike[str] | None, on_change: str, memory_limit: int | str | None = None
+) -> Keeper | None:
+    """The keeper of a run that has a state."""
+    checkpoint = open_checkpoint(state, KIND, memory_limit, on_change=on_change)
+    return None if checkpoint is None else Keeper(checkpoint)

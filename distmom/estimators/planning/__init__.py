@@ -1,0 +1,1 @@
+"""Planning without data: ways to take a mean or a statistic of pairs, side by side."""

@@ -1,1 +1,0 @@
-"""Lakes in random order."""

@@ -1,0 +1,194 @@
+"""Losses of pairs, on blocks whose rows are brought together: whole ones, samples of rows or of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from distmom.errors import NoAnswerError
+from distmom.estimators.mean.answer import groups_of
+from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.partition import row_and_cell_blocks
+from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
+from distmom.estimators.tournament.pair_blocks import blocks_of_part, check_budget, n_losses, rows_drawn
+from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
+from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.losses.duels import least_distances
+from distmom.numerics.median import lower_median
+from distmom.numerics.random.part_rows import rows_of_part
+from distmom.numerics.random.philox import stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.cell_map import CellMap, map_blocks
+from distmom.passes.census import column_share
+from distmom.passes.gather import RowSource, gather_rows, row_source
+from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
+from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.estimators.tournament.plan import TournamentPlan
+    from distmom.estimators.tournament.state import RoundKeeper
+
+
+class PairOracle:
+    """Answers a tournament of pairs of rows: they are counted first, then a round evaluates each part."""
+
+    def __init__(
+        self, plan: TournamentPlan, executor: Executor, progress: Progress | None, keeper: RoundKeeper
+    ) -> None:
+        self._plan, self._executor, self._progress, self._keeper = plan, executor, progress, keeper
+        self.n_parts = plan.options.n_parts
+        self._counted, self._n_blocks = _counted(plan, executor, progress)
+        self._skipped = dict.fromkeys(self._counted.skipped)
+        self._rows: RowSource | None = None
+        if plan.options.sampled:
+            counted = self._counted
+            self._rows = row_source(plan.source, plan.read, counted.plan, counted.skipped, executor)
+        sizes = self._counted.cells.sizes
+        n_rows = 0 if self._rows is None else self._rows.n_rows
+        self._drawn = rows_drawn(plan, n_rows, int(sizes.sum()), self._n_blocks)
+        check_budget(plan, n_losses(plan, sizes, self._drawn), executor.threads)
+        self._tables = [self._table(part) for part in range(self.n_parts)]
+        self._filled = [table.sizes >= 2 for table in self._tables]
+        if not all(some.any() for some in self._filled):
+            raise NoAnswerError("a part has too few rows: use more rows, or units that are smaller")
+
+    def losses(self, part: int) -> Floats:
+        """Block losses of the candidates in a part."""
+        return _values(self._tables[part].losses[self._filled[part]].T)
+
+    def bounds(self) -> Floats:
+        """Lower bounds of all distances, from block means of roots of losses."""
+        first, some = self._tables[DISTANCE_PART], self._filled[DISTANCE_PART]
+        return least_distances(first.roots[some].T, first.reach[some].max(axis=0))
+
+    def distances(self, pairs: Sequence[Pair]) -> Floats:
+        """Distances of pairs, from the round that asked for just these."""
+        found = self._keeper.round(round_of("gaps", pairs), lambda: {"gaps": self._gaps(pairs)})
+        gaps = np.asarray(found["gaps"], np.float64)
+        return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
+
+    def outcome(self, decided: Decided) -> Outcome:
+        """What there is to say of the rows."""
+        state = self._counted.state
+        n, (null, nan, inf) = int(state.n_rows.sum()), (int(k) for k in state.counts.reshape(-1, 3)[0])
+        # bad files are heard by the means of the columns, as U-statistics hear them
+        (columns,) = disagreeing_columns(cast("MeanPlan", self._counted.plan), state) or ((),)
+        note = disagreement_note(columns) if columns else None
+        with np.errstate(over="ignore"):
+            plain = np.concatenate(decided.losses, axis=1).mean(axis=1)
+        return Outcome(
+            decided,
+            (n, n - null - nan, null, nan, inf),
+            plain,
+            np.sum([table.missing.sum(axis=0) for table in self._tables], axis=0),
+            tuple(self._skipped),
+            (note,) * len(plain),
+            intervals=self._drawn is None,
+            cells=np.max([table.cells.max(axis=0) for table in self._tables], axis=0),
+        )
+
+    def _table(self, part: int) -> BlockLossTable:
+        """Losses of all candidates on the blocks of a part; of the first one the means of their roots too."""
+        work = PairLosses(self._plan.field.candidates, part == DISTANCE_PART, self._by_pairs)
+        return BlockLossTable(**self._keeper.round(f"pairs {part}", lambda: vars(self._run(part, work))))
+
+    def _gaps(self, pairs: Sequence[Pair]) -> Floats:
+        """Mean distances of pairs of candidates on the blocks of the first part."""
+        chosen, places = numbered(pairs)
+        mine = tuple(self._plan.field.candidates[i] for i in chosen)
+        return self._run(DISTANCE_PART, PairLosses(mine, False, self._by_pairs, places)).gaps
+
+    @property
+    def _by_pairs(self) -> bool:
+        return self._plan.options.pairs == "incomplete"
+
+    def _run(self, part: int, work: PairLosses) -> BlockLossTable:
+        """What is made of the blocks of a part."""
+        if self._drawn is None or self._rows is None:
+            mine = self._counted._replace(cells=_of_part(self._counted.cells, part, self._n_blocks))
+            found: BlockLossTable
+            (found,) = run_blocks([Question((mine,), work)], self._executor, self._progress)
+            return found
+        state: BlockLossTable | None = None
+        step = max(1, MOST_ROWS // (self._drawn * (2 if self._by_pairs else 1)))
+        for first in range(0, self._n_blocks, step):
+            numbers = self._draw(part, first, min(step, self._n_blocks - first), self._rows.n_rows)
+            wanted = distinct(numbers)
+            gathered, bad = gather_rows(self._rows, wanted, self._progress)
+            self._skipped |= dict.fromkeys(bad)
+            if self._by_pairs:
+                numbers = _whole_pairs(numbers, wanted, gathered.used)
+            blocks = block_rows(gathered.values, gathered.used, wanted, numbers)
+            more = evaluated(work, work.merge, [blocks], self._executor)
+            state = more if state is None else work.merge(state, more)
+        assert state is not None
+        return state
+
+    def _draw(self, part: int, first: int, n: int, n_rows: int) -> Any:
+        """Row numbers of some sampled blocks of a part; of pairs the first rows, then the second ones."""
+        assert self._drawn is not None
+        seed, n_part = self._plan.seed, n_rows // self.n_parts
+        again = self._plan.options.scheme == "monte_carlo"
+        first += part * self._n_blocks  # samples of the parts are independent
+        if self._by_pairs:
+            key = stream_key(seed, "pairs")
+            pairs = [
+                sample_tuples(key, b, (n_part,), (2,), self._drawn, replace=again)
+                for b in range(first, first + n)
+            ]
+            places = np.array([np.concatenate(sides) for sides in pairs])
+        else:
+            places = RowSamples(seed, np.array([n_part]), self._drawn, again).numbers(first, n)
+        return rows_of_part(seed, self.n_parts, part, places)
+
+
+def _counted(plan: TournamentPlan, executor: Executor, progress: Progress | None) -> tuple[Counted, int]:
+    """The first pass, its cells the blocks of one part after the other; and how many a part has."""
+    source, read, options, n_parts = plan.source, plan.read, plan.options, plan.options.n_parts
+    blank = replace(
+        options.common,
+        n_blocks=n_parts * plan.n_blocks,
+        contamination=None,
+        joint="coordinatewise",
+        interval="none",
+    )
+    first = plan_mean(source, read, blank, plan.seed, executor, progress, column_share(source, read))
+    state, skipped = run_plan(first, 0, executor, progress)
+    groups_of(first, state, ())  # there are rows
+    count = row_and_cell_blocks(first, state.moments)[0].count[0]
+    n_blocks, lowered = blocks_of_part(plan, int(count.sum()))
+    cells = map_blocks(count, np.array([n_parts * n_blocks]), np.array([lowered]))
+    every = list(dict.fromkeys([*plan.skipped, *skipped]))
+    return Counted(source, first, state, every, cells, first.reader.options.value_names), n_blocks
+
+
+def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
+    """The blocks of one part, numbered from 0; others are nobody's."""
+    mine = cells.cells - part * n_blocks
+    inside = (mine >= 0) & (mine < n_blocks)
+    sizes = cells.sizes[part * n_blocks : (part + 1) * n_blocks]
+    return CellMap(np.array([n_blocks]), np.where(inside, mine, -1), sizes, cells.lowered)
+
+
+def _values(means: Floats) -> Floats:
+    """What is not finite counts as +infinity."""
+    return np.where(np.isfinite(means), means, np.inf)
+
+
+def _whole_pairs(numbers: Any, wanted: Ints, used: Bools) -> Any:
+    """Both rows of a pair or none: where one does not count, a row that does not stands for both."""
+    if used.all():
+        return numbers
+    counts = used[np.searchsorted(wanted, numbers)].reshape(len(numbers), 2, -1).all(axis=1)
+    absent = wanted[np.flatnonzero(~used)[0]]
+    return np.where(np.concatenate([counts, counts], axis=1), numbers, absent)

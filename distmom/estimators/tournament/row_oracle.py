@@ -1,0 +1,242 @@
+"""Losses of single rows: sums over the blocks of all parts in one pass, those of distances in one more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.cluster import check_memory, plan_units, run_units
+from distmom.cluster.memory import in_words
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import NoAnswerError
+from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
+from distmom.estimators.mean.mean import check_state
+from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.tournament.files import disagreement
+from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.losses.duels import block_values, least_distances
+from distmom.numerics.median import lower_median
+from distmom.passes.census import column_share
+from distmom.reductions.losses.block_distances import BlockDistances
+from distmom.reductions.losses.block_losses import (
+    INFS,
+    N_ROWS,
+    NANS,
+    NULLS,
+    BlockLosses,
+    BlockLossState,
+    beside,
+)
+from distmom.reductions.parts import Parts
+from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
+from distmom.theory import joined_blocks
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.estimators.tournament.plan import TournamentPlan
+    from distmom.estimators.tournament.state import RoundKeeper
+    from distmom.lake import ReadOptions, Source
+
+TOGETHER = 128
+"""Candidates whose losses are summed in one pass: more are taken in turns, so that memory does not grow."""
+
+BATCH_BYTES = 16_000_000
+LEAST_BATCH_ROWS = 8_192
+PAIRS_TOGETHER = 65_536
+COLUMNS_TOGETHER = 512
+"""Candidates from which the first ones of pairs are, and the second ones, whose distances one pass sums."""
+
+COLUMN_BYTES = 2_500_000
+"""Memory of a reader for each column: its buffer and the page being decoded."""
+
+
+class RowOracle:
+    """Answers a tournament of single rows, by passes over the lake whose rounds are kept."""
+
+    def __init__(
+        self, plan: TournamentPlan, executor: Executor, progress: Progress | None, keeper: RoundKeeper
+    ) -> None:
+        self._plan, self._executor, self._progress, self._keeper = plan, executor, progress, keeper
+        self._source, self._skipped = plan.source, list(plan.skipped)
+        self.n_parts = plan.options.n_parts
+        self._state = self._all_losses()
+        counts = self._state.counts.reshape(self.n_parts, -1)
+        self._width = _width(plan, counts)
+        self._counts = self._joined(counts)
+
+    def losses(self, part: int) -> Floats:
+        """Block losses of the candidates in a part."""
+        sums = self._state.losses.reshape(len(self._state.losses), self.n_parts, -1)[:, part]
+        return block_values(self._joined(sums), self._counts[part])
+
+    def bounds(self) -> Floats:
+        """Lower bounds of all distances, from block means of what distances are measured by."""
+        sums, counts = self._joined(self._state.measures), self._counts[DISTANCE_PART]
+        with np.errstate(invalid="ignore"):
+            means = sums[:, counts > 0] / counts[counts > 0]
+        return least_distances(means, self._state.reach)
+
+    def distances(self, pairs: Sequence[Pair]) -> Floats:
+        """Distances of pairs, from the round that asked for just these."""
+        found = self._keeper.round(round_of("distances", pairs), lambda: {"sums": self._sums(pairs)})
+        sums = self._joined(np.asarray(found["sums"], np.float64))
+        return lower_median(block_values(sums, self._counts[DISTANCE_PART]))
+
+    def outcome(self, decided: Decided) -> Outcome:
+        """What there is to say of the rows."""
+        state, options = self._state, self._plan.options
+        n_used, tally = int(state.counts.sum()), state.tally
+        with np.errstate(over="ignore", invalid="ignore"):
+            plain = state.losses.sum(axis=1) / n_used
+        return Outcome(
+            decided,
+            (int(tally[N_ROWS]), n_used, int(tally[NULLS]), int(tally[NANS]), int(tally[INFS])),
+            np.where(np.isfinite(plain), plain, np.inf),
+            state.missing,
+            tuple(self._skipped),
+            disagreement(
+                state,
+                self._joined(state.losses),
+                self._counts.ravel(),
+                [file.path for file in self._source.files],
+                self._plan.seed,
+                options.confidence_level,
+            ),
+        )
+
+    def _joined(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Sums over neighbouring blocks, along the last axis."""
+        if self._width == 1:
+            return sums
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(sums.reshape(*sums.shape[:-1], -1, self._width).sum(axis=-1))
+
+    def _all_losses(self) -> BlockLossState:
+        """Block losses of all candidates, some of them in one pass."""
+        m = len(self._plan.field.candidates)
+        states = []
+        for start in range(0, m, TOGETHER):
+            play = partial(self._losses_of, range(start, min(m, start + TOGETHER)))
+            states.append(BlockLossState(**self._keeper.round(f"losses {start}", play)))
+        state = reduce(beside, states)
+        if not state.counts.any():
+            raise NoAnswerError(
+                "no rows with a target: all are null, NaN or filtered; check target and where"
+            )
+        return state
+
+    def _losses_of(self, chosen: Sequence[int]) -> dict[str, NDArray[Any]]:
+        """Block losses of some candidates, in one pass."""
+        read, of = declare(self._plan, self._source, chosen)
+        found: BlockLossState = self._run(read, of, of)
+        return vars(found)
+
+    def _sums(self, pairs: Sequence[Pair]) -> Floats:
+        """Sums of the distances of pairs over the blocks of the first part; shape (n, n_blocks)."""
+        asked = np.array(pairs, np.int32).reshape(-1, 2)
+        sums = np.empty((len(asked), self._plan.n_blocks))
+        tiles = asked // COLUMNS_TOGETHER
+        for tile in np.unique(tiles, axis=0):
+            inside = np.flatnonzero((tiles == tile).all(axis=1))
+            for start in range(0, inside.size, PAIRS_TOGETHER):
+                mine = inside[start : start + PAIRS_TOGETHER]
+                chosen, places = numbered(asked[mine].tolist())
+                read, of = declare(self._plan, self._source, chosen)
+                sums[mine] = self._run(read, BlockDistances(of, places), of)
+        return sums
+
+    def _run(self, read: ReadOptions, reduction: Any, of: BlockLosses) -> Any:
+        """One pass over the files that could be read so far."""
+        options, executor, files = self._plan.options, self._executor, self._source.files
+        units = plan_units(
+            files,
+            self._plan.rows if options.on_bad_file != "skip" else None,
+            column_share=column_share(self._source, read),
+            threads=executor.threads,
+            leaf_rows=LEAF_ROWS,
+        )
+        worst = max(units, key=lambda u: u.n_bytes, default=None)
+        check_memory(
+            unit_memory(read, of, reduction.state_bytes()),
+            executor.threads_per_process,
+            executor.memory,
+            "the data" if worst is None else worst.name,
+        )
+        work = ReadAndReduce(
+            self._source.reader(read),
+            reduction,
+            on_bad_file=options.on_bad_file,  # type: ignore[arg-type]
+            unit_seed=self._plan.seed if read.units else None,
+            compiled=of.compiled,
+        )
+        found = run_units(work, units, reduction.merge, executor, progress=self._progress)
+        self._leave_out(found.skipped)
+        check_state(found.state, self._skipped, filtered=read.where is not None)
+        return found.state
+
+    def _leave_out(self, skipped: Sequence[SkippedFile]) -> None:
+        """Files that could not be read in one pass are not read in the next one."""
+        if skipped:
+            self._skipped += skipped
+            bad = {s.file for s in skipped}
+            left = tuple(f for f in self._source.files if f.path not in bad)
+            self._source = replace(self._source, files=left)  # type: ignore[type-var]
+
+
+def declare(plan: TournamentPlan, source: Source, chosen: Sequence[int]) -> tuple[ReadOptions, BlockLosses]:
+    """What to read for some candidates, and what to keep of it."""
+    options, field = plan.options, plan.field.of(chosen)
+    most = max(LEAST_BATCH_ROWS, BATCH_BYTES // (8 * len(field.columns)))
+    read = replace(plan.read, columns=field.columns, batch_rows=min(plan.read.batch_rows, most, LEAF_ROWS))
+    unit = None if options.block_by is None else "file" if options.block_by == "file" else "columns"
+    parts = Parts(plan.seed, options.n_parts, plan.n_blocks, options.chunk_rows, unit)
+    compiled = worth_compiling(source.files, column_share(source, read))
+    # cells of whole files, by which bad files are heard: not where files are few, or blocks are of units
+    cells = FINE_OF_GROUP if unit is None and len(plan.source.files) >= LEAST_FILES else 0
+    loss = options.row_loss()
+    return read, BlockLosses(field.candidates, loss, options.measured, parts, 0, compiled, cells)
+
+
+def unit_memory(read: ReadOptions, of: BlockLosses, state_bytes: int) -> int:
+    """Projected bytes of one unit at work: batches being decoded, leaves of features, and states."""
+    width = 8 * (len(read.columns) + 3 * len(read.units)) + 8
+    computed = any(c.computed for c in of.candidates)
+    rows = 3 * read.batch_rows + (3 * LEAF_ROWS if computed else 0)
+    predictions = 8 * LEAF_ROWS * len(of.candidates) if computed else 0
+    return rows * width + predictions + 16 * state_bytes + COLUMN_BYTES * len(read.columns)
+
+
+def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
+    """What the passes read and hold."""
+    m, files = len(plan.field.candidates), plan.source.files
+    read, of = declare(plan, plan.source, range(min(TOGETHER, m)))
+    share = column_share(plan.source, plan.read)
+    each = unit_memory(read, of, of.state_bytes())
+    return {
+        "n_bytes": int(sum(f.size for f in files) * share),
+        "n_units": len(plan_units(files, plan.rows, column_share=share, threads=executor.threads)),
+        "n_passes_for_losses": -(-m // TOGETHER),
+        "projected_memory_per_process": in_words(each * executor.threads_per_process),
+        "engine": "compiled" if of.compiled else "numpy",
+    }
+
+
+def _width(plan: TournamentPlan, counts: Ints) -> int:
+    """How many neighbouring blocks are taken together, where their number is automatic and rows are few."""
+    per_part = counts.sum(axis=1)
+    empty = np.flatnonzero(per_part == 0)
+    if empty.size:
+        raise NoAnswerError(
+            f"part {empty[0] + 1} of {len(counts)} has no rows: {int(counts.sum()):,} in all are too few "
+            "for a tournament; use more rows, or units that are smaller"
+        )
+    if plan.options.n_blocks != "auto" or plan.options.contamination is not None:
+        return 1
+    return int(counts.shape[1]) // joined_blocks(int(per_part.min()))

@@ -1,0 +1,309 @@
+"""How many blocks, and can the answer be believed: from block moments to an answer per group.
+
+Medians of many blocks survive many wild rows, medians of few blocks are efficient for skewed laws; the rule
+takes few blocks for the answer and many for the evidence. From one pass it has fine blocks of random rows,
+cells of whole files and a uniform sample of rows. It measures one scale on the finest usable level, asks
+whether the medians of all coarser levels agree within what that scale allows, sets wild blocks aside if
+they do not, and answers on the rest. Cells of files are tested the same way and reveal what random blocks
+hide: files that are bad as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, get_args
+
+import numpy as np
+
+from distmom.inference.answers import Intervals, RuleAnswer, block_sizes, compact, join
+from distmom.inference.ball import no_ball, row_ball
+from distmom.inference.block_set import over_columns
+from distmom.inference.file_blocks import file_set
+from distmom.inference.intervals import exact_interval, exact_interval_given, order_interval
+from distmom.inference.ladder import Merger, enough_units, most_frequent, row_bound, rows_at
+from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
+from distmom.inference.rows_or_files import hear_files
+from distmom.inference.status import NoInterval, Status
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.theory import ladder_levels
+
+BlockSource = Literal["rows", "units", "stored", "statistics"]
+CELLS_AT_ONCE = 1 << 20
+"""Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
+
+
+def answer_rule(
+    rows: BlockState,
+    sample: Floats | None,
+    n_sample: Ints | None,
+    confidence_level: float,
+    *,
+    files: BlockState | None = None,
+    n_blocks: int | Literal["auto"] = "auto",
+    block_source: BlockSource = "rows",
+    intervals: Collection[str] = ("order", "exact"),
+    outlying: int = 0,
+    n_columns: int = 1,
+    n_units: Ints | None = None,
+) -> RuleAnswer:
+    """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
+
+    Parameters
+    ----------
+    rows : Moments or WeightedMoments
+        Fine blocks, shape (n_groups, n_fine), in the order of block numbers; count 0 where a block has no
+        rows, means not finite where it is ruined. ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
+        ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
+    sample : ndarray of float64, shape (n_groups, size), or None
+        Uniform sample of each group's used rows, padded with NaN; all used rows where they are fewer.
+    n_sample : ndarray of int64, shape (n_groups,), or None
+        Number of sampled values of each group.
+    confidence_level : float
+        Of the intervals, in (0, 1). The tests have a level of their own.
+    files : Moments or WeightedMoments, optional
+        Cells by hash of the file's path, shape (n_groups, n_cells), holding the same rows.
+    n_blocks : int or "auto"
+        A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
+        Where a group has fewer rows, its number is lowered to them.
+    block_source : {"rows", "units", "stored", "statistics"}
+        What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
+        or chunks of them; a statistic of random rows other than their mean. But for the first a level needs
+        at least as many non-empty fine blocks as blocks. For units and contiguous rows the exact interval
+        takes the spread between block means where that is larger, and their sizes as they are.
+    intervals : collection of {"order", "exact", "ball"}
+        Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
+    outlying : int
+        Of a given number of blocks, how many may be arbitrary beside being finite: the intervals allow for
+        them, or for the ruined ones if these are more.
+    n_columns : int
+        So many groups after one another are the columns of a vector, with the same rows and the same ruined
+        blocks. They share their levels and their status: a vector is contradicted if one of its columns is,
+        each tested at the n_columns-th part of the failure probability, and the blocks that are wild in a
+        contradicted column are set aside for all. A column without any variation in the sample does not
+        limit the levels of the others.
+    n_units : ndarray of int64, shape (n_groups,), optional
+        Independent units of each group where these are fewer than its rows: they take the place of rows in
+        the choice of levels (`enough_units`).
+
+    Returns
+    -------
+    RuleAnswer
+        Never raises for what the data holds: no rows, no finite answer and exhausted capacity are statuses.
+
+    Notes
+    -----
+    With n used rows, F non-empty blocks at the finest level f that has enough rows a block (`row_bound`)
+    and its robust variance V_f of a block mean (`finest_rows`): V_K = V_f K/F, h_K = sqrt(V_K (1/p* - 1))
+    at failure probability 0.001/(number of levels). K_hat is the coarsest level whose interval median_K +-
+    h_K has a point in common with those of all finer levels; wild blocks lie more than max(8, sqrt(F)/2)
+    standard deviations from the median of level f. Contradicted: K_hat is not the coarsest level, or the
+    wild blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
+    interval and that of a finer level are disjoint, or the wild blocks move the mean by more than h_K.
+
+    The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks. The breakdown point is a
+    number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
+    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
+    rows are equal there is nothing to test: the answer and both intervals are that value.
+
+    Each group's answer depends on its own numbers alone. Cost: a few dozen passes over the fine blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distmom.numerics.blocks.moments import Moments
+    >>> x = np.random.default_rng(0).normal(size=(105, 20))
+    >>> x[0, 0] = 1e9
+    >>> blocks = Moments(np.full((1, 105), 20), x.mean(1)[None], (x.var(1) * 20)[None])
+    >>> found = answer_rule(blocks, x[:, :9].reshape(1, -1), np.array([945]), 0.99)
+    >>> int(found.n_set_aside[0]), bool(abs(found.estimate[0]) < 0.1), int(found.plain_estimate[0])
+    (1, True, 476190)
+    """
+    _check(rows, files, n_blocks, block_source, intervals, confidence_level)
+    n_groups, n_fine = rows.count.shape
+    if sample is None or n_sample is None:
+        sample, n_sample = np.empty((n_groups, 0)), np.zeros(n_groups, np.int64)
+    if block_source == "units":
+        files = None
+    widest = n_columns * max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
+    portion = n_columns * max(1, CELLS_AT_ONCE // widest)
+    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals), outlying, n_columns)
+    parts = []
+    for start in range(0, max(n_groups, 1), portion):
+        part = slice(start, start + portion)
+        some = None if files is None else files.at(part)
+        one = rows.at(part)
+        units = None if n_units is None else n_units[part]
+        parts.append(_answer_groups(one, sample[part], n_sample[part], some, units, *options))
+    return join(parts)
+
+
+def _answer_groups(
+    rows: BlockState,
+    sample: Floats,
+    n_sample: Ints,
+    files: BlockState | None,
+    n_units: Ints | None,
+    delta: float,
+    n_blocks: int | Literal["auto"],
+    block_source: BlockSource,
+    wanted: frozenset[str],
+    outlying: int,
+    n_columns: int,
+) -> RuleAnswer:
+    """Answer a portion of the groups."""
+    fine = Merger(rows)
+    # where all rows are equal no value is rare, so no block can have missed one
+    n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
+    n_most = most_of_vectors(n_most, n_sample, n_columns)
+    given = () if n_blocks == "auto" else (n_blocks,)
+    levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
+    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
+    between = block_source in ("units", "stored")
+    if block_source != "rows":  # with fewer fine blocks than blocks a level only repeats the next coarser one
+        usable &= levels[None, :] <= fine.n_filled[:, None]
+    if n_units is not None:
+        usable &= enough_units(levels, n_units)
+    if given:
+        own = given_rows(fine, levels, usable, n_columns)
+    else:
+        own = automatic_rows(fine, levels, usable, n_columns, n_units)
+    result = _from_rows(own, files, delta, wanted, between, outlying)
+    if files is not None:
+        ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
+        found = file_set(files, ladders, n_sample, n_most, n_columns)
+        if found is not None:
+            result = hear_files(result, own, found, delta, wanted, n_columns)
+    _few_rows(result, sample, n_sample)
+    return result
+
+
+def most_of_vectors(n_most: Ints, n_sample: Ints, n_columns: int) -> Ints:
+    """The column where one value is most frequent limits the levels of all, but not one that never varies."""
+    if n_columns == 1:
+        return n_most
+    varies = (n_most > 0) & (n_most < n_sample)
+    seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
+    return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)
+
+
+def _from_rows(
+    own: RowSet,
+    files: BlockState | None,
+    delta: float,
+    wanted: frozenset[str],
+    between: bool,
+    outlying: int,
+) -> RuleAnswer:
+    """Result of the row blocks alone."""
+    n_groups = own.plain.size
+    status = np.where(own.fine.n == 0, int(Status.NO_ROWS), 0)
+    status |= np.where((own.fine.n > 0) & ~own.finite, int(Status.NO_FINITE_ANSWER), 0)
+    status |= np.where(own.contradicted & own.finite, int(Status.CONTAMINATED), 0)
+    status |= np.where(own.beyond & own.finite, int(Status.BEYOND_CAPACITY), 0)
+    status |= np.where(own.plain, int(Status.PLAIN_MEAN), 0)
+    estimate = np.where(own.finite, own.answer.estimate, np.nan)
+    count, mean = compact(own.answer.count, own.answer.mean)
+    set_aside = own.contradicted if own.given is None else np.zeros(n_groups, np.bool_)
+    ruined = np.where(set_aside, own.finest.n_ruined, own.answer.n_ruined)
+    reason = no_interval(own)
+    ball = row_ball(own, set_aside, reason, delta, between) if "ball" in wanted else no_ball(n_groups)
+    return RuleAnswer(
+        estimate=estimate,
+        status=status,
+        n_used=own.fine.n,
+        n_blocks=np.count_nonzero(count, axis=1),
+        lowered=own.lowered,
+        block_estimates=mean,
+        block_rows=count,
+        block_size=block_sizes(count),
+        n_ruined=ruined,
+        n_set_aside=np.where(set_aside, own.seen.n_far, 0),
+        plain_estimate=own.fine.plain_mean(),
+        constant=own.fine.constant,
+        levels=own.ladder.levels,
+        path_estimate=own.ladder.median,
+        path_halfwidth=own.ladder.halfwidth,
+        k_hat=own.seen.k_hat,
+        contradicted=own.contradicted,
+        row_estimate=estimate.copy(),
+        row_halfwidth=np.full(n_groups, np.nan),
+        file_halfwidth=np.full(n_groups, np.nan),
+        file_estimate=np.full(n_groups, np.nan),
+        files_first=np.zeros(n_groups, np.bool_),
+        file_effect=np.full(n_groups, np.nan),
+        suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
+        intervals=_row_intervals(own, set_aside, reason, delta, wanted, between, outlying),
+        **ball._asdict(),
+    )
+
+
+def no_interval(own: RowSet) -> Ints:
+    """Reasons why a group cannot have any interval; 0 where none is known yet."""
+    se = own.finest.se
+    return np.select(
+        [~own.finite, own.plain, own.lowered, (se == 0.0) & ~own.fine.constant, ~np.isfinite(se)],
+        [
+            NoInterval.NO_ANSWER,
+            NoInterval.PLAIN_MEAN,
+            NoInterval.FEWER_ROWS_THAN_BLOCKS,
+            NoInterval.CONSTANT_BLOCKS,
+            NoInterval.OVERFLOW,
+        ],
+        NoInterval.GIVEN,
+    )
+
+
+def _row_intervals(
+    own: RowSet,
+    set_aside: Bools,
+    reason: Ints,
+    delta: float,
+    wanted: frozenset[str],
+    between: bool,
+    outlying: int,
+) -> Intervals:
+    """Intervals of the row blocks' answer, or the reasons for having none."""
+    out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
+    good = reason == 0
+    ruined = own.answer.n_ruined
+    arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, outlying)
+    if "order" in wanted:
+        out.order_reason[:] = reason
+        order_interval(out, good, own.answer, delta, arbitrary)
+    if "exact" in wanted:
+        out.exact_reason[:] = reason
+        if own.given is None:
+            blocks = (own.fine, own.answer, set_aside)
+            exact_interval(out, good, *blocks, own.finest, own.ladder, delta, between)
+        else:
+            exact_interval_given(out, good, own.answer, own.finest, delta, between, arbitrary)
+    return out
+
+
+def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Ints) -> None:
+    """Flag answers with more than 90 % of the sampled rows strictly on one side."""
+    answer_of = result.estimate[:, None]
+    below = np.count_nonzero(sample < answer_of, axis=1)
+    above = np.count_nonzero(sample > answer_of, axis=1)
+    carried = 10 * np.maximum(below, above) > 9 * n_sample
+    result.status[carried & (n_sample > 0)] |= int(Status.CARRIED_BY_FEW_ROWS)
+
+
+def _check(
+    rows: BlockState,
+    files: BlockState | None,
+    n_blocks: int | Literal["auto"],
+    block_source: str,
+    intervals: Collection[str],
+    confidence_level: float,
+) -> None:
+    """Refuse arguments that no caller of this room may pass."""
+    if rows.count.ndim != 2 or (files is not None and files.count.shape[0] != rows.count.shape[0]):
+        raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
+    if n_blocks != "auto" and rows.count.shape[1] % n_blocks:
+        raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[1]} fine blocks")
+    if block_source not in get_args(BlockSource) or not set(intervals) <= {"order", "exact", "ball"}:
+        raise ValueError(f"unknown block_source={block_source!r} or intervals={intervals!r}")
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"confidence_level must lie strictly between 0 and 1, got {confidence_level!r}")

@@ -1,0 +1,224 @@
+"""What the rule returns: arrays with one entry per group, and how parts of it are put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Bools, Floats, Ints
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The two intervals of each group; all arrays have shape (n_groups,), NaN where there is no interval.
+
+    Attributes
+    ----------
+    order_low, order_high : ndarray of float64
+        Order statistics of the blocks of the answer.
+    order_level : ndarray of float64
+        Level that they achieve (at least the one asked for): probability to cover the median of the law of
+        one block mean, whose distance to the mean is of smaller order.
+    order_rank : ndarray of int64
+        The rank l: the l-th smallest and the l-th largest block mean; 0 where there is no interval.
+    order_reason : ndarray of int64
+        `NoInterval` codes.
+    exact_low, exact_high, exact_centre : ndarray of float64
+        Interval with plug-in scale, and the estimate it is centred at, which under ``"auto"`` is not
+        `RuleAnswer.estimate`.
+    exact_blocks : ndarray of int64
+        Number of blocks K_e of the centre; 0 where there is no interval.
+    exact_reason : ndarray of int64
+        `NoInterval` codes.
+    """
+
+    order_low: Floats
+    order_high: Floats
+    order_level: Floats
+    order_rank: Ints
+    order_reason: Ints
+    exact_low: Floats
+    exact_high: Floats
+    exact_centre: Floats
+    exact_blocks: Ints
+    exact_reason: Ints
+
+    @classmethod
+    def missing(cls, n_groups: int, reason: int) -> Intervals:
+        """No interval for any group, for one reason."""
+        nan, zero, why = (
+            np.full(n_groups, np.nan),
+            np.zeros(n_groups, np.int64),
+            np.full(n_groups, int(reason)),
+        )
+        order = (nan.copy(), nan.copy(), nan.copy(), zero.copy(), why.copy())
+        return cls(*order, nan.copy(), nan.copy(), nan, zero, why)
+
+    def put(self, groups: Ints, other: Intervals) -> None:
+        """Overwrite the entries of some groups."""
+        for field in fields(self):
+            getattr(self, field.name)[groups] = getattr(other, field.name)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """Answers of the rule, one entry (or row) per group.
+
+    Attributes
+    ----------
+    estimate : ndarray of float64, shape (n_groups,)
+        The answer shown first; NaN where the status says that there is none.
+    status : ndarray of int64, shape (n_groups,)
+        `Status` flags; `status_list` gives the words, the deciding one first.
+    n_used : ndarray of int64, shape (n_groups,)
+        Rows that carry the answer, with those of blocks set aside.
+    n_blocks : ndarray of int64, shape (n_groups,)
+        Blocks that the answer is the median of (with ruined ones); 0 without rows.
+    lowered : ndarray of bool, shape (n_groups,)
+        The number of blocks that was given exceeds the rows, and was lowered to them.
+    block_estimates : ndarray of float64, shape (n_groups, width)
+        Means of those blocks in the order of their numbers; ragged rows end in NaN.
+    block_rows : ndarray of int64, shape (n_groups, width)
+        Their rows; 0 where `block_estimates` is padding (and not a ruined block).
+    block_size : ndarray of int64, shape (n_groups, 2)
+        Fewest and most rows in one of those blocks.
+    n_ruined : ndarray of int64, shape (n_groups,)
+        Blocks whose mean is not finite: among the blocks of the answer, or among those set aside for it.
+    n_set_aside : ndarray of int64, shape (n_groups,)
+        Wild blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
+    plain_estimate : ndarray of float64, shape (n_groups,)
+        Mean of all used rows, infinite or NaN if they are.
+    constant : ndarray of bool, shape (n_groups,)
+        All used rows have one and the same finite value.
+    levels : ndarray of int64, shape (n_levels,)
+        The ladder of the row blocks.
+    path_estimate, path_halfwidth : ndarray of float64, shape (n_groups, n_levels)
+        Median and half-width of the test of contradiction at every level; NaN at levels that a group lacks.
+    k_hat : ndarray of int64, shape (n_groups,)
+        Coarsest level whose interval meets those of all finer levels; 0 without a ladder.
+    contradicted : ndarray of bool, shape (n_groups,)
+        The row blocks contradict each other.
+    row_estimate : ndarray of float64, shape (n_groups,)
+        Answer of the row blocks, which is `estimate` unless the files come first.
+    row_halfwidth, file_halfwidth : ndarray of float64, shape (n_groups,)
+        Half-widths with which the two answers are compared; NaN where they are not.
+    file_estimate : ndarray of float64, shape (n_groups,)
+        Answer of the cells of files; NaN where there are too few.
+    files_first : ndarray of bool, shape (n_groups,)
+        `estimate`, its blocks and intervals are those of the cells of files.
+    file_effect : ndarray of float64, shape (n_groups,)
+        Variance between cells of files over that within them, where rows of a file resemble each other, so
+        that intervals for independent rows are too short; else NaN.
+    suspect_cells : ndarray of bool, shape (n_groups, n_cells)
+        Cells, as they were given, whose files hold wild values.
+    intervals : Intervals
+    ball_rows, ball_means : ndarray, shape (n_groups, width)
+        If asked for, effective rows and means of the blocks at the level where the radius of a vector is
+        least; those of the answer for a given number of blocks.
+    ball_spread : ndarray of float64, shape (n_groups,)
+        Standard deviation of the mean of a block of average size.
+    ball_reason : ndarray of int64, shape (n_groups,)
+        `NoInterval` codes.
+    """
+
+    estimate: Floats
+    status: Ints
+    n_used: Ints
+    n_blocks: Ints
+    lowered: Bools
+    block_estimates: Floats
+    block_rows: Ints
+    block_size: Ints
+    n_ruined: Ints
+    n_set_aside: Ints
+    plain_estimate: Floats
+    constant: Bools
+    levels: Ints
+    path_estimate: Floats
+    path_halfwidth: Floats
+    k_hat: Ints
+    contradicted: Bools
+    row_estimate: Floats
+    row_halfwidth: Floats
+    file_halfwidth: Floats
+    file_estimate: Floats
+    files_first: Bools
+    file_effect: Floats
+    suspect_cells: Bools
+    intervals: Intervals
+    ball_rows: Floats
+    ball_means: Floats
+    ball_spread: Floats
+    ball_reason: Ints
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.estimate.size)
+
+    def path(self, g: int) -> tuple[tuple[int, float, float], ...]:
+        """Number of blocks, estimate and half-width at every level of a group that has an answer."""
+        good = np.isfinite(self.path_estimate[g])
+        columns = (self.levels[good], self.path_estimate[g][good], self.path_halfwidth[g][good])
+        return tuple(zip(*(column.tolist() for column in columns), strict=True))
+
+    def subset(self, groups: Ints) -> RuleAnswer:
+        """The same for some of the groups."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        mine = {name: value[groups] for name, value in values.items() if name not in ("levels", "intervals")}
+        inner = Intervals(*(getattr(self.intervals, field.name)[groups] for field in fields(Intervals)))
+        return replace(self, **mine, intervals=inner)
+
+
+Block = TypeVar("Block", np.int64, np.float64)
+
+
+def padded(array: NDArray[Block], width: int) -> NDArray[Block]:
+    """Widen a ragged block array with NaN or 0."""
+    nothing = np.nan if array.dtype.kind == "f" else 0
+    out = np.full((array.shape[0], width), nothing, array.dtype)
+    out[:, : array.shape[1]] = array
+    return out
+
+
+def block_sizes(count: Ints) -> Ints:
+    """Fewest and most rows in the blocks of each group, shape (n_groups, 2); 0 without blocks."""
+    least = np.min(np.where(count > 0, count, np.iinfo(np.int64).max), axis=1, initial=np.iinfo(np.int64).max)
+    most = np.max(count, axis=1, initial=0)
+    return np.stack([np.where(most > 0, least, 0), most], axis=1)
+
+
+def compact(count: NDArray[Number], mean: Floats) -> tuple[NDArray[Number], Floats]:
+    """Drop empty blocks: the others move to the left, in their order; cut to the longest row."""
+    filled = count > 0
+    width = int(np.count_nonzero(filled, axis=1).max(initial=0))
+    if not filled[:, :width].all() or filled[:, width:].any():
+        order = np.argsort(~filled, axis=1, kind="stable")
+        count = np.take_along_axis(count, order, 1)
+        mean = np.take_along_axis(mean, order, 1)
+    return count[:, :width], np.where(count > 0, mean, np.nan)[:, :width]
+
+
+def join(parts: list[RuleAnswer]) -> RuleAnswer:
+    """Put the answers of consecutive groups together."""
+    if len(parts) == 1:
+        return parts[0]
+    values: dict[str, object] = {}
+    for field in fields(RuleAnswer):
+        pieces = [getattr(part, field.name) for part in parts]
+        if field.name == "levels":
+            values[field.name] = pieces[0]
+        elif field.name == "intervals":
+            inner = {f.name: np.concatenate([getattr(p, f.name) for p in pieces]) for f in fields(Intervals)}
+            values[field.name] = Intervals(**inner)
+        else:
+            if field.name.startswith("block_") or field.name in ("ball_rows", "ball_means"):
+                width = max(piece.shape[1] for piece in pieces)
+                pieces = [padded(piece, width) for piece in pieces]
+            values[field.name] = np.concatenate(pieces)
+    return RuleAnswer(**values)  # type: ignore[arg-type]

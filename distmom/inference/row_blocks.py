@@ -1,0 +1,149 @@
+"""Blocks of random rows put to the test, with a number of blocks that is ours to choose or was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from distmom.inference.block_set import (
+    Answer,
+    Finest,
+    Ladder,
+    Screen,
+    answer,
+    answer_level,
+    beyond_capacity,
+    climb,
+    contradicted,
+    median_ranks,
+    over_columns,
+    screen,
+    wild_in,
+)
+from distmom.inference.ladder import Merger, scaled_mad, typical_efficiency
+from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.median import lower_median
+
+LEAST_FLAGGED = 5
+"""Below five blocks nothing can be tested."""
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """What the row blocks say, before the files are heard; arrays have one entry per group."""
+
+    fine: Merger
+    given: int | None
+    plain: Bools
+    lowered: Bools
+    finest: Finest
+    ladder: Ladder
+    seen: Screen
+    contradicted: Bools
+    beyond: Bools
+    answer: Answer
+
+    def subset(self, groups: Ints) -> RowSet:
+        """The same for some of the groups, or for all in another order."""
+        return RowSet(
+            self.fine.subset(groups),
+            self.given,
+            self.plain[groups],
+            self.lowered[groups],
+            self.finest.subset(groups),
+            self.ladder.subset(groups),
+            self.seen.subset(groups),
+            self.contradicted[groups],
+            self.beyond[groups],
+            self.answer.subset(groups),
+        )
+
+    @property
+    def finite(self) -> Bools:
+        """Groups with a finite answer from their row blocks."""
+        fine = np.ones_like(self.plain) if self.given is not None else self.finest.answerable | self.plain
+        return np.asarray(self.answer.finite & fine)
+
+
+def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
+    """Merge to the finest usable level and measure the spread of its block means.
+
+    Parameters
+    ----------
+    fine : Merger
+        Row blocks as they came.
+    n_blocks : ndarray of int64, shape (n_groups,)
+        Number of blocks of the finest usable level; 0 for groups without one.
+
+    Notes
+    -----
+    The standard deviation of a block mean is the larger of two robust numbers, each from the middle of the
+    blocks: sqrt of the lower median of S^2/B within blocks (with weights, of sum w^2 (x - m)^2 / (sum w)^2),
+    and the scaled median distance of the means. The second sees dependence and differing blocks that the
+    first cannot see.
+    """
+    blocks = Merger(fine.moments_at(n_blocks))
+    rows = np.maximum(blocks.effective, 1.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        within = lower_median(blocks.blocks.row_variance / rows)
+        spread = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), scaled_mad(blocks.mean))
+    n_ruined = np.count_nonzero(blocks.filled & ~np.isfinite(blocks.mean), axis=1)
+    n_filled = blocks.n_filled
+    share = 1.0 / np.maximum(n_filled, 1)
+    return Finest(
+        blocks=blocks,
+        centre=lower_median(blocks.mean),
+        se=spread * np.sqrt(share),
+        spread=spread[:, None],
+        share=share[:, None],
+        efficiency=typical_efficiency(blocks.effective, blocks.count),
+        n_ruined=n_ruined,
+        answerable=n_ruined < median_ranks(n_filled),
+    )
+
+
+def automatic_rows(
+    fine: Merger, levels: Ints, usable: Bools, n_columns: int = 1, n_units: Ints | None = None
+) -> RowSet:
+    """Steps of the rule for row blocks whose number is ours to choose."""
+    f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
+    plain = (f == 0) & (fine.n > 0)
+    finest = finest_rows(fine, f)
+    ladder = climb(fine, levels, usable, finest, n_columns)
+    seen = screen(finest, ladder)
+    mine = contradicted(finest, ladder, seen)
+    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
+    n = np.floor(finest.efficiency * fine.n).astype(np.int64)
+    n = n if n_units is None else np.minimum(n, n_units)
+    at = np.where(plain, 1, answer_level(levels, usable, n))
+    given = answer(fine, finest, seen, wrong, levels, at)
+    beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)
+    nobody = np.zeros_like(plain)
+    return RowSet(fine, None, plain, nobody, finest, ladder, seen, wrong, beyond, given)
+
+
+def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) -> RowSet:
+    """Steps for a number of blocks that was given, the first of the levels: tested, nothing set aside."""
+    k = int(levels[0])
+    at = np.minimum(k, fine.n)
+    testable_levels = enough & (levels[None, :] >= LEAST_FLAGGED)
+    usable = testable_levels.copy()
+    usable[:, 0] = fine.n >= k
+    f = np.maximum(np.max(np.where(usable, levels[None, :], 0), axis=1), at)
+    finest = finest_rows(fine, f)
+    ladder = climb(fine, levels, usable, finest, n_columns)
+    seen = screen(finest, ladder)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:])
+        meets = apart <= ladder.halfwidth[:, :1] + ladder.halfwidth[:, 1:]
+        wrong = (~meets & usable[:, 1:]).any(axis=1) | ~(seen.shift <= ladder.halfwidth[:, 0])
+    wrong &= finest.testable & testable_levels.any(axis=1) & usable[:, 0]
+    with np.errstate(invalid="ignore"):
+        full = 4 * seen.n_far > finest.blocks.n_filled
+        beyond = over_columns(wrong & (full | ~(seen.near_shift <= ladder.halfwidth[:, 0])), n_columns)
+    wrong = over_columns(wrong, n_columns)
+    nobody = np.zeros(at.size, np.bool_)
+    given = answer(fine, finest, seen, nobody, levels, at)
+    lowered = (fine.n < k) & (fine.n > 0)
+    return RowSet(fine, k, nobody, lowered, finest, ladder, seen, wrong, beyond, given)

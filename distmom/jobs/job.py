@@ -1,0 +1,110 @@
+"""What a batch job is, and how a configuration becomes a call of a public function."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import distmom as dm
+from distmom.jobs import kinds
+from distmom.jobs.config import Config
+from distmom.jobs.keys import DATA, OUTPUT, RUN, Key, Tables
+from distmom.jobs.log_lines import MinuteLines
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A batch job.
+
+    Attributes
+    ----------
+    name : str
+        What stands under ``pipeline`` in its configurations.
+    tables : mapping
+        The tables that these may have, and their keys.
+    run : callable
+        ``run(config, progress)`` gives the results, or the files that it has written itself.
+    explain : callable
+        ``explain(config)`` tells what `run` would do, without reading rows, and refuses what it would refuse.
+    """
+
+    name: str
+    tables: Tables
+    run: Callable[[Config, MinuteLines], dm.Results | list[Path]]
+    explain: Callable[[Config], dict[str, Any]]
+
+
+def job_of(
+    name: str,
+    function: str,
+    own: Tables,
+    *,
+    data: Mapping[str, Key] = DATA,
+    run: Mapping[str, Key] = RUN,
+    as_one: tuple[str, ...] = (),
+    tell: Callable[[dm.Results], None] | None = None,
+) -> Job:
+    """A job that is one call of a public function.
+
+    Parameters
+    ----------
+    name : str
+        Of the job.
+    function : str
+        Name of the function; ``explain_`` with this name tells what it would do.
+    own : mapping
+        The tables of this job alone.
+    data, run : mapping
+        Keys of the tables ``data`` and ``run``.
+    as_one : tuple of str
+        Tables that are one argument each, rather than an argument for each key.
+    tell : callable, optional
+        Writes lines of the log about the results.
+    """
+
+    def results(config: Config, progress: MinuteLines) -> dm.Results:
+        found = dm.Results.of(getattr(dm, function)(**call_of(config, as_one), progress=progress))
+        if tell is not None:
+            tell(found)
+        return found
+
+    def plan(config: Config) -> dict[str, Any]:
+        found: dict[str, Any] = getattr(dm, f"explain_{function}")(**call_of(config, as_one))
+        return found
+
+    return Job(name, {"data": data, **own, "run": run, "output": OUTPUT}, results, plan)
+
+
+def call_of(config: Config, as_one: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The arguments that a configuration stands for: the one place where tables become a call.
+
+    The seed is 0 where none is given, as on the command line.
+    """
+    call: dict[str, Any] = {}
+    for name in config.values:
+        given = config.table(name)
+        if name == "data" and isinstance(given["data"], list) and len(given["data"]) == 1:
+            [given["data"]] = given["data"]
+        if name == "run":
+            given.pop("log", None)
+            given["rng"] = None if given.get("rng") == "random" else given.get("rng", SEED)
+        if name != "output":
+            call |= {name: given} if name in as_one else given
+    return call
+
+
+def kind_names() -> list[str]:
+    """Names of the jobs that a configuration may name; imports none."""
+    return sorted(module.name for module in pkgutil.iter_modules(kinds.__path__))
+
+
+def job_of_kind(name: str) -> Job:
+    """The job of one of `kind_names`."""
+    job: Job = importlib.import_module(f"{kinds.__name__}.{name}").JOB
+    return job

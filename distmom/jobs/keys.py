@@ -1,0 +1,79 @@
+"""The keys that tables of a configuration may have, and the tables that jobs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "text": ("a text", (str,)),
+    "texts": ("a text or a list of texts", (str, list)),
+    "whole number": ("a whole number", (int,)),
+    "number": ("a number", (int, float)),
+    "whole number or text": ("a whole number or a text", (int, str)),
+    "true, false or text": ("true, false or a text", (bool, str)),
+    "options": ("a table of texts, numbers, true and false", (dict,)),
+}
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that a table may have.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    name : str
+        The parameter of the public function that it stands for; by default the key itself.
+    choices : tuple of str
+        The words allowed, where they are few.
+    required, refused : bool
+        Whether it must, or must not, be there; a key that is refused is known from other jobs.
+    why : str
+        Reason, for the error, why it is required or refused.
+    path : bool or tuple of str
+        Whether it names files, which start from the folder of the configuration; or the endings of those
+        texts that do.
+    """
+
+    kind: str
+    name: str = ""
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    refused: bool = False
+    why: str = ""
+    path: bool | tuple[str, ...] = False
+
+
+Tables = Mapping[str, Mapping[str, Key]]
+
+DATA = {
+    "path": Key("texts", "data", required=True, path=True),
+    "paths": Key("texts", "data", required=True, path=True),
+    "where": Key("text"),
+    "missing": Key("text"),
+    "on_bad_file": Key("text"),
+    "storage_options": Key("options"),
+}
+RUN = {
+    "seed": Key("whole number or text", "rng"),
+    "rng": Key("whole number or text"),
+    "workers": Key("whole number"),
+    "threads": Key("whole number"),
+    "scheduler": Key("text"),
+    "memory_limit": Key("whole number or text"),
+    "batch_rows": Key("whole number"),
+    "state": Key("text", path=True),
+    "on_change": Key("text"),
+    "log": Key("text", choices=("text", "json")),
+}
+SCRATCH = {**RUN, "scratch": Key("text", path=True)}
+"""Of jobs that may sort rows on disk."""
+
+OUTPUT = {"files": Key("texts", required=True, path=True)}
+
+
+def refusing(keys: Mapping[str, Key], why: str, *names: str) -> dict[str, Key]:
+    """The same keys, of which some are refused."""
+    return {**keys, **{name: Key(keys[name].kind, refused=True, why=why) for name in names}}

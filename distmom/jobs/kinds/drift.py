@@ -1,0 +1,47 @@
+"""Compare columns of two samples, such as this month and the last, as a batch job."""
+
+from __future__ import annotations
+
+import distmom as dm
+from distmom.jobs.job import job_of
+from distmom.jobs.keys import DATA, SCRATCH, Key, refusing
+from distmom.jobs.log_lines import log
+
+DRIFT = {
+    "columns": Key("texts", "column", required=True),
+    "by": Key("text"),
+    "samples": Key("texts"),
+    "statistics": Key("texts"),
+    "bandwidth": Key("number"),
+    "block_by": Key("texts"),
+    "permutations": Key("whole number", "n_permutations"),
+    "n_permutations": Key("whole number"),
+    "test_rows": Key("whole number"),
+    "pair_budget": Key("number"),
+    "blocks": Key("whole number or text", "n_blocks"),
+    "n_blocks": Key("whole number or text"),
+    "nan": Key("text"),
+    "interval": Key("text"),
+    "confidence": Key("number", "confidence_level"),
+    "confidence_level": Key("number"),
+}
+"""Keys of the table ``drift``: the words of the command line, and those of Python where they differ."""
+
+
+def tell(results: dm.Results) -> None:
+    """Log a line for each column that drifted."""
+    for one in results.to_dict()["results"]:
+        if one["drifted"]:
+            what = {key: one[key] for key in ("column", "compared_by", "estimate", "p_adjusted")}
+            said = f"{one['column']} drifted: {one['compared_by']} {one['estimate']:.6g}"
+            log("drift", f"{said}, adjusted p {one['p_adjusted']:.3g}", level="warning", **what)
+
+
+JOB = job_of(
+    "drift",
+    "compare",
+    {"drift": DRIFT},
+    data={**DATA, "where": Key("texts")},
+    run=refusing(SCRATCH, "a comparison reads all its rows again", "state", "on_change"),
+    tell=tell,
+)

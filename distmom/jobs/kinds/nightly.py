@@ -1,0 +1,18 @@
+"""Means of a lake that grows by the day, as a batch job that a scheduler starts every night.
+
+The sums of all nights are kept in a state: each run reads the files that are new since the last one, of a
+folder, an object store or a table's last version, and reports on all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from distmom.jobs.job import job_of
+from distmom.jobs.keys import RUN
+from distmom.jobs.kinds.summary import MEAN
+
+WHY = "a nightly job keeps its sums there; for a mean without a state write pipeline = 'summary'"
+STATE = {**RUN, "state": replace(RUN["state"], required=True, why=WHY)}
+
+JOB = job_of("nightly", "mean", {"mean": MEAN}, run=STATE)

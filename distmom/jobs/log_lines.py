@@ -1,0 +1,125 @@
+"""Log lines of batch jobs on standard error: for people, or one JSON object each."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+LOGGER = logging.getLogger("distmom.jobs")
+EVERY = 60.0
+"""Seconds between two lines about the progress."""
+
+
+def log(event: str, message: str, *, level: str = "info", **fields: Any) -> None:
+    """One line about an event; `fields` stand in the JSON form only."""
+    LOGGER.log(getattr(logging, level.upper()), "%s", message, extra={"event": event, "fields": fields})
+
+
+class LogLines:
+    """The handler of one run; its form may change once the configuration is known."""
+
+    def __init__(self, json: bool) -> None:
+        self.handler = logging.StreamHandler(sys.stderr)
+        self.json = json
+        self.handler.setFormatter(_JsonLine() if json else _TextLine())
+
+    def as_json(self) -> None:
+        """From now on one JSON object a line."""
+        self.json = True
+        self.handler.setFormatter(_JsonLine())
+        self.handler.setLevel(logging.INFO)
+
+
+@contextmanager
+def log_lines(json: bool, quiet: bool) -> Iterator[LogLines]:
+    """Lines of the logger ``distmom`` and those below it, for the duration of a run."""
+    lines = LogLines(json)
+    logger = logging.getLogger("distmom")
+    before = logger.level
+    if quiet:
+        lines.handler.setLevel(logging.WARNING)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(lines.handler)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(lines.handler)
+        logger.setLevel(before)
+
+
+class MinuteLines:
+    """Progress as a log line a minute; short runs stay silent.
+
+    Parameters
+    ----------
+    check : callable, optional
+        Called whenever there is progress; may raise.
+    """
+
+    def __init__(self, check: Callable[[], None] | None = None) -> None:
+        self.check = check
+        self.said = monotonic()
+        self.begin(0, 0)
+
+    def begin(self, n_units: int, n_bytes: int) -> None:
+        """Start counting; a run of several rounds begins several times."""
+        self.n_rows = self.n_bytes = 0
+        self.total = n_bytes
+        self.started = monotonic()
+
+    def advance(self, n_rows: int, n_bytes: int) -> None:
+        """Count, and say so once in a while."""
+        if self.check is not None:
+            self.check()
+        self.n_rows += n_rows
+        self.n_bytes += n_bytes
+        now = monotonic()
+        if now - self.said < EVERY:
+            return
+        self.said = now
+        share = 100 * self.n_bytes / self.total if self.total else 0.0
+        log(
+            "progress",
+            f"{self.n_rows:,} rows, {share:.0f} % of {self.total:,} bytes",
+            n_rows=self.n_rows,
+            n_bytes=self.n_bytes,
+            total_bytes=self.total,
+            seconds=round(now - self.started, 3),
+        )
+
+    def end(self) -> None:
+        """Stop."""
+
+
+class _TextLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """An error as the command line says it, anything else with its time."""
+        text = _one_line(record.getMessage())
+        if getattr(record, "event", "") == "error":
+            return f"distmom: {text}"
+        return f"{self.formatTime(record)} {record.levelname} {text}"
+
+
+class _JsonLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Time, level, event and message of the record, and the fields of the event."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": getattr(record, "event", "message"),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        return json.dumps(line, allow_nan=False, default=str)
+
+
+def _one_line(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,171 @@
+"""One run of a batch job: log lines, failures, exit codes, atomic output.
+
+Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files skipped; 5 no
+finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 resources; 130 interrupted; 143
+terminated.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import distmom as dm
+from distmom.errors import ConfigError, DistmomError
+from distmom.jobs.config import Config, checked, named_job
+from distmom.jobs.ending import Ending
+from distmom.jobs.job import Job, job_of_kind, kind_names
+from distmom.jobs.log_lines import MinuteLines, log, log_lines
+from distmom.jobs.toml_file import read_toml
+
+INTERNAL, RESOURCES, INTERRUPTED, TERMINATED = 1, 6, 130, 143
+
+
+def run_config(
+    file: str | os.PathLike[str],
+    *,
+    dry_run: bool = False,
+    log_json: bool = False,
+    quiet: bool = False,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    job: Job | None = None,
+    state: str | None = None,
+    command: Sequence[str] = ("distmom", "run"),
+) -> int:
+    """Run the job that a configuration file names; the exit code.
+
+    Parameters
+    ----------
+    file : path
+    dry_run : bool
+        Check the configuration and log the plan.
+    log_json : bool
+        One JSON object a line on standard error; also ``log = "json"`` in the file.
+    quiet : bool
+        No log lines below warnings.
+    scheduler : str, optional
+        Address or file of a Dask scheduler, instead of where the file says to run.
+    workers : int, optional
+        Number of worker processes of this machine, instead of where the file says to run.
+    job : Job, optional
+        The job that it must name; by default any of `kind_names`.
+    state : str, optional
+        File of the state, whatever the file says.
+    command : sequence of str
+        Words that run this file again, without its name, for the results.
+    """
+    started = monotonic()
+    failed = True
+    ending = Ending()
+    facts: dict[str, Any] = {}
+    with log_lines(log_json, quiet) as lines:
+        try:
+            with ending.listening():
+                config, job = _load(Path(file), job)
+                config = _told_more(config, job, {"scheduler": scheduler, "workers": workers}, state)
+                if config.table("run").get("log") == "json":
+                    lines.as_json()
+                again = shlex.join([*command, str(config.path)])
+                facts = _plan(job, config) if dry_run else _answer(job, config, ending, again)
+            code, failed = int(facts.pop("exit_code")), False
+        except KeyboardInterrupt:
+            code = _failure(*(("terminated", TERMINATED) if ending.asked else ("interrupted", INTERRUPTED)))
+        except DistmomError as error:
+            code = _failure(str(error), error.exit_code)
+        except MemoryError:
+            code = _failure("out of memory; use fewer threads, columns or groups", RESOURCES)
+        except Exception as error:
+            code = _failure(f"internal error: {type(error).__name__}: {error}", INTERNAL)
+        if not failed or lines.json:
+            seconds = round(monotonic() - started, 3)
+            log("finish", f"finished with exit code {code}", exit_code=code, seconds=seconds, **facts)
+    return code
+
+
+def _load(path: Path, job: Job | None) -> tuple[Config, Job]:
+    """The checked configuration and its job; nothing but modules of `distmom.jobs.kinds` is imported."""
+    file = read_toml(path)
+    name = named_job(file, {*kind_names(), job.name} if job else kind_names())
+    if job is not None and name != job.name:
+        file.refuse(("pipeline",), f"is {name!r}, and this is {job.name!r}; use 'distmom run {path}'")
+    job = job or job_of_kind(name)
+    return checked(file, job.tables), job
+
+
+def _told_more(config: Config, job: Job, place: dict[str, Any], state: str | None) -> Config:
+    """With what the command line says beside the file."""
+    keys = job.tables.get("run", {})
+    if state is not None:
+        if "state" not in keys or keys["state"].refused:
+            raise ConfigError(f"state: the job {job.name!r} keeps none; drop --state")
+        config = config.keeping(state)
+    told = {name: value for name, value in place.items() if value is not None}
+    return config.running_on(**told) if told else config
+
+
+def _outputs(config: Config) -> list[Path]:
+    """The files to write, known to be writable."""
+    files = config.table("output").get("files", [])  # some jobs write files of their own
+    names = files if isinstance(files, list) else [files]
+    try:
+        return [dm.check_output(name) for name in names]
+    except ConfigError as error:
+        line, key = config.origins["output", "files"]
+        raise ConfigError(f"{config.path}, line {line}: output.{key}: {error}") from error
+
+
+def _plan(job: Job, config: Config) -> dict[str, Any]:
+    _outputs(config)
+    log("start", f"dry run of {job.name} with {config.path}", pipeline=job.name, config=str(config.path))
+    try:
+        plan = job.explain(config)
+    except ConfigError as error:
+        raise config.located(error) from error
+    said = ", ".join(f"{key} {value}" for key, value in plan.items() if value not in (None, []))
+    log("plan", f"plan: {said}", plan=plan)
+    return {"exit_code": 0}
+
+
+def _answer(job: Job, config: Config, ending: Ending, again: str) -> dict[str, Any]:
+    outputs = _outputs(config)
+    log("start", f"{job.name} with {config.path}", pipeline=job.name, config=str(config.path))
+    try:
+        results = job.run(config, MinuteLines(ending.check))
+    except ConfigError as error:
+        raise config.located(error) from error
+    if isinstance(results, list):
+        for path in results:
+            log("wrote", f"wrote {path}", file=str(path))
+        return {"exit_code": 0, "outputs": [str(path) for path in results]}
+    for one in results.data["skipped"]:
+        log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
+    if "state" in results.data:
+        state = results.data["state"]
+        said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
+        log("state", f"state {state['file']}: {said}", **state)
+    results.run["command"] = again
+    for path in outputs:
+        ending.check()
+        dm.write_results(results, path)
+        log("wrote", f"wrote {path}", file=str(path))
+    statuses = Counter(result.status[0] for result in results)
+    said = ", ".join(f"{n} {word}" for word, n in statuses.items())
+    log("results", f"{len(results)} results: {said}", n_results=len(results), statuses=dict(statuses))
+    return {"exit_code": results.exit_code, "outputs": [str(path) for path in outputs]}
+
+
+def _failure(text: str, code: int) -> int:
+    if os.environ.get("DISTMOM_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    elif code == INTERNAL:
+        text += "; set DISTMOM_DEBUG=1 for the traceback"
+    log("error", text, level="error", exit_code=code)
+    return code

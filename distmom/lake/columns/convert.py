@@ -1,0 +1,200 @@
+"""Arrow arrays as float64 NumPy arrays, without pandas.
+
+``Array.to_numpy`` and its like import pandas where it is installed, which costs 0.3 s and, in a worker's
+thread, has taken an import lock for good. So the buffers are read as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import types as patypes
+
+from distmom.numerics.arrays import Bools, Floats
+
+if TYPE_CHECKING:
+    from distmom.lake.columns.times import TimeScale
+
+Values = Floats
+Valid = Bools | None
+Converter = Callable[[pa.Array], tuple[Values, Valid]]
+
+_NUMPY_TYPES: dict[pa.DataType, np.dtype[np.generic]] = {
+    pa.int8(): np.dtype("int8"),
+    pa.int16(): np.dtype("int16"),
+    pa.int32(): np.dtype("int32"),
+    pa.int64(): np.dtype("int64"),
+    pa.uint8(): np.dtype("uint8"),
+    pa.uint16(): np.dtype("uint16"),
+    pa.uint32(): np.dtype("uint32"),
+    pa.uint64(): np.dtype("uint64"),
+    pa.float16(): np.dtype("float16"),
+    pa.float32(): np.dtype("float32"),
+    pa.float64(): np.dtype("float64"),
+}
+
+_EXACT_SCALE = 22  # 10**22 is the largest power of ten that a float64 holds exactly
+_EXACT_INTEGER = 2**53
+
+
+def to_float64(array: pa.Array) -> tuple[Values, Valid]:
+    """Values of a numeric array, rounded once to float64, and which of them are not null.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Integers, floats, decimals, booleans (as 0 and 1), nulls, or a dictionary of those.
+
+    Returns
+    -------
+    values : (n,) float64
+        A view of Arrow's memory for float64, else a new array; read-only. Anything at null positions.
+    valid : (n,) bool, or None
+        None where nothing is null. NaN is not null.
+
+    Raises
+    ------
+    TypeError
+        If the array's type is none of these.
+
+    Examples
+    --------
+    >>> to_float64(pa.array([1, None, 3], pa.int16()))[1]
+    array([ True, False,  True])
+    """
+    return converter(array.type)(array)
+
+
+def converter(type_: pa.DataType, scale: TimeScale | None = None) -> Converter:
+    """The function that turns arrays of one type into values: chosen once a file, called for each batch.
+
+    Parameters
+    ----------
+    type_ : pyarrow.DataType
+    scale : TimeScale, optional
+        For a type of dates, timestamps or durations.
+
+    Raises
+    ------
+    TypeError
+        If the type holds no numbers.
+    """
+    if type_ in _NUMPY_TYPES:
+        return partial(_plain_values, _NUMPY_TYPES[type_])
+    if patypes.is_dictionary(type_):
+        inner = converter(type_.value_type, scale)  # a dictionary of texts is refused here, not in a batch
+        return partial(_dictionary_values, inner)
+    if scale is not None and not patypes.is_null(type_):
+        return lambda array: (scale.offsets(array), valid_rows(array))
+    if patypes.is_boolean(type_):
+        return lambda array: (bit_values(array).astype(np.float64), valid_rows(array))
+    if patypes.is_null(type_):
+        return lambda array: (np.zeros(len(array)), valid_rows(array))
+    if patypes.is_decimal(type_):
+        return lambda array: (_decimal_values(array), valid_rows(array))
+    raise TypeError(f"{type_} holds no numbers")
+
+
+def _plain_values(kind: np.dtype[np.generic], array: pa.Array) -> tuple[Values, Valid]:
+    bitmap, data = array.buffers()
+    n = len(array)
+    if n == 0 or data is None:
+        return np.zeros(n), valid_rows(array)
+    values = np.frombuffer(data, kind, n, array.offset * kind.itemsize)
+    if values.dtype != np.float64 or not values.flags.aligned:
+        values = values.astype(np.float64)
+    values.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
+    return values, None if bitmap is None or array.null_count == 0 else _bits(array, 0)
+
+
+def native_values(array: pa.Array) -> NDArray[np.generic]:
+    """View of the values of an array of integers or floats, in their own type; anything at null positions."""
+    kind = _NUMPY_TYPES[array.type]
+    data = array.buffers()[1]
+    if len(array) == 0 or data is None:
+        return np.zeros(len(array), kind)
+    return np.frombuffer(data, kind, len(array), array.offset * kind.itemsize)
+
+
+def valid_rows(array: pa.Array) -> Valid:
+    """Which rows are not null; None where none is.
+
+    A dictionary's own nulls are not seen here, only those of its indices.
+    """
+    if patypes.is_null(array.type):
+        return np.zeros(len(array), np.bool_) if len(array) else None
+    if array.null_count == 0:
+        return None
+    return _bits(array, 0)
+
+
+def bit_values(array: pa.BooleanArray) -> Bools:
+    """Values of a boolean array; anything at null positions."""
+    return _bits(array, 1)
+
+
+def _bits(array: pa.Array, buffer: int) -> Bools:
+    """Unpack one of an array's bitmaps, its validity (0) or its boolean values (1)."""
+    bitmap = array.buffers()[buffer]
+    if len(array) == 0 or bitmap is None:
+        return np.zeros(len(array), np.bool_)
+    first, skip = divmod(array.offset, 8)
+    packed = np.frombuffer(bitmap, np.uint8, (skip + len(array) + 7) // 8, first)
+    return np.unpackbits(packed, count=skip + len(array), bitorder="little")[skip:].view(np.bool_)
+
+
+def _dictionary_values(inner: Converter, array: pa.DictionaryArray) -> tuple[Values, Valid]:
+    valid = valid_rows(array)
+    values, value_valid = inner(array.dictionary)
+    indices: NDArray[np.integer] = native_values(array.indices)  # type: ignore[assignment]
+    if valid is not None:
+        indices = np.where(valid, indices, 0)  # an index may be anything where it is null
+    if values.size == 0:
+        return np.zeros(len(array)), valid
+    if value_valid is not None:
+        found = value_valid.take(indices)
+        valid = found if valid is None else valid & found
+    return values.take(indices), None if valid is not None and valid.all() else valid
+
+
+def _decimal_values(array: pa.Array) -> Values:
+    """Correctly rounded values of decimals.
+
+    The quotient of an integer below 2**53 and a power of ten up to 10**22 is rounded once, hence correct
+    (Clinger 1990). Other values take the longer way over their decimal text, since Arrow's own cast is off
+    by one unit in the last place in some of them.
+    """
+    scale = array.type.scale
+    if 0 <= scale <= _EXACT_SCALE:
+        unscaled = _small_integers(array)
+        if unscaled is not None:
+            return unscaled / float(10**scale)
+    text = array.cast(pa.string())
+    values: Values = to_float64(text.cast(pa.float64()))[0]
+    return values
+
+
+def _small_integers(array: pa.Array) -> Values | None:
+    """Unscaled integers of decimals; None if one that is not null is 2**53 or more in magnitude."""
+    width = array.type.byte_width
+    n = len(array)
+    data = array.buffers()[1]
+    if n == 0 or data is None:
+        return np.zeros(n)
+    if width == 4:
+        return np.frombuffer(data, np.int32, n, array.offset * 4).astype(np.float64)
+    words = np.frombuffer(data, np.int64, n * (width // 8), array.offset * width).reshape(n, width // 8)
+    low = words[:, 0]
+    small = (low < _EXACT_INTEGER) & (low > -_EXACT_INTEGER)
+    sign = low >> 63
+    for word in range(1, width // 8):
+        small &= words[:, word] == sign
+    valid = valid_rows(array)
+    if not (small if valid is None else small | ~valid).all():
+        return None
+    return low.astype(np.float64)

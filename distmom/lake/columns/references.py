@@ -1,0 +1,176 @@
+"""The type that a column has in a lake: that of the first file where it is not null throughout.
+
+Files are compared with it when they are read, so that two types that do not mix are an error in whatever
+order the files come, and no footers have to be gathered before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import pyarrow as pa
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.columns.schema import (
+    SEARCHED_FILES,
+    Reference,
+    Role,
+    check_type,
+    fits,
+    kind_of,
+    reference_of,
+    roles_of,
+    type_name,
+)
+from distmom.lake.columns.vectors import with_vectors
+from distmom.lake.messages import suggestion
+from distmom.lake.source import FileRef, ReadOptions
+
+Schemas = Callable[[], Iterator[tuple[FileRef, pa.Schema]]]
+
+
+def settle(
+    options: ReadOptions, partition_names: Sequence[str], schemas: Schemas, root: str
+) -> tuple[ReadOptions, dict[str, Reference]]:
+    """Check the names, roles and types of the columns asked for: the options with their list columns, types.
+
+    Raises
+    ------
+    ConfigError
+        If no file has a column of that name, or the condition does not fit the columns' types.
+    DataError
+        If a column's type cannot be read in its role, or some files lack it.
+    """
+    names = tuple(dict.fromkeys(name for name, _ in roles_of(options)))
+    references = find_references(names, partition_names, schemas, options.missing, root)
+    options = with_vectors(options, references)
+    for name, role in roles_of(options):
+        check_role(name, role, references.get(name), schemas)
+    if options.where is not None:
+        options.where.check({name: reference.kind for name, reference in references.items()})
+    return options, references
+
+
+def find_references(
+    names: Sequence[str],
+    partition_names: Sequence[str],
+    schemas: Schemas,
+    missing: Literal["error", "null"],
+    root: str,
+) -> dict[str, Reference]:
+    """First file and type of each column where it is not null throughout; none for all-null columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns asked for.
+    partition_names : sequence of str
+        Those that come from the folders' names: their type is the folders'.
+    schemas : callable
+        Starts the files' schemas over, in the order of the listing; read until every column is settled,
+        as a rule by the first.
+
+    Raises
+    ------
+    ConfigError
+        If no file has a column of that name.
+    DataError
+        If some files lack it and ``missing`` is ``"error"``, or a file has it twice.
+    """
+    found: dict[str, Reference] = {}
+    seen_in: dict[str, str] = {}
+    lacking: dict[str, str] = {}
+    first: pa.Schema | None = None
+    for number, (file, schema) in enumerate(schemas()):
+        first = schema if first is None else first
+        for name in names:
+            if name not in found:
+                _look(name, name in partition_names, schema, file.path, (found, seen_in, lacking))
+        if all(name in found for name in names):
+            break
+        unknown = [name for name in names if name not in seen_in]
+        if missing == "error" and unknown and number + 1 >= SEARCHED_FILES:
+            break
+        if missing == "error" and lacking and not unknown:
+            break
+    for name in names:
+        if name not in seen_in:
+            raise _unknown_column(name, first, root)
+        if name in lacking and missing == "error":
+            raise DataError(
+                f"column {name!r} is in {seen_in[name]} but not in {lacking[name]}; "
+                "missing='null' counts its rows there as null"
+            )
+    return found
+
+
+def _look(
+    name: str,
+    is_partition: bool,
+    schema: pa.Schema,
+    file: str,
+    notes: tuple[dict[str, Reference], dict[str, str], dict[str, str]],
+) -> None:
+    """Note what one file says of a column."""
+    found, seen_in, lacking = notes
+    positions = schema.get_all_field_indices(name)
+    if len(positions) > 1:
+        raise DataError(f"file {file} has {len(positions)} columns called {name!r}; rename them")
+    if not positions:
+        lacking.setdefault(name, file)
+        return
+    seen_in.setdefault(name, file)
+    type_ = schema.field(positions[0]).type
+    if kind_of(type_) != "null":
+        found[name] = reference_of(name, "the folders' names" if is_partition else file, type_)
+
+
+def check_role(name: str, role: Role, reference: Reference | None, schemas: Schemas) -> None:
+    """Refuse a column whose type cannot be read in its role.
+
+    If another file has it with a type that can, the message names both, so that the outcome is the same
+    whichever comes first.
+
+    Raises
+    ------
+    DataError
+    """
+    if reference is None or fits(role, reference.kind):
+        return
+    alone: DataError | None = None
+    for number, (file, schema) in enumerate(schemas()):
+        position = schema.get_field_index(name)
+        if position >= 0:
+            type_ = schema.field(position).type
+            if kind_of(type_) not in ("null", reference.kind):
+                check_type(role, name, type_, file.path, reference)
+                raise _both(name, reference, type_, file.path)
+            try:
+                check_type(role, name, type_, file.path, reference)
+            except DataError as error:
+                alone = alone or error
+        if number + 1 >= SEARCHED_FILES:
+            break
+    if alone is not None:
+        raise alone
+
+
+def _both(name: str, reference: Reference, type_: pa.DataType, file: str) -> DataError:
+    return DataError(
+        f"column {name!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
+        "the two do not mix; give the files of one type only, or rewrite the others"
+    )
+
+
+def _unknown_column(name: str, schema: pa.Schema | None, root: str) -> ConfigError:
+    names = schema.names if schema is not None else []
+    head = name.partition(".")[0]
+    if schema is not None and head != name and head in names:
+        kind = kind_of(schema.field(schema.get_field_index(head)).type)
+        if kind == "struct":
+            return ConfigError(
+                f"no column {name!r} in {root}: {head!r} is a struct, whose fields are not read yet; "
+                "store the field as a column of its own"
+            )
+    return ConfigError(f"no column {name!r} in {root}{suggestion(name, names)}")

@@ -1,0 +1,212 @@
+"""Which Arrow types are read as values, as keys and in conditions, and what to say of the others."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+from pyarrow import types as patypes
+
+from distmom.errors import BadFileError
+from distmom.lake.columns.times import TimeScale
+from distmom.lake.source import PartitionType, ReadOptions
+
+Kind = Literal[
+    "number",
+    "bool",
+    "text",
+    "binary",
+    "date",
+    "timestamp",
+    "zoned",
+    "time",
+    "duration",
+    "null",
+    "struct",
+    "vector",
+    "list",
+    "other",
+]
+Role = Literal["value", "coordinate", "vector", "key", "condition", "presence"]
+
+SEARCHED_FILES = 1_000
+"""How many files are asked before a name counts as misspelled, or a column as null throughout."""
+
+_KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
+    "value": frozenset({"number", "bool", "date", "timestamp", "zoned", "duration", "null"}),
+    "coordinate": frozenset({"number", "bool", "null"}),
+    "vector": frozenset({"vector", "null"}),
+    "key": frozenset(
+        {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
+    ),
+    "condition": frozenset({"number", "bool", "text", "date", "timestamp", "zoned", "time", "null"}),
+    "presence": frozenset(
+        {"number", "bool", "text", "binary", "date", "timestamp", "zoned", "time", "duration", "null"}
+        | {"vector", "list", "other"}
+    ),
+}
+
+_PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
+    "int": pa.int64(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "bool": pa.bool_(),
+    "float": pa.float64(),
+}
+
+_WORDS = {
+    "number": "a number",
+    "bool": "true or false",
+    "text": "text",
+    "binary": "binary",
+    "date": "a date",
+    "timestamp": "a timestamp",
+    "zoned": "a timestamp with a time zone",
+    "time": "a time of day",
+    "duration": "a duration",
+    "null": "all null",
+    "struct": "a struct",
+    "vector": "a list of numbers",
+    "list": "a list",
+    "other": "of an unknown type",
+}
+
+_REMEDIES = {
+    "text": "cast it to a number when writing, or choose another column",
+    "time": "store it as a number of a stated unit, such as seconds of the day",
+    "duration": "store it as a number of a stated unit, such as seconds",
+    "struct": "store the field wanted as a column of its own",
+    "vector": "take the mean vector of its lists with joint=True",
+    "list": "store each element as a column of its own",
+}
+
+_ACTIONS: dict[Role, str] = {
+    "value": "only numbers, dates, timestamps and durations can be averaged",
+    "coordinate": "only numbers are coordinates of a vector",
+    "vector": "only lists of numbers are vectors",
+    "key": "it cannot be a key of groups or units",
+    "condition": "it cannot stand in a condition",
+    "presence": "its nulls cannot be counted",
+}
+
+
+class Reference(NamedTuple):
+    """Type of a column in the first file of the listing where it is not null throughout.
+
+    ``scale`` tells what the numbers mean that dates, timestamps and durations are read as; ``width`` is the
+    length of a fixed-size list, 0 for all other types.
+    """
+
+    column: str
+    file: str
+    type: str
+    kind: Kind
+    scale: TimeScale | None = None
+    width: int = 0
+
+
+def reference_of(column: str, file: str, type_: pa.DataType) -> Reference:
+    """The reference that a file's type makes."""
+    width = int(type_.list_size) if patypes.is_fixed_size_list(type_) else 0
+    return Reference(column, file, type_name(type_), kind_of(type_), TimeScale.of(type_), width)
+
+
+def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
+    """The columns that the options ask for, each with its role; a column may have several."""
+    vectors = dict(options.vectors or ())
+    own: Role = "value" if options.vectors is None else "coordinate"
+    roles: list[tuple[str, Role]] = [(name, "vector" if name in vectors else own) for name in options.columns]
+    roles += [(name, "key") for name in (*options.by, *options.units)]
+    roles += [(name, "presence") for name in options.present]
+    return roles + [(name, "condition") for name in (options.where.columns if options.where else ())]
+
+
+def kind_of(type_: pa.DataType) -> Kind:
+    """Family of a type; a dictionary counts as what its values are."""
+    if patypes.is_dictionary(type_):
+        return kind_of(type_.value_type)
+    if patypes.is_integer(type_) or patypes.is_floating(type_) or patypes.is_decimal(type_):
+        return "number"
+    if patypes.is_boolean(type_):
+        return "bool"
+    if patypes.is_null(type_):
+        return "null"
+    if patypes.is_string(type_) or patypes.is_large_string(type_) or patypes.is_string_view(type_):
+        return "text"
+    if patypes.is_timestamp(type_):
+        return "timestamp" if type_.tz is None else "zoned"
+    if patypes.is_date(type_):
+        return "date"
+    return _rare_kind(type_)
+
+
+def _rare_kind(type_: pa.DataType) -> Kind:
+    if (
+        patypes.is_binary(type_)
+        or patypes.is_large_binary(type_)
+        or patypes.is_binary_view(type_)
+        or patypes.is_fixed_size_binary(type_)
+    ):
+        return "binary"
+    if patypes.is_time(type_):
+        return "time"
+    if patypes.is_duration(type_):
+        return "duration"
+    if patypes.is_struct(type_):
+        return "struct"
+    if patypes.is_list(type_) or patypes.is_large_list(type_) or patypes.is_fixed_size_list(type_):
+        return "vector" if kind_of(type_.value_type) in ("number", "bool", "null") else "list"
+    if patypes.is_nested(type_):
+        return "list"
+    return "other"
+
+
+def type_name(type_: pa.DataType) -> str:
+    """Name of a type in messages: a dictionary is only how its values are kept."""
+    return str(type_.value_type if patypes.is_dictionary(type_) else type_)
+
+
+def partition_arrow_type(kind: PartitionType) -> pa.DataType:
+    """Arrow type of a partition column."""
+    return _PARTITION_TYPES[kind]
+
+
+def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference: Reference | None) -> None:
+    """Check that a column of a file can be read in its role, beside the same column of other files.
+
+    Numbers of any width mix, also with booleans when they are values, and so do times of one kind in any
+    unit; null goes with anything.
+
+    Raises
+    ------
+    DataError
+        Otherwise. It names the column and, where two files differ, both types and a file of each.
+    """
+    kind = kind_of(type_)
+    fits_role = kind in _KINDS_OF_ROLE[role]
+    numbers = role in ("value", "coordinate")
+    mix = (
+        reference is None or role == "presence" or (numbers and {kind, reference.kind} <= {"number", "bool"})
+    )
+    if kind == "null" or (fits_role and mix):
+        return
+    if reference is not None and reference.kind != kind:
+        raise BadFileError(
+            f"column {column!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
+            f"{_WORDS[reference.kind]} and {_WORDS[kind]} do not mix; give the files of one type only, "
+            "or rewrite the others"
+        )
+    if not fits_role:
+        remedy = _REMEDIES.get(kind, "choose another column")
+        raise BadFileError(
+            f"column {column!r} is {type_name(type_)} in {_name(file)}: {_ACTIONS[role]}; {remedy}"
+        )
+
+
+def fits(role: Role, kind: Kind) -> bool:
+    """Whether a column of this kind can be read in a role."""
+    return kind in _KINDS_OF_ROLE[role]
+
+
+def _name(file: str) -> str:
+    return file or "the data"

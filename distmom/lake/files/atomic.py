@@ -1,0 +1,38 @@
+"""Files that appear complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def atomic_file(target: Path) -> Iterator[Path]:
+    """Give the name of a temporary file beside `target`, which takes its place once the block is left.
+
+    If the block fails, the temporary file is removed and `target` stays as it was. What was written is on the
+    disk before the name changes, so that also a machine that fails leaves the old file or the new one.
+    """
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
+    # created with the permissions that the system gives new files: to ask for its mask means to set it, for
+    # a moment and for all threads
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        yield temporary
+        _flush_to_disk(temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    with suppress(OSError):  # not every system opens folders
+        _flush_to_disk(target.parent)
+
+
+def _flush_to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

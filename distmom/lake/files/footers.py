@@ -1,0 +1,385 @@
+"""Open Parquet files: footers, physical columns, and errors that name the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import cache, lru_cache
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+from pyarrow import types as patypes
+
+from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
+from distmom.lake.files.store_errors import from_store, store_error
+from distmom.lake.files.stores import is_local
+from distmom.lake.messages import first_line
+from distmom.lake.source import FileRef
+from distmom.lake.tables.table_columns import TableColumns
+
+DICTIONARY_BYTES = 1_500_000
+"""More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
+
+LOCAL_BUFFER_BYTES = 16_384
+"""A buffered stream is what bounds memory: without it a whole column chunk is loaded. What is longer than the
+buffer, as most pages are, is read past it: one copy less on a local disk, more requests on a remote one."""
+LEAST_BUFFER, MOST_BUFFER, ALL_BUFFERS = 262_144, 4_194_304, 33_554_432
+"""Bytes of a request to an object store for each column, and of all columns together where the least allows.
+At 30 ms a request, 24 MB of one column took 7.4 s by 256 kB, 2.4 by 1 MB, 0.7 by 4 MB, 0.6 by 8 MB."""
+WHOLE_BYTES = 1_048_576
+"""Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
+_SCHEMES = {"gcs": "gs"}
+FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
+
+
+def location(root: str, file: FileRef) -> str:
+    """Path to open."""
+    return file.location or f"{root.rstrip('/')}/{file.path}"
+
+
+def name_of(filesystem: pafs.FileSystem, path: str) -> str:
+    """How messages call a path that is opened."""
+    return (
+        path
+        if is_local(filesystem)
+        else f"{_SCHEMES.get(filesystem.type_name, filesystem.type_name)}://{path}"
+    )
+
+
+@contextmanager
+def open_parquet(
+    filesystem: pafs.FileSystem,
+    root: str,
+    file: FileRef,
+    dictionaries: Sequence[str] = (),
+    n_columns: int = 1,
+    columns: TableColumns | None = None,
+) -> Iterator[pq.ParquetFile]:
+    """Open a file for streaming; errors inside become one-line errors that name it.
+
+    Parameters
+    ----------
+    dictionaries : sequence of str
+        Text columns to be read as dictionaries; those that the file lacks are passed over.
+    n_columns : int
+        Columns to be read at a time: so many buffers.
+    columns : TableColumns, optional
+        Under whose names the file's columns go.
+
+    Raises
+    ------
+    DataError
+        If the file changed since it was listed, before or while it was read, is damaged, or has not as many
+        rows as the table's log says.
+    """
+    path = location(root, file)
+    try:
+        if is_local(filesystem):
+            check_unchanged(filesystem, root, file)
+            with filesystem.open_input_file(path) as stream:
+                parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
+                _check_rows(parquet, file)
+                yield parquet
+            check_unchanged(filesystem, root, file)
+            return
+        with filesystem.open_input_file(path) as stream:
+            version = _version(filesystem, path, stream, file)
+            # a small object is had by one request instead of two or more; with its head before, which PyArrow
+            # asks for whatever size is known, and that afterwards, which tells of a change, that makes three
+            source = pa.BufferReader(stream.read()) if file.size <= WHOLE_BYTES else stream
+            buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
+            parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
+            _check_rows(parquet, file)
+            yield parquet
+        _check_version(filesystem, path, version, file)
+    except DistmomError:
+        raise
+    except (MemoryError, pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if from_store(error) and isinstance(error, OSError):
+            raise store_error(error, filesystem, path, name_of(filesystem, path)) from error
+        if not isinstance(error, MemoryError):
+            check_unchanged(filesystem, root, file)
+        raise _named(error, file) from error
+
+
+def _check_rows(parquet: pq.ParquetFile, file: FileRef) -> None:
+    if file.n_rows is not None and file.n_rows != parquet.metadata.num_rows:
+        raise BadFileError(
+            f"file {file.path} has {parquet.metadata.num_rows} rows, but the table's log says {file.n_rows}; "
+            "restore the file, or repair the table"
+        )
+
+
+def _version(filesystem: pafs.FileSystem, path: str, stream: pa.NativeFile, file: FileRef) -> bytes | None:
+    """The ETag or generation of an open object, once size and time of change (in seconds) are as listed."""
+    metadata = stream.metadata() or {}
+    try:
+        text = metadata.get("Last-Modified") or metadata["updated"]  # of GCS
+        changed = int(datetime.fromisoformat(text.decode()).timestamp()) * 1_000_000_000
+    except (KeyError, ValueError):
+        changed = whole_seconds(filesystem.get_file_info(path).mtime_ns)
+    _compare(file, stream.size(), changed)
+    version: bytes | None = metadata.get("ETag") or metadata.get("generation")
+    return version
+
+
+def _check_version(filesystem: pafs.FileSystem, path: str, version: bytes | None, file: FileRef) -> None:
+    """Compare size, time and ETag with those of the object while it was read."""
+    with filesystem.open_input_file(path) as stream:
+        if _version(filesystem, path, stream, file) != version:
+            raise DataError(f"file changed since planning: {file.path} (rewritten, same size); run again")
+
+
+def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> None:
+    """Compare size and modification time (of objects, to the second) with those of the listing.
+
+    Raises
+    ------
+    DataError
+        If they differ, or the file is gone.
+    """
+    info = filesystem.get_file_info(location(root, file))
+    if info.type == pafs.FileType.NotFound:
+        raise DataError(f"file changed since planning: {file.path} (it is gone); run again")
+    _compare(file, info.size, info.mtime_ns if is_local(filesystem) else whole_seconds(info.mtime_ns))
+
+
+def whole_seconds(nanoseconds: int | None) -> int:
+    """The time of a change as all answers of an object store have it: some have no fractions."""
+    return (nanoseconds or 0) // 1_000_000_000 * 1_000_000_000
+
+
+def _compare(file: FileRef, size: int | None, mtime_ns: int | None) -> None:
+    if size == file.size and mtime_ns == file.mtime_ns:
+        return
+    if size != file.size:
+        raise DataError(
+            f"file changed since planning: {file.path} (size {file.size} -> {size} bytes); run again"
+        )
+    raise DataError(f"file changed since planning: {file.path} (rewritten, same size); run again")
+
+
+def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
+    """Physical positions of the top-level columns that have one: by exact name, no structs or maps.
+
+    PyArrow's own selection by name takes ``a.b`` for the field ``b`` of a struct ``a`` as well as for a
+    column of that name; here the leaves of the fields are counted. A name that occurs twice is -1.
+    """
+    positions: dict[str, int] = {}
+    position = 0
+    for field in parquet.schema_arrow:
+        leaves = _leaves(field.type)
+        if leaves == 1 and not patypes.is_struct(field.type):
+            positions[field.name] = -1 if field.name in positions else position
+        position += leaves
+    return positions
+
+
+def _leaves(type_: pa.DataType) -> int:
+    """Physical columns of a type."""
+    if patypes.is_struct(type_):
+        return sum(_leaves(field.type) for field in type_)
+    if patypes.is_map(type_):
+        return _leaves(type_.key_type) + _leaves(type_.item_type)
+    if patypes.is_nested(type_):
+        return _leaves(type_.value_type)
+    storage = getattr(type_, "storage_type", None)
+    return 1 if storage is None else _leaves(storage)
+
+
+def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
+    """Share of the file's bytes that the chunks of some top-level columns take, by its first row group."""
+    metadata = parquet.metadata
+    if metadata.num_row_groups == 0:
+        return 1.0
+    group = metadata.row_group(0)
+    positions = column_positions(parquet)
+    sizes: list[int] = [group.column(i).total_compressed_size for i in range(group.num_columns)]
+    asked: int = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
+    return max(asked / max(sum(sizes), 1), 1e-3)
+
+
+def first_values(
+    filesystem: pafs.FileSystem, root: str, file: FileRef, name: str, columns: TableColumns | None = None
+) -> pa.Array | None:
+    """The first rows of a column in which it is not null; None if there are none among the first million.
+
+    Raises
+    ------
+    DataError
+        As `open_parquet`.
+    """
+    with open_parquet(filesystem, root, file, columns=columns) as parquet:
+        position = column_positions(parquet).get(name, -1)
+        groups = list(range(parquet.metadata.num_row_groups))
+        if position < 0 or not groups:
+            return None
+        batches = parquet.reader.iter_batches(
+            FIRST_ROWS, row_groups=groups, column_indices=[position], use_threads=False
+        )
+        for batch in islice(batches, FIRST_BATCHES):
+            if batch.column(0).null_count < batch.num_rows:
+                return batch.column(0)
+    return None
+
+
+def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
+    """Check that the compression of every column chunk to be read is available.
+
+    Returns
+    -------
+    int
+        Compressed bytes of these chunks.
+
+    Raises
+    ------
+    DataError
+        Otherwise; it names codec, file and PyArrow's version.
+    """
+    n_bytes = 0
+    for group in groups:
+        metadata = parquet.metadata.row_group(group)
+        for position in positions:
+            chunk = metadata.column(position)
+            n_bytes += chunk.total_compressed_size
+            codec = chunk.compression
+            if not _codec_available(codec):
+                raise BadFileError(
+                    f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
+                    "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
+                )
+    return n_bytes
+
+
+@lru_cache(maxsize=32)
+def _codec_available(codec: str) -> bool:
+    if codec == "UNCOMPRESSED":
+        return True
+    try:
+        return bool(pa.Codec.is_available({"LZ4_RAW": "lz4_raw"}.get(codec, codec.lower())))
+    except (ValueError, pa.ArrowException):
+        return False
+
+
+class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
+    """A Parquet file that is read into a memory pool of our choice, which the parent does not offer."""
+
+    def __init__(
+        self,
+        stream: pa.NativeFile,
+        dictionaries: Sequence[str],
+        buffer_bytes: int,
+        metadata: pq.FileMetaData | None = None,
+        columns: TableColumns | None = None,
+    ) -> None:
+        self._columns = columns
+        self.reader = pq.ParquetReader(memory_pool=_pool())
+        self.reader.open(
+            stream,
+            use_memory_map=False,
+            read_dictionary=list(dictionaries) or None,
+            metadata=metadata,
+            buffer_size=buffer_bytes,
+            pre_buffer=False,
+        )
+        self.common_metadata = None
+        self._close_source = False  # whoever opened the stream closes it
+
+    @property
+    def schema_arrow(self) -> pa.Schema:
+        """Columns of the file, under the names that they have in its table."""
+        schema = self.reader.schema_arrow
+        return schema if self._columns is None else self._columns.of(schema)
+
+
+@cache
+def _pool() -> pa.MemoryPool:
+    """Jemalloc where PyArrow has it, unless the user has chosen.
+
+    Batches of one size come and go in turn: jemalloc gives the same memory again, still in the cache. With
+    mimalloc, PyArrow's choice, decoding takes up to a quarter longer.
+    """
+    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
+        with suppress(NotImplementedError):
+            return pa.jemalloc_memory_pool()
+    return pa.default_memory_pool()
+
+
+def release_memory() -> None:
+    """Give back to the system what the pools keep: a worker that seems full is not given any work."""
+    for pool in (_pool(), pa.default_memory_pool()):
+        pool.release_unused()
+
+
+def _parquet_file(
+    stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns | None
+) -> pq.ParquetFile:
+    if columns is not None:
+        return _table_file(stream, dictionaries, buffer_bytes, columns)
+    try:
+        found = _File(stream, dictionaries, buffer_bytes)
+        good = [name for name in dictionaries if not _outgrown(found, name)]
+        if len(good) == len(dictionaries):
+            return found
+    except KeyError:  # PyArrow wants every column named there to exist
+        stream.seek(0)
+        found = _File(stream, (), buffer_bytes)
+        known = column_positions(found)
+        good = [name for name in dictionaries if name in known and not _outgrown(found, name)]
+    stream.seek(0)
+    return _File(stream, good, buffer_bytes, found.metadata)
+
+
+def _table_file(
+    stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns
+) -> pq.ParquetFile:
+    """A file whose columns have other names in its table, which PyArrow must not be given."""
+    found = _File(stream, (), buffer_bytes, columns=columns)
+    stored = dict(zip(found.schema_arrow.names, found.reader.schema_arrow.names, strict=True))
+    good = [stored[name] for name in dictionaries if name in stored and not _outgrown(found, name)]
+    if not good:
+        return found
+    stream.seek(0)
+    return _File(stream, good, buffer_bytes, found.metadata, columns)
+
+
+def _outgrown(parquet: pq.ParquetFile, name: str) -> bool:
+    """Whether a column has so many values that its dictionary did not hold them, by its first row group.
+
+    PyArrow would then build the dictionary anew while it reads, and hand it out again with every batch.
+    """
+    position = column_positions(parquet).get(name, -1)
+    if position < 0 or parquet.metadata.num_row_groups == 0:
+        return False
+    chunk = parquet.metadata.row_group(0).column(position)
+    return bool(chunk.total_uncompressed_size > DICTIONARY_BYTES + 3 * chunk.num_values)
+
+
+def problem(error: Exception, damage: str) -> str:
+    """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
+    if isinstance(error, pa.ArrowNotImplementedError):
+        return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
+    return f"is {damage}: {first_line(error)}"
+
+
+def _named(error: Exception, file: FileRef) -> Exception:
+    """One of PyArrow's errors as one line that names the file.
+
+    Errors of the operating system (a disk or a network that fails) stay ``OSError``, with the file's name,
+    since trying again may help; PyArrow reports damaged data as ``OSError`` without an error number.
+    """
+    if isinstance(error, MemoryError):
+        return ResourceError(
+            f"file {file.path}: memory does not suffice to read it ({first_line(error)}); "
+            "use fewer threads, or rewrite the file if it is damaged"
+        )
+    if isinstance(error, PermissionError):
+        return BadFileError(f"file {file.path}: permission denied; allow reading it")
+    number = getattr(error, "errno", None)
+    if isinstance(error, OSError) and number is not None:
+        return type(error)(number, f"file {file.path}: {first_line(error)}")
+    return BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}")

@@ -1,0 +1,250 @@
+"""From what a user names (a file, a folder, a pattern, a list of them) to a sorted listing of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.files import patterns
+from distmom.lake.files.build import build_lake
+from distmom.lake.files.places import local_path, store_of
+from distmom.lake.files.store_errors import final, store_error
+from distmom.lake.files.stores import address_of, is_local
+from distmom.lake.lake import Lake
+from distmom.lake.messages import first_line
+from distmom.lake.source import PartitionType, Source
+from distmom.lake.tables import recognise
+from distmom.lake.tables.open_table import open_table, table_name
+
+MOST_LEVELS = 30  # deeper, it is a link that leads back: its files would count forty times
+
+
+def open_lake(
+    data: Any,
+    partition_types: Mapping[str, PartitionType] | None = None,
+    storage_options: Mapping[str, object] | None = None,
+) -> Source:
+    """List the files that ``data`` names, or wrap data that is already in memory.
+
+    Parameters
+    ----------
+    data : str, os.PathLike, list of those, or data in memory
+        A Parquet file, a folder (read recursively), a pattern with ``*``, ``?``, ``[…]`` or ``**``,
+        ``"@list.txt"`` (one of these a line; blank lines and lines that start with ``#`` are ignored), a
+        list of these, or an Arrow table or batch, a NumPy array, a dict of columns, or any object with the
+        Arrow PyCapsule interface (pandas, Polars, DuckDB), an Arrow dataset, or a record batch reader. The
+        files of a dataset of local Parquet files are read as a list of them, other datasets as a stream.
+        A table, alone, is read through its log: the folder of a Delta table (``folder@v12`` at that
+        version), an Iceberg table as ``iceberg://catalog/namespace.table``, by its ``….metadata.json``, or by
+        its folder if that has a ``version-hint.text`` (each with ``@`` and the number of a snapshot).
+    partition_types : mapping of str to {"int", "text"}, optional
+        Types of columns that come from ``key=value`` folders; by default text, unless all values of a key
+        are canonical integers.
+    storage_options : mapping, optional
+        How to reach the object store that addresses as ``s3://bucket/folder`` name.
+
+    Returns
+    -------
+    Lake, MemoryLake or StreamLake
+
+    Raises
+    ------
+    ConfigError
+        If ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong.
+    DataError
+        If a path does not exist, no file is found, a file is given twice, the folder lies in a table, a
+        table's log cannot be read or not all rows of its live files count, the
+        partition keys of two files differ, or there is no such bucket.
+    ResourceError
+        If an object store cannot be reached, denies access, or is still too busy after all attempts.
+
+    Notes
+    -----
+    Names below the given folder that start with ``_`` or ``.`` are passed over and counted. Relative
+    paths, the keys of every random label, are taken from the folder given; for a pattern, from the folder
+    before its first wildcard; for a list, from the common parent of its items.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pyarrow as pa, pyarrow.parquet as pq
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "day=3"
+    >>> folder.mkdir()
+    >>> pq.write_table(pa.table({"x": [1.0, 2.0]}), folder / "part-0.parquet")
+    >>> lake = open_lake(folder.parent)
+    >>> [file.path for file in lake.files], lake.partition_names
+    (['day=3/part-0.parquet'], ('day',))
+    """
+    named = table_name(data)
+    names = _path_list(data) if named is None else [named]
+    if names is not None:
+        return _open_files(names, partition_types, storage_options)
+    if storage_options:
+        raise ConfigError("storage_options: data in memory is in no object store; drop them")
+    from distmom.lake.memory.memory_lake import open_memory
+    from distmom.lake.memory.stream import open_stream
+
+    streamed = open_stream(data)
+    if isinstance(streamed, list):
+        return _open_files(streamed, partition_types, None)
+    if partition_types:
+        raise ConfigError("partition_types: data in memory has no partition columns")
+    return open_memory(data) if streamed is None else streamed
+
+
+def would_list(data: Any, path: str | os.PathLike[str]) -> bool:
+    """Whether a file of this path would be read as data: it lies in a folder that ``data`` names."""
+    names = [item for name in _path_list(data) or () for item in _read_list_file(name)]
+    names = [name for name in names if address_of(name) is None]
+    target = local_path(os.fspath(path))
+    for folder in map(local_path, names):
+        inside = target.startswith(f"{folder.rstrip('/')}/") and os.path.isdir(folder)  # noqa: PTH112
+        parts = target[len(folder) :].strip("/").split("/")
+        if inside and not any(part[:1] in ("_", ".") for part in parts):
+            return True
+    return False
+
+
+def _path_list(data: Any) -> list[str] | None:
+    """The paths that ``data`` names; None where it is no path at all."""
+    if isinstance(data, (str, os.PathLike)):
+        return [_path_text(data)]
+    if isinstance(data, (list, tuple)):
+        if not data:
+            raise ConfigError("data: the list of paths is empty")
+        if all(isinstance(item, (str, os.PathLike)) for item in data):
+            return [_path_text(item) for item in data]
+    return None
+
+
+def _path_text(item: str | os.PathLike[str]) -> str:
+    text = os.fspath(item)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ConfigError(f"data: a path must be a text that is not empty, not {text!r}")
+    return text
+
+
+def _open_files(
+    names: list[str],
+    partition_types: Mapping[str, PartitionType] | None,
+    storage_options: Mapping[str, object] | None,
+) -> Lake:
+    wanted = [item for name in names for item in _read_list_file(name)]
+    if len(wanted) == 1:
+        table = open_table(wanted[0], partition_types, storage_options)
+        if table is not None:
+            return table
+    filesystem, prefix, paths = store_of(wanted, storage_options)
+    shown = ", ".join(names[:3])
+    items = []
+    for name, path in zip(wanted, paths, strict=True):
+        try:
+            items.append(_list_item(filesystem, name, path))
+        except OSError as error:
+            if prefix:
+                raise final(store_error(error, filesystem, path, name)) from error
+            raise DataError(f"cannot list {shown}: {first_line(error)}") from error
+    root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _, _ in items])
+    infos = [info for _, found, _ in items for info in found]
+    if not infos:
+        raise DataError(f"no Parquet file under {shown}{' …' if len(names) > 3 else ''}")
+    n_ignored = sum(ignored for _, _, ignored in items)
+    return build_lake(filesystem, prefix, root, infos, n_ignored, partition_types)
+
+
+def _read_list_file(name: str) -> list[str]:
+    """Items of ``@list.txt``; any other name is its own only item."""
+    if not name.startswith("@"):
+        return [name]
+    try:
+        text = Path(name[1:]).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read the list of files {name[1:]}: {first_line(error)}") from error
+    items = [line.strip() for line in text.splitlines()]
+    items = [item for item in items if item and not item.startswith("#")]
+    if not items:
+        raise DataError(f"the list of files {name[1:]} names no file")
+    if any(item.startswith("@") for item in items):
+        raise ConfigError(f"the list of files {name[1:]} names another list; write its lines out instead")
+    return items
+
+
+def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo], int]:
+    """Root, files and number of names passed over of one item of the list."""
+    if not is_local(filesystem) and patterns.has_wildcard(path):
+        info = pafs.FileInfo(path, type=pafs.FileType.NotFound)  # keys rarely have such characters
+    else:
+        info = filesystem.get_file_info(path)
+    if info.type == pafs.FileType.File and not (is_local(filesystem) or info.size):
+        below = filesystem.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+        if below:  # an empty object that stands for the folder
+            info = pafs.FileInfo(path, type=pafs.FileType.Directory)
+    if info.type == pafs.FileType.File:
+        return path.rpartition("/")[0] or "/", [info], 0
+    if info.type == pafs.FileType.Directory:
+        recognise.refuse_tables_above(filesystem, [path])
+        listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
+        return path, *_select(path, listed)
+    if not patterns.has_wildcard(path):
+        if not is_local(filesystem):
+            bucket = path.partition("/")[0]
+            if filesystem.get_file_info(bucket).type == pafs.FileType.NotFound:
+                raise DataError(f"{name}: no such bucket {bucket!r}; check its name")
+        raise DataError(f"no such file or folder: {name}")
+    root, rest = patterns.split_pattern(path)
+    if filesystem.get_file_info(root).type != pafs.FileType.Directory:
+        raise DataError(f"no such folder: {root} (from the pattern {name})")
+    return root, *_expand_pattern(filesystem, root, rest)
+
+
+def _expand_pattern(
+    filesystem: pafs.FileSystem, root: str, rest: list[str]
+) -> tuple[list[pafs.FileInfo], int]:
+    """Files that a pattern matches, and those below the folders that it matches."""
+    matched = patterns.expand(filesystem, root, rest)
+    folders = [info.path for info in matched if info.type == pafs.FileType.Directory]
+    if rest[-1] != "**":  # which has listed everything already
+        below = [filesystem.get_file_info(pafs.FileSelector(path, recursive=True)) for path in folders]
+        matched = list({info.path: info for infos in [matched, *below] for info in infos}.values())
+    found, ignored = _select(root, matched)
+    recognise.refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
+    return found, ignored
+
+
+def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileInfo], int]:
+    """The files of a listing that count, and the number of names passed over.
+
+    A folder that is passed over counts once, whatever lies in it.
+    """
+    prefix = len(root.rstrip("/"))
+    files: list[pafs.FileInfo] = []
+    seen: list[pafs.FileInfo] = []
+    ignored: set[str] = set()
+    for info in listed:
+        relative = info.path[prefix:]
+        if "/_" in relative or "/." in relative:
+            parts = relative[1:].split("/")
+            first = next(i for i, part in enumerate(parts) if part[:1] in ("_", "."))
+            hidden = "/".join(parts[: first + 1])
+            if first == len(parts) - 1:
+                seen.append(info)
+            elif hidden not in ignored:  # some stores list no folders
+                seen.append(pafs.FileInfo(f"{root.rstrip('/')}/{hidden}", type=pafs.FileType.Directory))
+            ignored.add(hidden)
+        elif info.type == pafs.FileType.File:
+            if relative.count("/") > MOST_LEVELS:
+                raise DataError(
+                    f"under {root}, folders lie more than {MOST_LEVELS} deep: "
+                    "a link leads back to a folder above it?"
+                )
+            files.append(info)
+            if relative.endswith(".metadata.json"):
+                seen.append(info)
+        elif info.type != pafs.FileType.Directory:
+            raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
+    recognise.refuse_listed_tables(seen)
+    return files, len(ignored)

@@ -1,0 +1,157 @@
+"""Columns that come from folder names of the form ``key=value``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from urllib.parse import unquote
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.source import PartitionType
+
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+
+_CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_EPOCH = date(1970, 1, 1).toordinal()
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+Pairs = tuple[tuple[str, str | None], ...]
+
+
+def parse_folders(folders: Sequence[str], name: str) -> Pairs:
+    """Keys and values of the folders above a file, outermost first; other folders are passed over.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        Raw names of the folders below the listing's root, still percent-encoded.
+    name : str
+        The file, for messages.
+
+    Raises
+    ------
+    DataError
+        If a key occurs twice.
+    """
+    pairs: dict[str, str | None] = {}
+    for folder in folders:
+        key, equals, value = folder.partition("=")
+        if not equals or not key:
+            continue
+        key = unquote(key)
+        if key in pairs:
+            raise DataError(
+                f"file {name}: its folders give the partition key {key!r} twice; rename one of them"
+            )
+        pairs[key] = None if value == NULL_FOLDER else unquote(value)
+    return tuple(pairs.items())
+
+
+def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
+    """Bring the pairs of all files into one order of keys, that of the first file.
+
+    Parameters
+    ----------
+    found : iterable of (file name, pairs)
+        In the order of the listing.
+
+    Returns
+    -------
+    names : tuple of str
+        The keys.
+    rows : list of tuple of str or None
+        Values of each file.
+
+    Raises
+    ------
+    DataError
+        If two files have different keys; it names one of each.
+    """
+    names: tuple[str, ...] = ()
+    first_file: str | None = None
+    rows: list[tuple[str | None, ...]] = []
+    for file, pairs in found:
+        keys = tuple(key for key, _ in pairs)
+        if first_file is None:
+            names, first_file = keys, file
+        if keys == names:
+            rows.append(tuple(value for _, value in pairs))
+        elif len(keys) == len(names) and set(keys) == set(names):
+            values = dict(pairs)
+            rows.append(tuple(values[key] for key in names))
+        else:
+            raise DataError(
+                f"partition keys differ: {_show(names)} in {first_file} but {_show(keys)} in {file}; "
+                "give the folders of one kind only"
+            )
+    return names, rows
+
+
+def infer_types(
+    names: Sequence[str],
+    rows: Sequence[tuple[str | None, ...]],
+    files: Sequence[str],
+    given: Mapping[str, PartitionType] | None,
+) -> tuple[PartitionType, ...]:
+    """Type of each key: text, unless all its values are canonical integers or the caller says otherwise.
+
+    ``"0"``, ``"-5"`` and ``"12"`` are canonical; ``"07"`` and ``"+1"`` are not, since turning them into
+    numbers would lose what was written. A type given as ``"int"`` accepts any decimal integer.
+
+    Raises
+    ------
+    ConfigError
+        If ``given`` names an unknown key or type.
+    DataError
+        If a value of a key given as ``"int"`` is not an integer of 64 bits; it names a file.
+    """
+    given = given or {}
+    for name, kind in given.items():
+        if name not in names:
+            raise ConfigError(f"partition_types: no partition column {name!r}; there is {_show(names)}")
+        if kind not in ("int", "text"):
+            raise ConfigError(f"partition_types[{name!r}] must be 'int' or 'text', not {kind!r}")
+    types: list[PartitionType] = []
+    for column, name in enumerate(names):
+        first_file: dict[str, str] = {}
+        for row, file in zip(rows, files, strict=True):
+            value = row[column]
+            if value is not None and value not in first_file:
+                first_file[value] = file
+        if given.get(name) == "int":
+            for value, file in first_file.items():
+                if not _INTEGER.fullmatch(value) or not _fits(value):
+                    raise DataError(f"file {file}: partition {name}={value!r} is not an integer of 64 bits")
+            types.append("int")
+        elif given.get(name) is None and first_file and all(map(_is_canonical, first_file)):
+            types.append("int")
+        else:
+            types.append("text")
+    return tuple(types)
+
+
+def typed_value(text: str | None, kind: PartitionType) -> int | float | str | bool | None:
+    """Value of a partition column as `distmom.lake.columns.scalars.one_value` takes it; None for null.
+
+    A date is the number of days since 1970.
+    """
+    if text is None or kind == "text":
+        return text
+    if kind == "date":
+        return date.fromisoformat(text).toordinal() - _EPOCH
+    if kind == "bool":
+        return text == "true"
+    return float(text) if kind == "float" else int(text)
+
+
+def _is_canonical(value: str) -> bool:
+    return _CANONICAL_INTEGER.fullmatch(value) is not None and _fits(value)
+
+
+def _fits(value: str) -> bool:
+    return len(value) <= 40 and -(2**63) <= int(value) < 2**63
+
+
+def _show(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names)) or "none"

@@ -1,0 +1,1 @@
+"""Keys: values of any type as codes, texts and hashed bits that are equal where the values are."""

@@ -1,0 +1,132 @@
+"""Canonical keys of groups: equal where their values are equal, sortable, and the same from any file.
+
+A component of a key is ``(rank, value)``: null ``(0,)``, a number ``(1, v)``, NaN ``(2,)``, true or false
+``(3, v)``, text ``(4, s)``, bytes ``(5, b)``, a date, time or duration ``(6, (kind, n))`` with ``n`` days
+for a date and nanoseconds for the others. So 1, 1.0 and Decimal(1) are one group, whatever the files'
+types, -0.0 is 0.0, and a timestamp is the same in any unit.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types as patypes
+
+from distmom.errors import DataError
+from distmom.lake.columns.convert import bit_values, native_values, valid_rows
+from distmom.lake.columns.schema import kind_of
+from distmom.lake.columns.times import NANOSECONDS, duration_text
+
+Component = tuple[Any, ...]
+Key = tuple[Component, ...]
+
+NULL: Component = (0,)
+NAN: Component = (2,)
+
+_MS_OF_DAY = 86_400_000
+
+
+def components(array: pa.Array) -> list[Component]:
+    """Components of the values of an array.
+
+    Raises
+    ------
+    DataError
+        If values of its type cannot be keys.
+    """
+    type_ = array.type
+    if patypes.is_null(type_):
+        return [NULL] * len(array)
+    found = _valid_components(array, type_)
+    valid = valid_rows(array)
+    if valid is not None:
+        found = [component if known else NULL for component, known in zip(found, valid.tolist(), strict=True)]
+    return found
+
+
+def _valid_components(array: pa.Array, type_: pa.DataType) -> list[Component]:
+    """Components where the array is not null, anything elsewhere."""
+    if patypes.is_integer(type_):
+        return [(1, value) for value in native_values(array).tolist()]
+    if patypes.is_floating(type_):
+        # -0.0 + 0.0 is 0.0
+        return [(1, v + 0.0) if v == v else NAN for v in native_values(array).astype(np.float64).tolist()]
+    if patypes.is_decimal(type_):
+        return [(1, value) for value in array.to_pylist()]
+    if patypes.is_boolean(type_):
+        return [(3, value) for value in bit_values(array).tolist()]
+    kind = kind_of(type_)
+    if kind == "text":
+        return [(4, value) for value in _texts(array)]
+    if kind == "binary":
+        return [(5, value) for value in array.to_pylist()]
+    if kind == "date":
+        days = native_values(array.view(pa.int32() if patypes.is_date32(type_) else pa.int64())).tolist()
+        return [(6, (kind, n if patypes.is_date32(type_) else n // _MS_OF_DAY)) for n in days]
+    if kind in ("timestamp", "zoned", "time", "duration"):
+        counts = native_values(array.view(pa.int32() if type_.bit_width == 32 else pa.int64())).tolist()
+        return [(6, (kind, n * NANOSECONDS[type_.unit])) for n in counts]
+    raise DataError(f"values of type {type_} cannot be keys of groups or units; choose another column")
+
+
+def _texts(array: pa.Array) -> list[str | None]:
+    try:
+        texts: list[str | None] = array.to_pylist()
+    except UnicodeDecodeError:  # writers do not check: keep such texts apart from others, and printable
+        raw = [value.as_buffer() if value.is_valid else None for value in array]
+        texts = [None if b is None else b.to_pybytes().decode("utf-8", "backslashreplace") for b in raw]
+    return texts
+
+
+def decode_key(key: Key) -> tuple[Any, ...]:
+    """Plain Python values of a key, for results.
+
+    Examples
+    --------
+    >>> decode_key(((4, "DE"), (0,), (1, 7)))
+    ('DE', None, 7)
+    """
+    return tuple(_decode(component) for component in key)
+
+
+def _decode(component: Component) -> Any:
+    rank = component[0]
+    if rank == 0:
+        return None
+    if rank == 2:
+        return math.nan
+    return _decode_clock(*component[1]) if rank == 6 else component[1]
+
+
+def _decode_clock(kind: str, count: int) -> Any:
+    """A date, time, datetime or timedelta; ISO text where Python's type lacks the digits or the year."""
+    try:
+        if kind == "date":
+            return datetime.date.fromordinal(datetime.date(1970, 1, 1).toordinal() + count)
+        microseconds, rest = divmod(count, 1_000)
+        if rest == 0:
+            span = datetime.timedelta(microseconds=microseconds)
+            if kind == "duration":
+                return span
+            zone = datetime.UTC if kind == "zoned" else None
+            moment = datetime.datetime(1970, 1, 1, tzinfo=zone) + span
+            return moment.time() if kind == "time" else moment
+    except (OverflowError, ValueError):
+        pass
+    return _iso_text(kind, count)
+
+
+def _iso_text(kind: str, count: int) -> str:
+    if kind == "duration":
+        return duration_text(count, 10**9)
+    if kind == "date":
+        return str(np.datetime64(count, "D"))
+    seconds, rest = divmod(count, 10**9)
+    text = f"{np.datetime64(seconds, 's')}.{rest:09d}"
+    if kind == "time":
+        return text.partition("T")[2]
+    return text + ("Z" if kind == "zoned" else "")

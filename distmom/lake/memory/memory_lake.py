@@ -1,0 +1,167 @@
+"""Data that is already in memory, with the same reader as a lake: one file named ``""``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.assemble import Assembler, Column
+from distmom.lake.columns.references import settle
+from distmom.lake.columns.schema import Reference, roles_of
+from distmom.lake.columns.times import TimeScale, with_times
+from distmom.lake.columns.vectors import measured
+from distmom.lake.files.footers import FIRST_ROWS
+from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.numerics.arrays import Ints
+
+
+class MemoryColumn(Protocol):
+    """A column that gives Arrow arrays of ranges of its rows, without copying where it can."""
+
+    @property
+    def type(self) -> pa.DataType:
+        """Arrow type."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def slice(self, start: int, stop: int) -> pa.Array:
+        """Rows ``[start, stop)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class MemoryLake:
+    """A table or array in memory.
+
+    Attributes
+    ----------
+    columns : mapping of str to MemoryColumn
+    n_rows : int
+    n_bytes : int
+    files : tuple of FileRef
+        One, with the path ``""``.
+    """
+
+    columns: Mapping[str, MemoryColumn]
+    n_rows: int
+    n_bytes: int
+    files: tuple[FileRef, ...]
+    partition_names: tuple[str, ...] = ()
+    n_ignored: int = 0
+    in_memory = True
+    one_pass = False
+
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return pa.schema([pa.field(name, column.type) for name, column in self.columns.items()])
+
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
+        """Rows of the one file."""
+        return np.full(len(self.files if files is None else files), self.n_rows, np.int64)
+
+    def reader(self, options: ReadOptions) -> MemoryReader:
+        """A reader of these columns, which holds their memory.
+
+        Raises
+        ------
+        ConfigError
+            If there is no column of that name, or the condition does not fit the columns' types.
+        DataError
+            If a column's type cannot be read.
+        NoAnswerError
+            If the length of a list column is looked for and no row has one.
+        """
+        return measured(self.checked(options), self.files)
+
+    def checked(self, options: ReadOptions) -> MemoryReader:
+        """As `reader`, without a look at the rows: lists whose type does not tell their length have 0."""
+        options, references = settle(options, (), self._schemas, "the data")
+        names = dict.fromkeys(name for name, _ in roles_of(options))
+        columns = {name: self.columns[name] for name in names}
+        first = min(self.n_rows, FIRST_ROWS)
+
+        def near(reference: Reference) -> TimeScale:
+            assert reference.scale is not None
+            return reference.scale.near(self.columns[reference.column].slice(0, first))
+
+        return MemoryReader(with_times(options, references, near), self.n_rows, self.n_bytes, columns)
+
+    def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
+        yield self.files[0], self.schema()
+
+
+@dataclass(frozen=True)
+class MemoryReader:
+    """Reads batches of columns in memory; as large as those columns when it is pickled."""
+
+    options: ReadOptions
+    n_rows: int
+    n_bytes: int
+    columns: Mapping[str, MemoryColumn]
+
+    def excludes(self, file: FileRef) -> bool:
+        """False: there are no partition values."""
+        return False
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter."""
+        columns = [Column(name, position=i) for i, name in enumerate(self.columns)]
+        types = {name: column.type for name, column in self.columns.items()}
+        assembler = Assembler(columns, types, self.options)
+        end = self.n_rows if stop is None else min(stop, self.n_rows)
+        for low in range(start, end, self.options.batch_rows):
+            high = min(low + self.options.batch_rows, end)
+            arrays = [column.slice(low, high) for column in self.columns.values()]
+            n_bytes = self.n_bytes * high // self.n_rows - self.n_bytes * low // self.n_rows
+            yield assembler.batch(arrays, low, high - low, n_bytes)
+
+
+def open_memory(data: Any) -> MemoryLake:
+    """Wrap data in memory; see `distmom.lake.open_lake`.
+
+    Raises
+    ------
+    ConfigError
+        If the object is of no kind that is read.
+    DataError
+        If its columns differ in length, or a name occurs twice.
+    """
+    from distmom.lake.memory.memory_columns import columns_of
+
+    columns = columns_of(data)
+    if not columns:
+        raise DataError("the data has no columns")
+    names = [name for name, _ in columns]
+    for name in names:
+        if names.count(name) > 1 and len(names) < 10_000:
+            raise DataError(f"the data has {names.count(name)} columns called {name!r}; rename them")
+    lengths = {name: len(column) for name, column in columns}
+    n_rows = len(columns[0][1])
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise DataError(f"column {name!r} has {length} rows but column {names[0]!r} has {n_rows}")
+    n_bytes = n_rows * sum(_row_bytes(column.type) for _, column in columns)
+    return MemoryLake(dict(columns), n_rows, n_bytes, (FileRef("", n_bytes, 0),))
+
+
+def _row_bytes(type_: pa.DataType) -> int:
+    """Bytes a row, or a guess where the width varies: for progress and plans."""
+    try:
+        return max(1, int(type_.bit_width) // 8)
+    except ValueError:
+        return 16
+
+
+def refuse(data: object) -> ConfigError:
+    """The error for an object of no kind that is read."""
+    kind = f"{type(data).__module__}.{type(data).__name__}"
+    return ConfigError(
+        f"data: cannot read an object of type {kind}; give a path, a list of paths, an Arrow table, a NumPy "
+        "array, a dict of columns, or a frame with the Arrow PyCapsule interface"
+    )

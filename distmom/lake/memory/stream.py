@@ -1,0 +1,199 @@
+"""Rows that come as a stream of Arrow batches: record batch readers, and datasets that are no plain files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.columns.vectors import measured
+from distmom.lake.memory.memory_columns import ArrowColumn
+from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
+from distmom.lake.messages import first_line
+from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.numerics.arrays import Ints
+
+Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
+"""Starts the batches of some columns, of at most so many rows where that can be chosen."""
+
+
+@dataclass
+class StreamLake:
+    """A stream of batches, read by one thread, as one file named "".
+
+    Attributes
+    ----------
+    stored : pyarrow.Schema
+        Columns of the batches.
+    start : callable
+        Gives the batches; may be called once only unless `again`.
+    again : bool
+        Whether the stream can be started several times.
+    count : callable, optional
+        Gives the number of rows.
+    """
+
+    stored: pa.Schema
+    start: Batches
+    again: bool = False
+    count: Callable[[], int] | None = None
+    files: tuple[FileRef, ...] = (FileRef("", 0, 0),)
+    partition_names: tuple[str, ...] = ()
+    n_bytes: int = 0
+    n_ignored: int = 0
+    in_memory = True
+    one_pass = True
+
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self.stored
+
+    def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
+        """Rows of the one file.
+
+        Raises
+        ------
+        ConfigError
+            If the stream ends only once and does not tell.
+        """
+        if self.count is None:
+            raise ConfigError(
+                "data: a stream of batches is read only once, but these options need the number of rows "
+                "beforehand; give a table or files, or use random blocks without block_size"
+            )
+        return np.full(len(self.files if files is None else files), self.count(), np.int64)
+
+    def reader(self, options: ReadOptions) -> StreamReader:
+        """A reader of these columns, after the checks that data in memory undergoes.
+
+        Raises
+        ------
+        ConfigError
+            If the stream can be read only once and its type does not tell the length of its lists.
+        """
+        empty = {
+            name: ArrowColumn(pa.chunked_array([], self.stored.field(name).type)) for name in self._names()
+        }
+        pattern = MemoryLake(empty, 0, 0, self.files).checked(options)
+        reader = StreamReader(pattern.options, pattern, self)
+        unknown = [name for name, width in pattern.options.vectors or () if not width]
+        if unknown and not self.again:
+            raise ConfigError(
+                f"data: a stream of batches is read only once, and its type does not tell how long the lists "
+                f"of column {unknown[0]!r} are; give lists of fixed size, a table or files"
+            )
+        if pattern.options.scales:  # times are counted from near the first ones
+            reader.look_ahead()
+        return measured(reader, self.files)
+
+    def _names(self) -> list[str]:
+        names = self.stored.names
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        if twice:
+            raise DataError(f"the data has several columns called {twice[0]!r}; rename them")
+        return list(names)
+
+
+@dataclass
+class StreamReader:
+    """Reads the batches as they come; cannot be sent to another process."""
+
+    options: ReadOptions
+    pattern: MemoryReader
+    lake: StreamLake
+    _started: bool = field(default=False, init=False)
+    _ahead: list[pa.RecordBatch] = field(default_factory=list, init=False)
+    _rest: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()), init=False)
+
+    def look_ahead(self) -> None:
+        """Read the first batch, and count times from the day of its middle."""
+        self._rest = self.lake.start(list(self.pattern.columns), self.options.batch_rows)
+        self._ahead = list(islice(self._rest, 1))
+        for record in self._ahead:
+            times = tuple((n, s and s.near(record.column(n))) for n, s in self.options.times)
+            self.options = replace(self.options, times=times)
+
+    def _records(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if self._ahead:
+            ahead, self._ahead = self._ahead, []
+            return chain(ahead, self._rest)
+        return self.lake.start(names, self.options.batch_rows)
+
+    def excludes(self, file: FileRef) -> bool:
+        """False: there are no partition values."""
+        return False
+
+    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """All rows, in batches of at most ``options.batch_rows``."""
+        if self._started and not self.lake.again:
+            raise DataError("data: the stream of batches has been read already; give a new one")
+        self._started = True
+        row = 0
+        names = list(self.pattern.columns)
+        try:
+            for record in self._records(names):
+                yield from self._slices(record, names, row)
+                row += record.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"data: the stream broke after row {row}: {first_line(error)}") from error
+
+    def _slices(self, record: pa.RecordBatch, names: Sequence[str], row: int) -> Iterator[Batch]:
+        columns = {name: ArrowColumn(pa.chunked_array([record.column(name)])) for name in names}
+        part = replace(
+            self.pattern,
+            options=self.options,
+            n_rows=record.num_rows,
+            n_bytes=record.nbytes,
+            columns=columns,
+        )
+        for batch in part.batches(self.lake.files[0]):
+            batch.start += row
+            yield batch
+
+
+def open_stream(data: Any) -> StreamLake | list[str] | None:
+    """A stream, the paths of its files, or None if the object is neither a stream nor a dataset."""
+    if type(data).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset")):
+        return _open_dataset(data)
+    if isinstance(data, pa.RecordBatchReader):
+        return _open_reader(data)
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__"):
+        try:
+            return _open_reader(pa.RecordBatchReader.from_stream(data))
+        except pa.ArrowInvalid:  # a stream of arrays, which is one column
+            return None
+    return None
+
+
+def _open_reader(reader: pa.RecordBatchReader) -> StreamLake:
+    return StreamLake(reader.schema, lambda names, rows: iter(reader))
+
+
+def _open_dataset(data: Any) -> StreamLake | list[str]:
+    import pyarrow.dataset as ds
+    import pyarrow.fs as pafs
+
+    if isinstance(data, ds.Scanner):
+        return StreamLake(data.projected_schema, lambda names, rows: iter(data.to_batches()), again=True)
+    if not isinstance(data, ds.Dataset):
+        raise ConfigError(f"data: give the dataset itself, not a {type(data).__name__}")
+    plain = (
+        isinstance(data, ds.FileSystemDataset)
+        and isinstance(data.format, ds.ParquetFileFormat)
+        and isinstance(data.filesystem, pafs.LocalFileSystem)
+        and (isinstance(data.partitioning, ds.HivePartitioning) or not len(data.partitioning.schema))
+        and not getattr(data, "_scan_options", {"unknown": True})
+    )
+    if plain and data.files:
+        return [str(path) for path in data.files]
+
+    def start(names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        chosen = {name: ds.field(name) for name in names}  # not by text: "a.b" would mean a field of a struct
+        return iter(data.to_batches(columns=chosen, batch_size=rows))
+
+    return StreamLake(data.schema, start, again=True, count=data.count_rows)

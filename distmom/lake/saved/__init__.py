@@ -1,0 +1,1 @@
+"""Files of our own: saved states, and rows sorted on disk."""

@@ -1,0 +1,172 @@
+"""Tables whose log tells which files count: recognised by name, and opened as lakes of these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from distmom.errors import ConfigError, DataError
+from distmom.lake.files import patterns
+from distmom.lake.files.build import build_lake
+from distmom.lake.files.places import store_of
+from distmom.lake.files.store_errors import final, store_error
+from distmom.lake.files.stores import address_of, is_local
+from distmom.lake.lake import Lake
+from distmom.lake.source import PartitionType
+from distmom.lake.tables.delta import read_delta
+from distmom.lake.tables.iceberg import FoundTable, load_from_catalog, load_metadata, read_iceberg
+from distmom.lake.tables.logged import LoggedTable
+from distmom.lake.tables.recognise import infos_of
+from distmom.lake.tables.table_options import delta_options, iceberg_options
+
+CATALOG = "iceberg://"
+_CATALOG_NAME = re.compile(r"iceberg://([^/@]+)/([^/@]+\.[^/@]+?)(?:@([0-9]+))?")
+_VERSIONED = re.compile(r"(.+)@(v?)([0-9]{1,19})", re.DOTALL)
+_METADATA = ".metadata.json"
+
+Options = Mapping[str, object] | None
+
+
+def table_name(data: Any) -> str | None:
+    """The name of a table given as an object of ``deltalake`` or ``pyiceberg``; None for anything else."""
+    kind = type(data)
+    if kind.__module__.startswith("deltalake.") and kind.__name__ == "DeltaTable":
+        return f"{data.table_uri.rstrip('/')}@v{data.version()}"
+    if kind.__module__.startswith("pyiceberg.") and hasattr(data, "metadata_location"):
+        return str(data.metadata_location)
+    return None
+
+
+def open_table(name: str, types: Mapping[str, PartitionType] | None, options: Options) -> Lake | None:
+    """The live files of the table that a name means; None if it names no table.
+
+    ``folder`` and ``folder@v12`` are a Delta table and one of its versions; ``folder`` (with a
+    ``version-hint.text``), ``….metadata.json`` and ``iceberg://catalog/namespace.table`` are Iceberg tables,
+    each with ``@`` and the number of a snapshot where not the current one is meant.
+
+    Raises
+    ------
+    ConfigError
+        If the name of a version is none, or the package that reads the log is missing.
+    DataError
+        If the log cannot be read, names files that are not there, or the rows of its live files are not all
+        live.
+    """
+    if name.startswith(CATALOG):
+        return _open_catalog(name, types, options)
+    base, mark, number = _parts(name)
+    filesystem, prefix, (root,) = store_of([base], options)
+    if number is not None and is_local(filesystem):
+        literal = store_of([name], options)[2][0]
+        if _exists(filesystem, literal):  # a folder of this very name
+            base, mark, number, root = name, "", None, literal
+    if patterns.has_wildcard(root):
+        return None
+    try:
+        if root.endswith(_METADATA):
+            found = load_metadata(prefix + root, iceberg_options(base, options), base)
+            snapshot = _snapshot(name, mark, number)
+            return _iceberg(found, snapshot, base, types, options)
+        (delta,) = infos_of(filesystem, [f"{root}/_delta_log"])
+        if delta.type == pafs.FileType.Directory:
+            if number is not None and not mark:
+                raise ConfigError(f"data: {name}: versions of a Delta table are written {base}@v{number}")
+            version = None if number is None else int(number)
+            logged = read_delta(prefix + root, version, delta_options(base, options), base)
+            return _lake(filesystem, prefix, root, logged, base, types)
+        if _has_hint(filesystem, root):
+            found = load_metadata(prefix + root, iceberg_options(base, options), base)
+            return _iceberg(found, _snapshot(name, mark, number), base, types, options)
+        if number is None or not _exists(filesystem, root):
+            return None
+    except OSError as error:
+        if prefix:
+            raise final(store_error(error, filesystem, root, base)) from error
+        raise
+    raise DataError(
+        f"{base} has no versions: it is no Delta table, nor an Iceberg table with a version-hint.text; "
+        f"name an Iceberg table's newest metadata/…{_METADATA}, or {CATALOG}catalog/namespace.table"
+    )
+
+
+def _parts(name: str) -> tuple[str, str, str | None]:
+    """Name without version, the mark before its number, and this."""
+    match = _VERSIONED.fullmatch(name)
+    return (match[1], match[2], match[3]) if match else (name, "", None)
+
+
+def _exists(filesystem: pafs.FileSystem, path: str) -> bool:
+    return bool(filesystem.get_file_info(path).type != pafs.FileType.NotFound)
+
+
+def _has_hint(filesystem: pafs.FileSystem, root: str) -> bool:
+    """Whether a folder tells its newest Iceberg metadata: one request, where a file takes two."""
+    try:
+        entries = filesystem.get_file_info(pafs.FileSelector(f"{root}/metadata", allow_not_found=True))
+    except OSError:
+        return False  # a file of that name, or not ours to read
+    return any(entry.base_name == "version-hint.text" for entry in entries)
+
+
+def _snapshot(name: str, mark: str, number: str | None) -> int | None:
+    if mark:
+        raise ConfigError(f"data: {name}: snapshots of an Iceberg table are written with their number alone")
+    return None if number is None else int(number)
+
+
+def _open_catalog(name: str, types: Mapping[str, PartitionType] | None, options: Options) -> Lake:
+    match = _CATALOG_NAME.fullmatch(name)
+    if match is None:
+        raise ConfigError(
+            f"data: {name}: write {CATALOG}catalog/namespace.table, with @ and a number for a snapshot"
+        )
+    shown = name.rpartition("@")[0] or name
+    found = load_from_catalog(match[1], match[2], shown)
+    return _iceberg(found, _snapshot(name, "", match[3]), shown, types, options)
+
+
+def _iceberg(
+    found: FoundTable,
+    snapshot: int | None,
+    shown: str,
+    types: Mapping[str, PartitionType] | None,
+    options: Options,
+) -> Lake:
+    """The lake of a snapshot, whose files lie where the metadata say."""
+    logged = read_iceberg(found, snapshot, shown)
+    remote = address_of(found.location) is not None
+    filesystem, prefix, (root,) = store_of([found.location.rstrip("/")], options if remote else None)
+    return _lake(filesystem, prefix, root, logged, shown, types)
+
+
+def _lake(
+    filesystem: pafs.FileSystem,
+    prefix: str,
+    root: str,
+    logged: LoggedTable,
+    shown: str,
+    types: Mapping[str, PartitionType] | None,
+) -> Lake:
+    if types:
+        raise ConfigError(
+            "partition_types: the table's log has the types of its partition columns; drop them"
+        )
+    if not logged.files:
+        raise DataError(f"{shown} has no rows at {logged.version.format} version {logged.version.version}")
+    paths = [f"{root.rstrip('/')}/{file.path}" for file in logged.files]
+    if is_local(filesystem):
+        infos = filesystem.get_file_info(paths)
+    else:  # a request lists a thousand files
+        listed = filesystem.get_file_info(pafs.FileSelector(root, recursive=True))
+        by_path = {info.path: info for info in listed}
+        infos = [by_path.get(path, pafs.FileInfo(path, type=pafs.FileType.NotFound)) for path in paths]
+    for info, file in zip(infos, logged.files, strict=True):
+        if info.type != pafs.FileType.File:
+            raise DataError(
+                f"{shown}: {file.path} is gone, which its log names at version {logged.version.version} "
+                "(removed by a vacuum?); choose a later version"
+            )
+    return build_lake(filesystem, prefix, root, infos, 0, None, logged)

@@ -1,0 +1,20 @@
+"""Names of the arrays that the whole package computes with."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+"""Values, weights, sums."""
+
+Ints: TypeAlias = NDArray[np.int64]
+"""Counts, positions, codes of groups, levels of the ladder."""
+
+Bools: TypeAlias = NDArray[np.bool_]
+"""Marks of rows, blocks, or groups."""
+
+Words: TypeAlias = NDArray[np.uint64]
+"""Hashes and random words of 64 bits."""

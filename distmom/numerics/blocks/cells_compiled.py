@@ -1,0 +1,124 @@
+"""Compiled running moments of cells; the NumPy twins with the same bits are in ``cells.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from distmom.numerics._jit import inline, njit
+from distmom.numerics.blocks.labels_compiled import run_choice
+from distmom.numerics.blocks.moments_compiled import total_row
+
+U = np.uint64
+MAGIC_BITS = 40  # label * magic / 2**40 has the whole part of label / width while label * width < 2**40
+
+
+@inline
+def _add(v, c, table):
+    """One value; the cell's number is unsigned, so that Numba does not ask whether it counts from the end."""
+    n = table[c, 0] + 1.0
+    mean = table[c, 1]
+    delta = v - mean
+    table[c, 0] = n
+    if math.isfinite(delta):
+        moved = mean + delta / n
+        table[c, 2] += delta * (v - moved)
+        table[c, 1] = moved
+    elif math.isfinite(mean) and math.isfinite(v):
+        table[c, 1] = mean * ((n - 1.0) / n) + v / n
+        table[c, 2] = math.inf
+    else:
+        table[c, 1] = v if n == 1.0 else mean + v
+        table[c, 2] = math.nan
+
+
+@njit
+def add_rows(x, gone, cells, table):
+    """Add each value to the moments of its cell; `gone` of size 0 means that all rows count."""
+    some_gone = gone.size > 0
+    for i in range(x.size):
+        if some_gone and gone[i]:
+            continue
+        _add(x[i], U(cells[i]), table)
+
+
+@njit
+def add_blocks(x, gone, codes, first_row, key, forward, n_blocks, magic, table):
+    """The same for the cells code * n_blocks + label // width, with ``magic = ceil(2**MAGIC_BITS / width)``.
+
+    The loop over labels has no branch, no division and no look-up, so that it is done for several rows at
+    once; cells are held for one run of rows at a time, in the nearest cache.
+    """
+    some_gone = gone.size > 0
+    k_labels = forward.shape[1]
+    cells = np.empty(k_labels, np.int64)
+    start = 0
+    run = first_row // k_labels
+    offset = first_row - run * k_labels
+    while start < x.size:
+        choice, rotation = run_choice(run, key, k_labels)
+        m = min(k_labels - offset, x.size - start)
+        places = forward[choice, offset : offset + m]
+        groups = codes[start : start + m]
+        for j in range(m):
+            label = np.int64(places[j]) - rotation
+            label += k_labels if label < 0 else 0
+            cells[j] = groups[j] * n_blocks + ((label * magic) >> MAGIC_BITS)
+        for j in range(m):
+            if some_gone and gone[start + j]:
+                continue
+            _add(x[start + j], U(cells[j]), table)
+        start += m
+        offset = 0
+        run += 1
+
+
+@njit
+def unload(table, n_blocks, n_once, count, mean, m2):
+    """Move the moments of the first cells into arrays of shape (groups, blocks), and empty the cells.
+
+    If the arrays have one more place for each group, it is for the first `n_once` blocks together.
+    """
+    for g in range(count.shape[0]):
+        for k in range(n_blocks):
+            cell = U(g * n_blocks + k)
+            count[g, k] = np.int64(table[cell, 0])
+            mean[g, k] = table[cell, 1]
+            m2[g, k] = table[cell, 2]
+            table[cell, 0] = 0.0
+            table[cell, 1] = 0.0
+            table[cell, 2] = 0.0
+        if count.shape[1] > n_blocks:
+            whole = total_row(count[g, :n_once], mean[g, :n_once], m2[g, :n_once])
+            count[g, n_blocks], mean[g, n_blocks], m2[g, n_blocks] = whole
+
+
+@njit
+def chunk_cells(codes, first_row, chunk_rows, key, forward, width, n_blocks, out):
+    """Cells of rows, as for `add_blocks`, where `chunk_rows` consecutive rows have one label."""
+    k_labels = forward.shape[1]
+    n = codes.size
+    chunk = first_row // chunk_rows
+    run = chunk // k_labels
+    place = chunk - run * k_labels
+    left = (chunk + 1) * chunk_rows - first_row
+    i = 0
+    while i < n:
+        choice, rotation = run_choice(run, key, k_labels)
+        row = forward[choice]
+        while i < n and place < k_labels:
+            label = np.int64(row[place]) - rotation
+            if label < 0:
+                label += k_labels
+            block = label // width
+            m = min(left, n - i)
+            for j in range(i, i + m):
+                out[j] = codes[j] * n_blocks + block
+            i += m
+            place += 1
+            left = chunk_rows
+        place = 0
+        run += 1

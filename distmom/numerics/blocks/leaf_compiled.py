@@ -1,0 +1,222 @@
+"""Compiled sums of one leaf; the NumPy twins with the same bits are in ``leaf.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from distmom.numerics._jit import inline, njit, prefetch
+from distmom.numerics.blocks.labels_compiled import run_choice
+from distmom.numerics.blocks.moments_compiled import total_row
+
+U = np.uint64
+RUNS_TOGETHER = 4
+LINE = 8  # values in a cache line
+LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
+
+
+@njit
+def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
+    """Add some rows of one run, from place `first` of it on, one by one; they are no run for `missing`."""
+    k_blocks = s1.size
+    choice, rotation = run_choice(run, key, k_blocks)
+    blocks = forward[choice]
+    for j in range(x.size):
+        if gone.size > 0 and gone[j]:
+            continue
+        block = np.int64(blocks[first + j]) - rotation
+        block = block + k_blocks if block < 0 else block
+        d = x[j] - shift
+        s1[block] += d
+        s2[block] += d * d
+        missing[block] -= 1
+
+
+@njit
+def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahead):
+    """The whole run from place `start` on, in order of its blocks; `shift` in place of rows that are gone.
+
+    That order defeats the processor's own prefetching: so what is `ahead` places farther on is asked for.
+    """
+    k_blocks = rows.size
+    choice, rotation = run_choice(run, key, k_blocks)
+    places = inverse[choice][rotation : rotation + k_blocks]
+    last = x.size - 1
+    run_rows = x[start : start + k_blocks]
+    whole = k_blocks - k_blocks % LINE
+    for k in range(0, whole, LINE):
+        prefetch(x, min(start + ahead + k, last))
+        for j in range(LINE):
+            rows[k + j] = run_rows[places[k + j]]
+    for k in range(whole, k_blocks):
+        rows[k] = run_rows[places[k]]
+    if gone.size > 0:
+        blocks = forward[choice]
+        hidden = gone[start : start + k_blocks]
+        for j in range(k_blocks):
+            if hidden[j]:
+                block = np.int64(blocks[j]) - rotation
+                block = block + k_blocks if block < 0 else block
+                rows[block] = shift
+                missing[block] += 1
+
+
+@njit
+def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
+    """Add ``x - shift`` and its square to the blocks; return the number of whole runs.
+
+    Block k then has ``runs - missing[k]`` rows. Each run is gathered into the order of the blocks first, so
+    that the additions are independent lanes over contiguous memory: no reassociation is needed for speed, and
+    every processor gives the same bits. Sums of four runs are taken at a time, which saves loads and stores.
+    """
+    k = s1.size
+    n = x.size
+    ahead = max(LEAST_AHEAD, 2 * k)
+    for j in range(0, min(ahead, n), LINE):
+        prefetch(x, j)
+    run = first_row // k
+    i = min(n, (run + 1) * k - first_row) if first_row > run * k else 0
+    add_part(x[:i], gone[:i], first_row - run * k, run, key, forward, shift, s1, s2, missing)
+    run += i > 0
+    rows = np.empty((RUNS_TOGETHER, k))
+    runs = 0
+    while n - i >= k:
+        m = min(RUNS_TOGETHER, (n - i) // k)
+        for r in range(m):
+            start = i + r * k
+            gather(x, start, gone, run + r, key, inverse, forward, shift, rows[r], missing, ahead)
+        if m == RUNS_TOGETHER:
+            add_four(rows[0], rows[1], rows[2], rows[3], shift, s1, s2)
+        else:
+            for r in range(m):
+                add_one(rows[r], shift, s1, s2)
+        i += m * k
+        run += m
+        runs += m
+    add_part(x[i:], gone[i:], 0, run, key, forward, shift, s1, s2, missing)
+    return runs
+
+
+@njit
+def add_one(row, shift, s1, s2):
+    """Add one value to each block."""
+    for k in range(s1.size):
+        d = row[k] - shift
+        s1[k] += d
+        s2[k] += d * d
+
+
+@njit
+def add_four(row0, row1, row2, row3, shift, s1, s2):
+    """Add four values to each block, one after the other."""
+    for k in range(s1.size):
+        a = s1[k]
+        b = s2[k]
+        d = row0[k] - shift
+        a += d
+        b += d * d
+        d = row1[k] - shift
+        a += d
+        b += d * d
+        d = row2[k] - shift
+        a += d
+        b += d * d
+        d = row3[k] - shift
+        a += d
+        b += d * d
+        s1[k] = a
+        s2[k] = b
+
+
+@njit
+def finish(runs, shift, lost_bits, count, mean, m2):
+    """Turn (missing, s1, s2) into (count, mean, m2) in place; whether some block has lost its digits."""
+    lost = False
+    for k in range(count.size):
+        c = runs - count[k]
+        count[k] = c
+        if c == 0:
+            mean[k] = 0.0
+            m2[k] = 0.0
+            continue
+        away = mean[k] / float(c)
+        q = m2[k] - mean[k] * away
+        if q < 0.0:
+            q = 0.0
+        value = away + shift
+        mean[k] = value
+        m2[k] = q if math.isfinite(value) else math.nan
+        distance = value - shift
+        if c > 1 and float(c) * (distance * distance) > lost_bits * m2[k]:
+            lost = True
+    return lost
+
+
+@njit
+def count_strange(bits):
+    """How many of the float64 values with these bits are infinite or NaN."""
+    n = 0
+    for i in range(bits.size):
+        n += (bits[i] & U(0x7FF0000000000000)) == U(0x7FF0000000000000)
+    return n
+
+
+@inline
+def value_at(x, rest, i):
+    """Value i of a leaf that comes in two arrays."""
+    return x[i] if i < x.size else rest[i - x.size]
+
+
+@njit
+def middle_value(x, rest, gone, n_probes):
+    """Twin of `leaf.middle_value`."""
+    n = x.size + rest.size
+    probes = np.empty(n_probes)
+    found = 0
+    for p in range(min(n, n_probes)):
+        place = p * n // n_probes if n > n_probes else p
+        value = value_at(x, rest, place)
+        if math.isfinite(value) and not (gone.size > 0 and gone[place]):
+            j = found  # insertion sort: there are few
+            while j > 0 and probes[j - 1] > value:
+                probes[j] = probes[j - 1]
+                j -= 1
+            probes[j] = value
+            found += 1
+    if found:
+        return probes[(found - 1) // 2] + 0.0
+    for i in range(n):
+        value = value_at(x, rest, i)
+        if math.isfinite(value) and not (gone.size > 0 and gone[i]):
+            return value + 0.0
+    return 0.0
+
+
+@njit
+def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
+    """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
+    k = count.size - 1
+    n = x.size
+    missing = count[:k]
+    s1 = mean[:k]
+    s2 = m2[:k]
+    missing[:] = 0
+    s1[:] = 0.0
+    s2[:] = 0.0
+    runs = add_runs(x, gone[:n], first_row, key, inverse, forward, shift, s1, s2, missing)
+    if rest.size > 0:
+        runs += add_runs(rest, gone[n:], first_row + n, key, inverse, forward, shift, s1, s2, missing)
+    lost = finish(runs, shift, lost_bits, missing, s1, s2)
+    count[k], mean[k], m2[k] = total_row(missing, s1, s2)
+    return lost
+
+
+@njit
+def leaf_blocks(x, rest, gone, first_row, key, inverse, forward, n_probes, lost_bits, count, mean, m2):
+    """The same about a value from the middle of the leaf; returns that value, too."""
+    shift = middle_value(x, rest, gone, n_probes)
+    lost = leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2)
+    return lost, shift

@@ -1,0 +1,1 @@
+"""Vectors and matrices: co-moments, geometric medians, nearest positive semi-definite matrices."""

@@ -1,0 +1,90 @@
+"""Risks of blocks of rows as functions of parameters, with gradients: what a robust descent goes down on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Bools, Floats
+
+MOST_PAIRS = 1 << 18
+"""Pairs of rows of several blocks whose losses are held together; a block alone may have more."""
+
+
+class BlockRisk(Protocol):
+    """A mean loss over the rows, or the pairs of rows, of a block."""
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether it is a mean over pairs."""
+        ...
+
+    def n_parameters(self, n_features: int) -> int:
+        """Numbers to be found."""
+        ...
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:
+        """Which of K blocks, of shape (K, B, d) and (K, B), say something about the parameters."""
+        ...
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:
+        """Loss of each of K blocks."""
+        ...
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:
+        """Gradient of the loss of one block, of shape (B, d) and (B,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class UserRisk:
+    """A risk that a user wrote.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(parameters, rows, targets) -> (value, gradient)`` for one block: arrays of shapes (p,),
+        (B, d), (B,) in, a number and an array of shape (p,) out.
+    size : int
+        p.
+    """
+
+    function: Callable[[Floats, Floats, Floats], tuple[float, Floats]]
+    size: int
+    pairwise: ClassVar[bool] = False
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return self.size
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:  # noqa: D102
+        return np.ones(rows.shape[0], np.bool_)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        found = [self.function(parameters, *block)[0] for block in zip(rows, targets, strict=True)]
+        return np.array(found, np.float64)
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        found = np.asarray(self.function(parameters, rows, targets)[1], np.float64)
+        if found.shape != (self.size,):
+            raise ValueError(f"the gradient must have shape ({self.size},), not {found.shape}")
+        return found
+
+
+@lru_cache(maxsize=8)
+def pairs_of(n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First and second row of all pairs of `n_rows` rows."""
+    first, second = np.triu_indices(n_rows, 1)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    return first, second
+
+
+def few_blocks(n_blocks: int, n_rows: int) -> list[slice]:
+    """Consecutive blocks whose pairs are held together."""
+    step = max(1, 2 * MOST_PAIRS // max(1, n_rows * n_rows))
+    return [slice(start, start + step) for start in range(0, n_blocks, step)]

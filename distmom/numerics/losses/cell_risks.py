@@ -1,0 +1,98 @@
+"""Risks of dividing rows into cells around centres: of single rows, and of pairs with soft membership."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.block_risk import few_blocks
+from distmom.numerics.losses.row_risks import softmax
+
+
+@dataclass(frozen=True)
+class QuantisationRisk:
+    """Mean squared distance of the rows of a block to their nearest centres: the objective of k-means.
+
+    The parameters are the centres, one after the other.
+    """
+
+    n_cells: int
+    pairwise: ClassVar[bool] = False
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return self.n_cells * n_features
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:
+        """All of them."""
+        return np.ones(rows.shape[0], np.bool_)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        squares = squared_to_centres(rows, parameters.reshape(self.n_cells, -1))
+        return np.asarray(squares.min(axis=-1).mean(axis=-1))
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        centres = parameters.reshape(self.n_cells, -1)
+        member = np.zeros((rows.shape[0], self.n_cells))
+        member[np.arange(rows.shape[0]), squared_to_centres(rows, centres).argmin(axis=1)] = 1.0
+        away = member.sum(axis=0)[:, None] * centres - member.T @ rows
+        return np.asarray(2.0 / rows.shape[0] * away).ravel()
+
+
+@dataclass(frozen=True)
+class SoftCellRisk:
+    """Mean over the pairs of a block of their squared distance times the chance that both are in one cell.
+
+    A row belongs to the cell of centre c with probability proportional to ``exp(-||x - c||^2 /
+    temperature)``, independently of the others; low temperatures give the risk of a partition.
+    """
+
+    n_cells: int
+    temperature: float = 1.0
+    pairwise: ClassVar[bool] = True
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return self.n_cells * n_features
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:
+        """All of them."""
+        return np.ones(rows.shape[0], np.bool_)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        centres = parameters.reshape(self.n_cells, -1)
+        n = rows.shape[1]
+        found = []
+        for part in few_blocks(*rows.shape[:2]):
+            with np.errstate(over="ignore", invalid="ignore"):
+                share = self._membership(rows[part], centres)
+                together = (share @ share.transpose(0, 2, 1)) * _squares(rows[part])
+                found.append(together.sum(axis=(1, 2)) / (n * (n - 1)))
+        return np.concatenate(found)
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        centres = parameters.reshape(self.n_cells, -1)
+        n = rows.shape[0]
+        share = self._membership(rows, centres)
+        by_share = 2.0 / (n * (n - 1)) * (_squares(rows[None])[0] @ share)
+        by_logit = share * (by_share - (share * by_share).sum(axis=1, keepdims=True))
+        pull = by_logit.T @ rows - by_logit.sum(axis=0)[:, None] * centres
+        return np.asarray(2.0 / self.temperature * pull).ravel()
+
+    def _membership(self, rows: Floats, centres: Floats) -> Floats:
+        return softmax(-squared_to_centres(rows, centres) / self.temperature)
+
+
+def squared_to_centres(rows: Floats, centres: Floats) -> Floats:
+    """Squared distances of rows (…, d) to centres (k, d), shape (…, k)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = [((rows - centre) ** 2).sum(axis=-1) for centre in centres]
+    return np.stack(away, axis=-1)
+
+
+def _squares(rows: Floats) -> Floats:
+    """Squared distances between the rows of each block."""
+    gram = rows @ rows.transpose(0, 2, 1)
+    size = np.diagonal(gram, axis1=1, axis2=2)
+    return np.maximum(size[:, :, None] + size[:, None, :] - 2.0 * gram, 0.0)

@@ -1,0 +1,104 @@
+"""Sums of values, and of distances of paired values, in cells: rows are added in their order.
+
+So the cuts of a leaf into pieces do not change a bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.leaf import read_only
+from distmom.numerics.losses.table import Loss
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
+Cells = NDArray[np.int32]
+
+
+def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
+    """Add each value to the sum of its cell, in the order of the rows."""
+    if compiled:
+        _kernels.add_values(values, cells, sums)
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(sums, cells, values)
+
+
+def add_distances(
+    measured: Floats,
+    pairs: NDArray[np.int32],
+    cells: Cells,
+    sums: Floats,
+    *,
+    compiled: bool = False,
+) -> None:
+    """Add |a - b| of each pair and row to the sum of the pair and the row's cell.
+
+    Where neither is finite the distance is 0, where one of them is not it is infinite.
+
+    Parameters
+    ----------
+    measured : ndarray of float64, shape (m, n)
+    pairs : ndarray of int32, shape (p, 2)
+        Rows of `measured`.
+    cells : ndarray of int32, shape (n,)
+    sums : ndarray of float64, shape (p, n_cells)
+    """
+    if compiled:
+        _kernels.add_gaps(measured, pairs, cells, sums)
+        return
+    finite = np.isfinite(measured)
+    for place, (f, g) in enumerate(pairs.tolist()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = np.abs(measured[f] - measured[g])
+            if not (finite[f].all() and finite[g].all()):
+                odd = ~(finite[f] & finite[g])
+                gap[odd] = np.where(finite[f][odd] | finite[g][odd], np.inf, 0.0)
+            np.add.at(sums[place], cells, gap)
+
+
+def add_losses(
+    truth: Floats,
+    predicted: Floats,
+    cells: Cells,
+    sums: Floats,
+    loss: Callable[[Floats, Floats], Floats],
+    named: tuple[Loss, float] | None = None,
+) -> None:
+    """Add the loss of each row to the sum of its cell; by the compiled kernel of a `named` loss."""
+    if named is None:
+        add_to_cells(loss(truth, predicted), cells, sums)
+        return
+    chosen, parameter = named
+    _kernels.add_losses(chosen)(read_only(truth), read_only(predicted), cells, parameter, sums)
+
+
+def add_measures(
+    truth: Floats,
+    predicted: Floats,
+    cells: Cells,
+    rows: Ints,
+    sums: Floats,
+    measure: Callable[[Floats, Floats], Floats],
+    named: tuple[Loss, float] | None = None,
+    *,
+    root: bool = False,
+) -> float:
+    """Add what distances are measured by, in some rows, to the sums of their cells; the largest size of it.
+
+    That is infinite if one is no number. With a `named` loss it is the root of this loss, or the prediction.
+    """
+    if named is None:
+        values = measure(truth[rows], predicted[rows])
+        add_to_cells(values, cells[rows], sums)
+        most = float(np.abs(values).max(initial=0.0))
+        return most if math.isfinite(most) else math.inf
+    chosen, parameter = named
+    add = _kernels.add_measures(chosen)
+    return float(add(read_only(truth), read_only(predicted), cells, rows, parameter, root, sums))

@@ -1,0 +1,77 @@
+"""Compiled sums in cells; the NumPy twins with the same bits are in ``cell_sums.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from distmom.numerics._jit import njit, standing_for
+from distmom.numerics.losses.table import Loss
+from distmom.numerics.losses.table_compiled import compiled_row_loss
+
+U = np.uint64
+
+
+@njit
+def add_values(values, cells, sums):
+    """Add each value to the sum of its cell."""
+    for i in range(values.size):
+        sums[U(cells[i])] += values[i]
+
+
+@njit
+def add_gaps(measured, pairs, cells, sums):
+    """Add the distances of each pair, row by row, to the sums of their cells."""
+    for p in range(pairs.shape[0]):
+        a, b = measured[pairs[p, 0]], measured[pairs[p, 1]]
+        for i in range(cells.size):
+            gap = abs(a[i] - b[i])
+            if not gap < math.inf:
+                gap = math.inf if math.isfinite(a[i]) or math.isfinite(b[i]) else 0.0
+            sums[p, U(cells[i])] += gap
+
+
+def _loss(truth, predicted, parameter):
+    raise NotImplementedError
+
+
+def _add_losses(truth, predicted, cells, parameter, sums):
+    for i in range(truth.size):
+        sums[U(cells[i])] += _loss(truth[i], predicted[i], parameter)
+
+
+def _add_measures(truth, predicted, cells, rows, parameter, root, sums):
+    reach = 0.0
+    odd = False
+    for j in range(rows.size):
+        i = rows[j]
+        value = predicted[i]
+        if root:
+            value = math.sqrt(_loss(truth[i], value, parameter))
+        sums[U(cells[i])] += value
+        size = abs(value)
+        if size > reach:
+            reach = size
+        if size != size:
+            odd = True
+    return math.inf if odd else reach
+
+
+@cache
+def add_losses(loss: Loss) -> Any:
+    """The kernel that adds the loss of each row to the sum of its cell."""
+    return njit(standing_for(_add_losses, loss.name, _loss=compiled_row_loss(loss)))
+
+
+@cache
+def add_measures(loss: Loss) -> Any:
+    """The kernel that adds predictions, or roots of losses, of some rows to the sums of their cells.
+
+    It returns the largest size of them.
+    """
+    return njit(standing_for(_add_measures, loss.name, _loss=compiled_row_loss(loss)))

@@ -1,0 +1,139 @@
+"""Risks of single rows in blocks: linear models with squared, Huber, pinball and logistic loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.table import LOSSES, Loss
+
+
+@dataclass(frozen=True)
+class LinearRisk:
+    """Mean loss of the residuals y - w^T x - b. The parameters are w and, last, b.
+
+    Parameters
+    ----------
+    loss : {"squared", "huber", "pinball"}
+        r^2/2; r^2/2 up to `threshold` and straight beyond; `quantile` times r above zero and `quantile` - 1
+        times r below.
+    threshold, quantile : float
+    penalty : float
+        Half of this times the squared length of w is added to the loss of each block.
+    """
+
+    loss: str = "squared"
+    threshold: float = 1.345
+    quantile: float = 0.5
+    penalty: float = 0.0
+    pairwise: ClassVar[bool] = False
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return n_features + 1
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:
+        """All of them."""
+        return np.ones(rows.shape[0], np.bool_)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, parameter = self._row
+            values = loss.at(targets - _linear(parameters, rows), parameter)
+            return np.asarray(values.mean(axis=1) + _penalty(self.penalty, parameters))
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        loss, parameter = self._row
+        slope = -loss.slope_at(targets - _linear(parameters, rows), parameter) / targets.size
+        return _linear_gradient(slope, rows, self.penalty, parameters)
+
+    @property
+    def _row(self) -> tuple[Loss, float]:
+        """The loss and its parameter; r^2/2 is Huber's without a threshold."""
+        if self.loss == "squared":
+            return LOSSES["huber"], math.inf
+        loss = LOSSES[self.loss]
+        return loss, 0.0 if loss.parameter is None else float(getattr(self, loss.parameter.name))
+
+
+@dataclass(frozen=True)
+class LogisticRisk:
+    """Mean logistic loss of labels 0 and 1 with log odds w^T x + b. The parameters are w and, last, b."""
+
+    penalty: float = 0.0
+    pairwise: ClassVar[bool] = False
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return n_features + 1
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:
+        """All of them."""
+        return np.ones(rows.shape[0], np.bool_)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = (1.0 - 2.0 * targets) * _linear(parameters, rows)
+            loss = LOSSES["logistic"].at(z).mean(axis=1)
+            return np.asarray(loss + _penalty(self.penalty, parameters))
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        slope = (LOSSES["logistic"].slope_at(_linear(parameters, rows)) - targets) / targets.size
+        return _linear_gradient(slope, rows, self.penalty, parameters)
+
+
+@dataclass(frozen=True)
+class SoftmaxRisk:
+    """Mean log loss of several classes, numbered from 0; w and b of each class, class after class."""
+
+    n_classes: int
+    penalty: float = 0.0
+    pairwise: ClassVar[bool] = False
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return self.n_classes * (n_features + 1)
+
+    def usable(self, rows: Floats, targets: Floats) -> Bools:
+        """All of them."""
+        return np.ones(rows.shape[0], np.bool_)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        w = parameters.reshape(self.n_classes, -1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = rows @ w[:, :-1].T + w[:, -1]
+            own = np.take_along_axis(z, targets.astype(np.int64)[..., None], axis=-1)
+            highest = z.max(axis=-1, keepdims=True)
+            log = np.log(np.exp(z - highest).sum(axis=-1, keepdims=True)) + highest - own
+            return np.asarray(log[..., 0].mean(axis=1) + 0.5 * self.penalty * float((w[:, :-1] ** 2).sum()))
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        w = parameters.reshape(self.n_classes, -1)
+        share = softmax(rows @ w[:, :-1].T + w[:, -1])
+        share[np.arange(targets.size), targets.astype(np.int64)] -= 1.0
+        share /= targets.size
+        gradient = np.concatenate(
+            [share.T @ rows + self.penalty * w[:, :-1], share.sum(axis=0)[:, None]], axis=1
+        )
+        return np.asarray(gradient.ravel())
+
+
+def softmax(z: Floats) -> Floats:
+    """Shares of exp(z) along the last axis."""
+    with np.errstate(over="ignore"):
+        share = np.exp(z - z.max(axis=-1, keepdims=True))
+    return np.asarray(share / share.sum(axis=-1, keepdims=True))
+
+
+def _linear(parameters: Floats, rows: Floats) -> Floats:
+    return np.asarray(rows @ parameters[:-1] + parameters[-1])
+
+
+def _penalty(penalty: float, parameters: Floats) -> float:
+    return 0.5 * penalty * float(parameters[:-1] @ parameters[:-1])
+
+
+def _linear_gradient(slope: Floats, rows: Floats, penalty: float, parameters: Floats) -> Floats:
+    """Gradient by w and b, given the derivative of the block's loss by each prediction."""
+    return np.append(rows.T @ slope + penalty * parameters[:-1], slope.sum())

@@ -1,0 +1,91 @@
+"""64 keyed hashed bits of many short messages: what puts whole units into cells.
+
+The hash is BLAKE2b (RFC 7693) with 8 bytes of output, so that no pattern of names or numbers survives and two
+units meet in one number with probability 2**-64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Bools, Ints, Words
+from distmom.numerics.blocks.labels import GOLDEN, mix
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
+LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+
+
+def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compiled: bool = False) -> Words:
+    """Keyed hash of each message.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        The messages, one after the other.
+    edges : ndarray of int64, shape (n + 1,)
+        Message i is ``data[edges[i] : edges[i + 1]]``.
+    secret : bytes
+        The key, 1 to 64 bytes.
+    compiled : bool
+        Use the compiled twin (same bits).
+
+    Returns
+    -------
+    ndarray of uint64, shape (n,)
+    """
+    out = np.empty(edges.size - 1, np.uint64)
+    if compiled:
+        data = data.view()
+        data.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
+        _kernels.blake2b_words(data, edges, np.frombuffer(secret, np.uint8), out)
+        return out
+    everything = data.tobytes()
+    start = hashlib.blake2b(digest_size=8, key=secret)
+    for i, (low, high) in enumerate(itertools.pairwise(edges.tolist())):
+        keyed = start.copy()
+        keyed.update(everything[low:high])
+        out[i] = int.from_bytes(keyed.digest(), "little")
+    return out
+
+
+def join_hashes(left: Words, right: Words, *, compiled: bool = False) -> Words:
+    """Hash of pairs of hashes; the order within a pair counts."""
+    if compiled:
+        out = np.empty(left.size, np.uint64)
+        _kernels.join_words(left, right, out)
+        return out
+    with np.errstate(over="ignore"):
+        return mix(left * GOLDEN + right)
+
+
+def look_up_hashes(
+    values: NDArray[np.generic], base: int, valid: Bools | None, null: np.uint64, table: Words
+) -> Words | None:
+    """Entry ``value - base`` of a table for each integer, and `null` where it is not valid; compiled only.
+
+    None if a value lies outside the table or its entry is 0, which stands for unknown.
+    """
+    none = np.empty(0, np.bool_) if valid is None else valid
+    found = np.empty(values.size, np.uint64)
+    return found if _kernels.look_up_words(values, base, none, null, table, found) else None
+
+
+def unit_cells(codes: Ints, hashes: Words, n_cells: int, *, compiled: bool = False) -> Ints:
+    """Cells of rows: their group's code times `n_cells`, below 2**32, plus the cell of their unit.
+
+    That one is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.
+    """
+    if compiled:
+        out = np.empty(codes.size, np.int64)
+        _kernels.word_cells(codes, hashes, n_cells, out)
+        return out
+    n = np.uint64(n_cells)
+    low = ((hashes & LOW) * n) >> HALF
+    return codes * n_cells + (((hashes >> HALF) * n + low) >> HALF).astype(np.int64)

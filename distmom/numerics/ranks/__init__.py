@@ -1,0 +1,1 @@
+"""U-statistics by sorting."""

@@ -1,0 +1,1 @@
+"""Uniform samples of rows, of groups and of whole lakes, that merge exactly."""

@@ -1,0 +1,141 @@
+"""How many distinct units each group has: from a sample of units by their hashes, which merges exactly.
+
+Of all distinct pairs (unit, group) those are kept whose 64-bit hash of the unit lies below a bound: there is
+none as long as there are fewer than `size` pairs, else it is the size-th smallest hash. Without a bound all
+pairs are there, and are counted. Else the bound tells which share of all hashes lies below it, and so how
+many units there are (bottom-k sketch; Bar-Yossef et al. 2002, Beyer et al. 2007). The sketch of a union
+follows from the sketches of its parts: they merge in any order, and repetitions change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.blocks.labels import GOLDEN
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
+NO_BOUND = np.uint64(2**64 - 1)
+
+
+class UnitSketch(NamedTuple):
+    """The kept pairs, distinct and in order of hash and group; their hashes are below the bound."""
+
+    hashes: Words
+    groups: Ints
+    bound: np.uint64 = NO_BOUND
+
+    def merge(self, other: UnitSketch, size: int) -> UnitSketch:
+        """The sketch of the union; both number the groups alike."""
+        hashes = np.concatenate([self.hashes, other.hashes])
+        groups = np.concatenate([self.groups, other.groups])
+        return smallest(hashes, groups, size, min(self.bound, other.bound))
+
+    def renumbered(self, numbers: Ints) -> UnitSketch:
+        """The same with group g called ``numbers[g]``."""
+        return smallest(self.hashes, numbers[self.groups], self.hashes.size + 1, self.bound)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all pairs are there."""
+        return bool(self.bound == NO_BOUND)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.hashes.nbytes + self.groups.nbytes
+
+    def counts(self, n_groups: int) -> Floats:
+        """Number of units of each group.
+
+        If not exact, unbiased with a relative standard error of 1/sqrt(number of the group's kept pairs).
+        """
+        kept = np.bincount(self.groups, minlength=n_groups).astype(np.float64)
+        return kept if self.exact else kept / (float(self.bound) * 2.0**-64)
+
+
+def smallest(hashes: Words, groups: Ints, size: int, bound: np.uint64 = NO_BOUND) -> UnitSketch:
+    """The sketch of any pairs, of which those at or above a bound may be missing."""
+    order = np.lexsort((groups, hashes))
+    hashes, groups = hashes[order], groups[order]
+    new = np.ones(hashes.size, np.bool_)
+    new[1:] = (hashes[1:] != hashes[:-1]) | (groups[1:] != groups[:-1])
+    kept = np.flatnonzero(new)[:size]
+    if kept.size == size:
+        bound = min(bound, hashes[kept[-1]])
+    kept = kept[hashes[kept] < bound]
+    return UnitSketch(hashes[kept], groups[kept], bound)
+
+
+class DistinctUnits:
+    """Collects the sketch of rows as they come.
+
+    Rows of units that were met before must cost little: a table holds words made of hash and group. The
+    compiled engine probes it linearly; whenever it is half full, all but the smallest pairs are dropped, and
+    pairs above these are passed over from then on. The NumPy engine keeps one word a slot, which lets some
+    pairs through again. The sketch is that of the set of all pairs whatever the engine. (Two pairs with one
+    word would be taken for one: of a million pairs with probability 3e-8.)
+    """
+
+    def __init__(self, size: int, *, compiled: bool = False) -> None:
+        self._size = size
+        self._compiled = compiled
+        self._n_slots = 1 << ((4 if compiled else 32) * size - 1).bit_length()
+        self._kept = UnitSketch(np.empty(0, np.uint64), np.empty(0, np.int64))
+        self._empty_table()
+
+    def _empty_table(self) -> None:
+        self._words = np.zeros(self._n_slots, np.uint64)  # 0 stands for an empty slot
+        self._groups = np.zeros(self._n_slots if self._compiled else 0, np.int64)
+        self._filled = 0
+
+    def offer(self, hashes: Words, groups: Ints, keep: Bools | None) -> None:
+        """Offer the units of rows: their hashes and their groups; anything where a row is not kept."""
+        if not self._compiled:
+            self._offer_fresh(*((hashes, groups) if keep is None else (hashes[keep], groups[keep])))
+            return
+        none = keep if keep is not None else np.empty(0, np.bool_)
+        start = 0
+        while start < hashes.size:
+            room = self._n_slots // 2 - self._filled
+            start, added = _kernels.add_pairs(
+                hashes, groups, none, self._kept.bound, start, room, self._words, self._groups
+            )
+            self._filled += added
+            if added == room:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Compiled engine: reduce the table to the smallest pairs."""
+        met = np.flatnonzero(self._words)
+        groups = self._groups[met]
+        self._kept = smallest(self._words[met] - _offsets(groups), groups, self._size, self._kept.bound)
+        self._empty_table()
+        _, self._filled = _kernels.add_pairs(
+            *self._kept[:2], np.empty(0, np.bool_), NO_BOUND, 0, self._n_slots, self._words, self._groups
+        )
+
+    def _offer_fresh(self, hashes: Words, groups: Ints) -> None:
+        low = hashes < self._kept.bound
+        hashes, groups = hashes[low], groups[low]
+        words = hashes + _offsets(groups)
+        slots = (words & np.uint64(self._n_slots - 1)).astype(np.int64)
+        fresh = self._words[slots] != words
+        if fresh.any():
+            self._words[slots[fresh]] = words[fresh]
+            self._kept = self._kept.merge(UnitSketch(hashes[fresh], groups[fresh]), self._size)
+
+    def result(self) -> UnitSketch:
+        """The sketch of all rows offered."""
+        if self._compiled:
+            self._settle()
+        return self._kept
+
+
+def _offsets(groups: Ints) -> Words:
+    """What is added to a hash to make it the word of a pair."""
+    return groups.astype(np.uint64) * GOLDEN

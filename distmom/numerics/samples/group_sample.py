@@ -1,0 +1,98 @@
+"""Uniform samples of the rows of many groups at once: the rows with the smallest hashed keys.
+
+As in ``sample.py`` the smallest keys of a union are among the smallest of its parts, so any cutting of the
+work gives the same sample. Rows of different groups lie mixed, hence a key for each row here: a hash of
+(file, row).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.blocks.labels import GOLDEN, mix
+from distmom.numerics.ranks.order import run_starts
+from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
+ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
+
+
+class GroupSampler:
+    """Collects the sample of one column for a growing number of groups."""
+
+    def __init__(self, size: int, *, compiled: bool) -> None:
+        self.size = size
+        self.compiled = compiled
+        room = int(size * ROOM) + 1
+        self._keys = np.empty((0, room))  # of the rows kept of each group, in any order
+        self._values = np.empty((0, room))
+        self._fill = np.empty(0, np.int64)
+        self._last = np.empty(0, np.uint64)  # hashes above it are not needed
+
+    def offer(
+        self,
+        key: np.uint64,
+        first_row: int,
+        codes: Ints,
+        x: Floats,
+        gone: Bools | None,
+        n_groups: int,
+    ) -> None:
+        """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups."""
+        self._grow(n_groups)
+        if self.compiled:
+            none = gone if gone is not None else np.empty(0, np.bool_)
+            if self._fill.size:
+                kept = self._last, self._keys, self._values, self._fill
+                _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept)
+            return
+        with np.errstate(over="ignore"):
+            words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
+        wanted = np.ones(x.size, np.bool_) if gone is None else ~gone
+        wanted[wanted] = words[wanted] <= self._last[codes[wanted]]
+        groups, words, values = codes[wanted], words[wanted], x[wanted]
+        order = np.lexsort((words, groups))
+        groups, words, values = groups[order], words[order], values[order]
+        for g, start, stop in _stretches(groups):
+            few = slice(start, min(stop, start + self.size))
+            self._add(g, (words[few] >> np.uint64(11)).astype(np.float64) * 2.0**-53, values[few])
+            if self._fill[g] == self.size:
+                bound = np.uint64(self._keys[g, self.size - 1] * 2.0**53)
+                self._last[g] = (bound << np.uint64(11)) | np.uint64(2047)
+
+    def _add(self, g: int, keys: Floats, values: Floats) -> None:
+        both = np.concatenate([self._keys[g, : self._fill[g]], keys])
+        order = np.argsort(both, kind="stable")[: self.size]
+        joined = np.concatenate([self._values[g, : self._fill[g]], values])
+        n = order.size
+        self._keys[g, :n], self._values[g, :n], self._fill[g] = both[order], joined[order], n
+
+    def _grow(self, n_groups: int) -> None:
+        have = self._fill.size
+        if n_groups <= have:
+            return
+        more = max(n_groups, 2 * have) - have
+        self._keys = np.concatenate([self._keys, np.empty((more, self._keys.shape[1]))])
+        self._values = np.concatenate([self._values, np.empty((more, self._keys.shape[1]))])
+        self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
+        self._last = np.concatenate([self._last, np.full(more, 2**64 - 1, np.uint64)])
+
+    def result(self, n_groups: int) -> RowSample:
+        """The sample of the first `n_groups` groups."""
+        self._grow(n_groups)
+        filled = np.arange(self._keys.shape[1])[None, :] < self._fill[:n_groups, None]
+        keys = np.where(filled, self._keys[:n_groups], np.inf)
+        order = np.argsort(keys, axis=1)[:, : self.size]
+        values = np.where(filled, self._values[:n_groups], np.nan)
+        return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
+
+
+def _stretches(groups: Ints) -> list[tuple[int, int, int]]:
+    """(group, start, stop) of each stretch of equal, sorted group numbers."""
+    if groups.size == 0:
+        return []
+    runs = run_starts(groups)
+    return list(zip(groups[runs[:-1]].tolist(), runs[:-1].tolist(), runs[1:].tolist(), strict=True))

@@ -1,0 +1,219 @@
+"""Compiled samples of a leaf and their moments; twins and explanations are in ``sampled_leaf.py``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distmom.numerics._jit import njit
+from distmom.numerics.random.philox_compiled import philox
+
+U = np.uint64
+_ONE = U(1)
+_HALF = U(32)
+_LOW = U(0xFFFFFFFF)
+_BIT = U(63)
+_SIX = U(6)
+_RANGE = U(1 << 32)
+
+
+@njit
+def fill_halves(key, index, block, node, count, c0, c1, c2, c3):
+    """The four 32-bit words of `count` counters, each word in its own array: so the loop is vectorised."""
+    for i in range(count):
+        w0, w1, w2, w3 = philox(key, index + U(i), block, node)
+        c0[i], c1[i], c2[i], c3[i] = np.uint32(w0), np.uint32(w1), np.uint32(w2), np.uint32(w3)
+
+
+@njit
+def bounded_rows(key, block, leaf, bound, growth, size, halves, out):
+    """Number i of `out` uniform below ``bound + i * growth`` (Lemire with rejection), from words in order."""
+    index = U(0)
+    step = 0
+    while step < size:
+        count = min(halves.shape[1], (size - step + 3) // 4)
+        fill_halves(key, index, block, leaf, count, halves[0], halves[1], halves[2], halves[3])
+        index += U(count)
+        for i in range(count):
+            for lane in range(4):
+                product = U(halves[lane, i]) * bound
+                lower = product & _LOW
+                if lower < bound and lower < (_RANGE - bound) % bound:
+                    continue
+                if step < size:
+                    out[step] = np.int32(product >> _HALF)
+                    step += 1
+                    bound += growth
+
+
+@njit
+def floyd(key, block, leaf, n, size, bitmap, halves, out):
+    """`size` distinct rows of 0 ... n - 1 into `out`, marked in `bitmap` (all zero before)."""
+    bounded_rows(key, block, leaf, U(n - size + 1), _ONE, size, halves, out)
+    for step in range(size):
+        row = U(out[step])
+        if (bitmap[row >> _SIX] >> (row & _BIT)) & _ONE:
+            row = U(n - size + step)
+            out[step] = np.int32(row)
+        bitmap[row >> _SIX] |= _ONE << (row & _BIT)
+
+
+@njit
+def sample_rows(key, block, leaf, n, size, replace, bitmap, halves, out):
+    """Twin of `sampled_leaf.leaf_sample`; leaves `bitmap` all zero again."""
+    if replace:
+        bounded_rows(key, block, leaf, U(n), U(0), size, halves, out)
+        return
+    few = min(size, n - size)
+    floyd(key, block, leaf, n, few, bitmap, halves, out)
+    if few < size:
+        at = 0
+        for row in range(n):
+            if not (bitmap[row >> 6] >> (U(row) & _BIT)) & _ONE:
+                out[at] = row
+                at += 1
+        bitmap[:] = U(0)
+    elif few * 64 > n:
+        bitmap[:] = U(0)
+    else:
+        for i in range(few):
+            bitmap[out[i] >> 6] = U(0)
+
+
+@njit
+def draw(key, block, leaf, n, size, replace) -> Any:
+    """The rows of one block."""
+    out = np.empty(size, dtype=np.int32)
+    sample_rows(key, block, leaf, n, size, replace, np.zeros(n // 64 + 1, dtype=np.uint64), _words(), out)
+    return out.astype(np.int64)
+
+
+@njit
+def fill_numbers(key, first_block, leaf, n, sizes, replace, first_row, places, out) -> None:
+    """The rows of each block, as numbers from `first_row` on, into its places of `out`, which move on."""
+    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
+    halves = _words()
+    rows = np.empty(sizes.max(), dtype=np.int32)
+    for k in range(sizes.size):
+        if sizes[k] > 0:
+            sample_rows(key, U(first_block + k), leaf, n, sizes[k], replace, bitmap, halves, rows)
+            for i in range(sizes[k]):
+                out[places[k] + i] = first_row + rows[i]
+            places[k] += sizes[k]
+
+
+@njit
+def _words():
+    return np.empty((4, 256), dtype=np.uint32)
+
+
+@njit
+def finish(shift, s1, s2, used):
+    """Mean and m2 from the sums of deviations from `shift` and of their squares."""
+    if not np.isfinite(shift):
+        return shift, np.nan
+    if not np.isfinite(s2):
+        return shift, np.inf
+    return shift + s1 / used, max(0.0, s2 - s1 * (s1 / used))
+
+
+@njit
+def gather(x, gone, rows, size, values):
+    """Values of the drawn rows that count, their number and their sum."""
+    used = 0
+    total = 0.0
+    if gone.size == 0:
+        for i in range(size):
+            values[i] = x[rows[i]]
+            total += values[i]
+        return size, total
+    for i in range(size):
+        values[used] = x[rows[i]]
+        used += not gone[rows[i]]  # no branch: it would be mispredicted
+    for i in range(used):
+        total += values[i]
+    return used, total
+
+
+@njit
+def block_moments(x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
+    """Twin of `sampled_leaf.sampled_leaf_moments` with one group: block k into place k."""
+    n = x.size
+    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
+    halves = _words()
+    rows = np.empty(sizes.max(), dtype=np.int32)
+    values = np.empty(rows.size)
+    for k in range(sizes.size):
+        sample_rows(key, U(k), leaf, n, sizes[k], replace, bitmap, halves, rows)
+        used, total = gather(x, gone, rows, sizes[k], values)
+        if used == 0:
+            continue
+        shift = total / used
+        if not np.isfinite(shift):
+            shift = 0.0
+            for i in range(used):
+                shift += values[i] / used
+        s1 = s2 = 0.0
+        for i in range(used):
+            d = values[i] - shift
+            s1 += d
+            s2 += d * d
+        count[k] = used
+        mean[k], m2[k] = finish(shift, s1, s2, used)
+
+
+@njit
+def gather_groups(x, gone, codes, rows, size, values, groups):
+    """Values and groups of the drawn rows that count, and their number."""
+    if gone.size == 0:
+        for i in range(size):
+            values[i], groups[i] = x[rows[i]], codes[rows[i]]
+        return size
+    used = 0
+    for i in range(size):
+        values[used], groups[used] = x[rows[i]], codes[rows[i]]
+        used += not gone[rows[i]]
+    return used
+
+
+@njit
+def group_moments(codes, x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
+    """Twin of `sampled_leaf.sampled_leaf_moments` with groups; the results have shape (K, n_groups)."""
+    n, n_groups = x.size, count.shape[1]
+    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
+    halves = _words()
+    rows = np.empty(sizes.max(), dtype=np.int32)
+    values = np.empty(rows.size)
+    groups = np.empty(rows.size, dtype=np.int64)
+    shift, s1, s2 = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
+    for k in range(sizes.size):
+        if sizes[k] == 0:
+            continue
+        sample_rows(key, U(k), leaf, n, sizes[k], replace, bitmap, halves, rows)
+        used = gather_groups(x, gone, codes, rows, sizes[k], values, groups)
+        s1[:], s2[:] = 0.0, 0.0
+        for i in range(used):
+            count[k, groups[i]] += 1
+            s1[groups[i]] += values[i]
+        wild = False
+        for g in range(n_groups):
+            shift[g] = s1[g] / max(1, count[k, g])
+            wild |= not np.isfinite(shift[g])
+        if wild:
+            s1[:] = 0.0
+            for i in range(used):
+                s1[groups[i]] += values[i] / count[k, groups[i]]
+            for g in range(n_groups):
+                if not np.isfinite(shift[g]):
+                    shift[g] = s1[g]
+        s1[:] = 0.0
+        for i in range(used):
+            d = values[i] - shift[groups[i]]
+            s1[groups[i]] += d
+            s2[groups[i]] += d * d
+        for g in range(n_groups):
+            if count[k, g] > 0:
+                mean[k, g], m2[k, g] = finish(shift[g], s1[g], s2[g], count[k, g])

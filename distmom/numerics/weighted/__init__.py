@@ -1,0 +1,1 @@
+"""The twins of ``blocks`` for rows that have weights."""

@@ -1,0 +1,128 @@
+"""The second pass: rows of whole blocks regrouped, from the lake or from disk, and their statistics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import UnitMerger, check_memory, run_units
+from distmom.cluster.samples import ReadSamples
+from distmom.cluster.scratch import make_folder, remove_folder
+from distmom.errors import ConfigError
+from distmom.passes.counted import Counted, Question, kept_names
+from distmom.passes.from_disk import disk_units, disk_way, sorted_on_disk
+from distmom.passes.from_lake import lake_units, lake_way
+from distmom.passes.ranges import planned_ranges
+from distmom.passes.regrouping import planned_regrouping
+from distmom.passes.tile_runs import by_tiles
+from distmom.reductions.rows.block_kernel import BlockKernel
+from distmom.reductions.rows.questions import Answers, HandedOver, HandOver, JoinAnswers
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+__all__ = ["Counted", "Question", "kept_names", "run_blocks"]
+
+logger = logging.getLogger("distmom")
+
+
+def run_blocks(
+    questions: Sequence[Question], executor: Executor, progress: Progress | None
+) -> tuple[Any, ...]:
+    """The statistic of every block: what the kernel of each question makes of their rows.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        About the same samples: other columns, blocks or kernels.
+    executor, progress
+
+    Returns
+    -------
+    tuple
+        A state for each question.
+
+    Raises
+    ------
+    ConfigError
+        If the data can be read only once.
+    ResourceError
+        If the rows of one block do not fit into a process.
+
+    Notes
+    -----
+    Blocks of all questions, one question after the other, are cut into ranges; a unit of work reads what the
+    blocks of its range need, once, and no other columns. Or, where that would read too much too often, rows
+    are read once and sorted on disk, and a unit of work takes those of its range from there.
+    """
+    samples = questions[0].samples
+    if any(sample.source.one_pass for sample in samples):
+        raise ConfigError(
+            f"kernel {questions[0].kernel.kernel.name!r} reads its rows several times, and a stream can be "
+            "read only once; give a table, or write the stream to Parquet files"
+        )
+    cut = [question.is_cut(executor) for question in questions]
+    whole = [question for question, apart in zip(questions, cut, strict=True) if not apart]
+    of_whole = iter(_evaluated(whole, executor, progress) if whole else ())
+    return tuple(
+        _tile_by_tile(question, executor, progress) if apart else next(of_whole)
+        for question, apart in zip(questions, cut, strict=True)
+    )
+
+
+def _evaluated(
+    questions: Sequence[Question], executor: Executor, progress: Progress | None
+) -> tuple[Any, ...]:
+    """States of questions whose blocks are evaluated where their rows are regrouped."""
+    on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
+    plan = planned_regrouping([question.piece for question in questions], executor, on_disk=on_disk)
+    _check_fits(plan.needed, executor.threads_per_process, executor)
+    if plan.note is not None:
+        logger.info("rows sorted on disk: %s", plan.note)
+    asked = [tuple(cut.piece for cut in cuts) for cuts in plan.ranges]
+    ways = list(dict.fromkeys(asked))
+    numbers = [ways.index(mine) for mine in asked]
+    folder = None
+    if plan.disk:
+        folder = make_folder(executor.scratch.folder(), "sorted-")
+        sorted_ = sorted_on_disk(questions, plan, folder, executor, progress)
+        work = ReadSamples(tuple(disk_way(questions, mine, plan, sorted_) for mine in ways))
+        units = disk_units(questions, plan, numbers)
+    else:
+        work = ReadSamples(tuple(lake_way(questions, mine) for mine in ways))
+        units = lake_units(questions, plan.ranges, numbers, executor)
+    merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
+    merger = UnitMerger(len(units), merge)
+    found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
+    if folder is not None:
+        remove_folder(folder)  # there may be more to regroup; after a failure it goes with that of the run
+    return tuple(state for _, state in found.parts)
+
+
+def _check_fits(needed: int, threads: int, executor: Executor) -> None:
+    """ResourceError if the largest block does not fit into memory."""
+    remedy = "use more blocks (n_blocks), which are smaller, or fewer columns"
+    check_memory(needed, threads, executor.memory, "the largest range of blocks", remedy=remedy)
+
+
+def _tile_by_tile(question: Question, executor: Executor, progress: Progress | None) -> Any:
+    """The state of a question with few and large blocks: their rows come here, their tiles go out."""
+    assert isinstance(question.kernel, BlockKernel)
+    kernel = by_tiles(question.kernel, executor, progress)
+    ranges, needed = planned_ranges([question.piece], executor, enough=1)
+    _check_fits(needed, 1, executor)
+    work = ReadSamples((lake_way([question], (0,))._replace(finish=HandOver()),))
+    state: Any = None
+    for unit in lake_units([question], ranges, [0] * len(ranges), executor):
+        unit = replace(unit, number=0, index=0)
+        merger: UnitMerger[HandedOver] = UnitMerger(1, _never)
+        rows = run_units(work, [unit], _never, executor, progress=progress, merger=merger).state
+        found = kernel(*rows.kept)
+        state = found if state is None else kernel.merge(state, found)
+    return state
+
+
+def _never(left: Any, right: Any) -> Any:
+    raise NotImplementedError("rows that are handed over come from one unit")

@@ -1,0 +1,62 @@
+"""Which fine blocks make the blocks whose U-statistics are taken, in every group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from distmom.inference.ladder import Merger
+from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.blocks.moments import Moments
+
+
+@dataclass(frozen=True)
+class CellMap:
+    """Blocks of all groups, numbered one group after the other.
+
+    Attributes
+    ----------
+    n_blocks : ndarray of int64, shape (n_groups,)
+        Blocks of each group, empty ones included.
+    cells : ndarray of int64, shape (n_groups, n_fine)
+        Number of the block that each fine block goes to.
+    sizes : ndarray of int64
+        Rows of each block.
+    lowered : ndarray of bool, shape (n_groups,)
+        The number that was given exceeds what the rows of the group can fill.
+    """
+
+    n_blocks: Ints
+    cells: Ints
+    sizes: Ints
+    lowered: Bools
+
+    @property
+    def starts(self) -> Ints:
+        """Number of the first block of each group, and last of all the number of blocks."""
+        return np.concatenate([[0], np.cumsum(self.n_blocks)])
+
+
+def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
+    """Merge fine blocks by their used rows, as the levels of the ladder are.
+
+    Parameters
+    ----------
+    count : ndarray of int64, shape (n_groups, n_fine)
+        Used rows of the fine blocks.
+    n_blocks : ndarray of int64, shape (n_groups,)
+    lowered : ndarray of bool, shape (n_groups,)
+    """
+    nothing = np.zeros(count.shape)
+    inside = Merger(Moments(count, nothing, nothing)).index(n_blocks)
+    starts = np.cumsum(n_blocks) - n_blocks
+    cells = inside + starts[:, None]
+    sizes = np.bincount(cells.ravel(), count.ravel(), minlength=int(n_blocks.sum()))
+    return CellMap(n_blocks, cells, sizes.astype(np.int64), lowered)
+
+
+def given_numbers(n: Ints, wanted: int, degree: int) -> tuple[Ints, Bools]:
+    """Blocks of each group where their number is given: as many, or so few that each has a tuple of rows."""
+    most = np.maximum(n // degree, 1)
+    return np.minimum(wanted, most), (most < wanted) & (n > 0)

@@ -1,0 +1,100 @@
+"""Counting rows before the main pass, where block sizes or places in the lake depend on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.cluster import UnitOutcome, plan_units, run_units
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import BadFileError
+from distmom.numerics.arrays import Ints
+from distmom.reductions.counts.row_count import RowCount
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Unit
+    from distmom.cluster.runner import Progress
+    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
+
+ON_CLIENT = 64
+"""Up to this many footers are read here: sending them to workers would take longer."""
+
+
+@dataclass(frozen=True)
+class Census:
+    """Rows of each file, and the files whose footer cannot be read."""
+
+    rows: Ints
+    bad: tuple[SkippedFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """Work of one unit: rows of each of its files, -1 for a bad one under ``on_bad_file="skip"``."""
+
+    source: Source
+    on_bad_file: str
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """Read the unit's footers."""
+        rows: list[int] = []
+        bad: list[SkippedFile] = []
+        for file in unit.files:
+            try:
+                rows.append(int(self.source.row_counts((file,))[0]))
+            except BadFileError as error:
+                if self.on_bad_file != "skip":
+                    raise
+                rows.append(-1)
+                bad.append(SkippedFile(file.path, str(error)))
+        return UnitOutcome(np.array(rows, np.int64), skipped=tuple(bad))
+
+
+def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
+    """Rows of each file, from the footers: here if they are few, else on the executor, 500 files a task.
+
+    Not from those of a table whose log has them all.
+    """
+    files = source.files
+    if not source.in_memory and any(file.n_rows is None for file in files):  # else a table's log tells
+        work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
+        if len(files) > ON_CLIENT:
+            # footers are small whatever the files hold: cut by number of files alone
+            units = plan_units(files, unit_bytes=1 << 62, threads=executor.threads)
+            found = run_units(work, units, _joined, executor)
+            return Census(found.state, found.skipped)
+        one = plan_units(files, unit_bytes=1 << 62, max_files=ON_CLIENT)
+        outcomes = [work(unit) for unit in one]
+        return Census(
+            np.concatenate([o.state for o in outcomes]), tuple(b for o in outcomes for b in o.skipped)
+        )
+    return Census(source.row_counts())
+
+
+def _joined(left: Ints, right: Ints) -> Ints:
+    return np.concatenate([left, right])
+
+
+def count_valid(
+    reader: BatchReader,
+    files: tuple[FileRef, ...],
+    executor: Executor,
+    on_bad_file: Any,
+    progress: Progress | None,
+) -> int:
+    """Rows that pass the reader's filter."""
+    units = plan_units(files, threads=executor.threads)
+    work = ReadAndReduce(reader, RowCount(), on_bad_file=on_bad_file)
+    found = run_units(work, units, RowCount().merge, executor, progress=progress)
+    return int(found.state or 0)
+
+
+def column_share(source: Source, read: ReadOptions) -> float:
+    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
+    measure = getattr(source, "column_share", None)
+    if measure is None:
+        return 1.0
+    where = read.where.columns if read.where is not None else ()
+    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))

@@ -1,0 +1,166 @@
+"""Gathering rows by their numbers in the lake, from the files that hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.cluster import UnitMerger, plan_units, run_units
+from distmom.cluster.memory import in_words
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import ResourceError
+from distmom.numerics.arrays import Ints
+from distmom.numerics.samples.wanted_rows import wanted_in
+from distmom.passes.census import column_share, count_rows
+from distmom.reductions.rows.gather import GatheredRows, GatherRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from distmom.cluster import Executor, Progress, Unit
+    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
+    from distmom.passes.counted import FirstPass
+
+
+COPIES = 4
+"""Gathered rows in memory at once, at most: parts, the whole being merged, and what is made of it."""
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """Files of a lake whose rows have been counted, and how to read them.
+
+    Attributes
+    ----------
+    reader : BatchReader
+    files : tuple of FileRef
+    rows : ndarray of int64
+        Rows of each file.
+    executor : Executor
+    nan : {"omit", "raise", "keep"}
+    on_bad_file : {"error", "skip"}
+    column_share : float
+        Share of a file's bytes that is read.
+    needed : int or None
+        The only column without whose value a row does not count, if there is one.
+    separate : bool
+        Whether a row counts in each column where it has a value; else with all its values or not at all.
+    """
+
+    reader: BatchReader
+    files: tuple[FileRef, ...]
+    rows: Ints
+    executor: Executor
+    nan: Any = "omit"
+    on_bad_file: Any = "error"
+    column_share: float = 1.0
+    needed: int | None = None
+    separate: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the lake."""
+        return int(self.rows.sum())
+
+    @property
+    def n_columns(self) -> int:
+        """Values of a row."""
+        return len(self.reader.options.value_names)
+
+
+def row_source(
+    source: Source, read: ReadOptions, plan: FirstPass, skipped: Sequence[SkippedFile], executor: Executor
+) -> RowSource:
+    """The good files of a first pass, their rows counted, for the columns that are to be read."""
+    bad = {record.file for record in skipped}
+    files = tuple(file for file in plan.files if file.path not in bad)
+    counted: Any = replace(source, files=files)  # type: ignore[type-var]
+    return RowSource(
+        source.reader(read),
+        files,
+        count_rows(counted, executor, "error").rows,
+        executor,
+        plan.reduction.nan,
+        column_share=column_share(source, read),
+    )
+
+
+def gather_rows(
+    source: RowSource, wanted: Ints, progress: Progress | None = None
+) -> tuple[GatheredRows, tuple[SkippedFile, ...]]:
+    """The wanted rows, in the order of their numbers, and the files that were left out.
+
+    Parameters
+    ----------
+    source : RowSource
+    wanted : ndarray of int64
+        Distinct numbers of rows in the whole lake, ascending: row r of the file whose rows before it (in all
+        files of the listing) are s has the number s + r.
+    progress : Progress, optional
+
+    Returns
+    -------
+    GatheredRows
+        One row for each number. Rows with a missing value, that the filter drops, or of a file that was left
+        out are marked.
+    tuple of SkippedFile
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or they are not distinct and ascending.
+    ResourceError
+        If the rows do not fit into memory.
+
+    Notes
+    -----
+    Only files that hold a wanted row are opened, and of these only the row groups that do are read. Memory is
+    that of the wanted rows, whatever the lake; the same bits on any executor, since nothing is computed.
+    """
+    _check_numbers(wanted, source)
+    reduction = GatherRows(source.reader.options.value_names, source.nan, source.needed, source.separate)
+    merger: UnitMerger[GatheredRows] = UnitMerger(len(source.files), reduction.merge)
+    units: list[Unit] = []
+    for unit in _units(source, wanted):
+        if unit.window.n_wanted:
+            units.append(replace(unit, number=len(units)))
+        else:
+            merger.push(unit, None)
+    if not units:
+        return reduction.rows(0), ()
+    work = ReadAndReduce(source.reader, reduction, on_bad_file=source.on_bad_file, some_rows=True)
+    executor = source.executor
+    found = run_units(work, units, reduction.merge, executor, progress=progress, merger=merger, grows=True)
+    return found.state, found.skipped
+
+
+def _check_numbers(wanted: Ints, source: RowSource) -> None:
+    if wanted.size and not (
+        wanted[0] >= 0 and wanted[-1] < source.n_rows and bool((wanted[1:] > wanted[:-1]).all())
+    ):
+        raise ValueError(f"row numbers must be distinct, ascending and within {source.n_rows} rows")
+    needed = COPIES * wanted.size * (8 * source.n_columns + 9)
+    if needed > source.executor.memory:
+        raise ResourceError(
+            f"{wanted.size:,} rows of {source.n_columns} values to be gathered need {in_words(needed)}, more "
+            f"than the limit of {in_words(source.executor.memory)}; draw fewer rows"
+        )
+
+
+def _units(source: RowSource, wanted: Ints) -> list[Unit]:
+    """All units of the lake, each with what it is to find."""
+    # a file that is bad in one part would have to be taken out of the others: skip whole files only
+    may_cut = source.on_bad_file != "skip"
+    units = plan_units(
+        source.files,
+        source.rows.tolist() if may_cut else None,
+        column_share=source.column_share,
+        threads=source.executor.threads,
+    )
+    first_rows = np.concatenate([[0], np.cumsum(source.rows)])
+    return [
+        replace(unit, window=wanted_in(wanted, first_rows, unit.first_file, len(unit.files), unit.rows))
+        for unit in units
+    ]

@@ -1,0 +1,138 @@
+"""Tiles of pairs as units of work: the pairs of one large block go to all threads or workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
+from distmom.numerics.arrays import Floats
+from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.sums import PairSums
+from distmom.numerics.pairs.tiles import (
+    Sides,
+    TileFold,
+    TileSums,
+    is_compiled,
+    pair_tile,
+    tile_numbers,
+    tile_side,
+    tile_sides,
+)
+from distmom.reductions.rows.block_kernel import BlockKernel
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+WAVE, TILES_PER_THREAD = 64, 8
+"""Tiles that are under way together: so many, or so many a thread. Their sums, half a megabyte each at most,
+are kept until they are added in their order."""
+
+BLOCKS_PER_THREAD = 4
+"""With as many blocks every thread has enough to do, and they need not be cut."""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Sums of some tiles, in their order."""
+
+    sums: tuple[TileSums, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(tile.left.nbytes + tile.right.nbytes for tile in self.sums)
+
+
+def join_tiles(left: Tiles, right: Tiles) -> Tiles:
+    """The tiles of both."""
+    return Tiles(left.sums + right.sums)
+
+
+@dataclass(frozen=True)
+class TileWork:
+    """Callable on a `Unit` whose window has the `Sides` of a tile; picklable."""
+
+    kernel: Kernel
+    rows: bool
+    compiled: bool
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """The sums of the tile."""
+        x, y, weights = unit.window
+        how = {"rows": self.rows, "compiled": self.compiled}
+        return UnitOutcome(Tiles((pair_tile(self.kernel, x, y, weights=weights, **how),)))
+
+
+@dataclass(frozen=True)
+class TileRunner:
+    """As `tiled_sums`, with the same bits, by the threads or workers of an executor.
+
+    Attributes
+    ----------
+    executor : Executor
+    progress : Progress, optional
+
+    Notes
+    -----
+    Memory here: the block, one sum for each of its rows, and the sums of the tiles under way; on a worker two
+    sides of a tile.
+    """
+
+    executor: Executor
+    progress: Progress | None = None
+
+    def __call__(
+        self, kernel: Kernel, *samples: Floats, rows: bool = True, weights: Weights = None
+    ) -> PairSums:
+        """The complete U-statistic of a block, its tiles added in their order."""
+        sizes = tuple(sample.shape[0] for sample in samples)
+        compiled = is_compiled(kernel, None, float(sizes[0]) * float(sizes[-1]))
+        prepared = [kernel.prepare(sample) for sample in samples]
+        fold = TileFold(kernel, sizes, rows=rows, weights=weights)
+        numbers = list(tile_numbers(sizes))
+        work = TileWork(kernel, rows, compiled)
+        step = max(WAVE, TILES_PER_THREAD * self.executor.threads)
+        for start in range(0, len(numbers), step):
+            wave = numbers[start : start + step]
+            units = [_unit(k, tile_sides(prepared, weights, *tile)) for k, tile in enumerate(wave)]
+            merger: UnitMerger[Tiles] = UnitMerger(len(units), join_tiles)
+            found: Tiles = run_units(
+                work, units, join_tiles, self.executor, progress=self.progress, merger=merger
+            ).state
+            for tile, sums in zip(wave, found.sums, strict=True):
+                fold.add(*tile, sums)
+        return fold.result()
+
+
+def _unit(number: int, sides: Sides) -> Unit:
+    n_bytes = sides.x.nbytes + (0 if sides.y is None else sides.y.nbytes)
+    return Unit(number, 0, number, (), n_bytes=n_bytes, window=sides)
+
+
+def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, executor: Executor) -> bool:
+    """Whether blocks go out tile by tile: they are few, of several tiles, and all pairs are taken.
+
+    Parameters
+    ----------
+    kernel : object
+        What is made of each block.
+    n_columns : int
+        Of a row, its weight included.
+    largest : int
+        Rows of the largest sample of a block.
+    n_blocks : int
+    executor : Executor
+    """
+    if not isinstance(kernel, BlockKernel) or largest <= 2 * tile_side((largest,)):
+        return False
+    if executor.threads == 1 or n_blocks >= BLOCKS_PER_THREAD * executor.threads:
+        return False
+    slow = one_by_one(kernel.kernel, n_columns - kernel.weighted, weighted=kernel.weighted)
+    return any(sum(part.kernel.degrees) == 2 for part in slow)
+
+
+def by_tiles(kernel: BlockKernel, executor: Executor, progress: Progress | None = None) -> BlockKernel:
+    """The same kernel; the tiles of a block go to the executor."""
+    return replace(kernel, tiles=TileRunner(executor, progress))

@@ -1,0 +1,196 @@
+"""What both accumulators share: merging the leaves of a file and the files of a unit in the fixed order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import DataError
+from distmom.numerics.arrays import Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.labels import file_cell
+from distmom.numerics.tree import DyadicTree, StreamingTree
+from distmom.numerics.weighted.weighted_moments import LARGEST, plain_rows
+from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows, strange_rows
+from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
+
+if TYPE_CHECKING:
+    from distmom.reductions.block_means import BlockMeans
+
+
+class FileTree:
+    """Moments of shape (columns, groups, blocks + cells) over the files of one unit.
+
+    A leaf is pushed with its row blocks alone; the moments of all its rows together travel as one more block
+    and are put into the file's cell when the file ends.
+    """
+
+    def __init__(self, spec: BlockMeans, n_files: int) -> None:
+        self._spec = spec
+        self._files: DyadicTree[BlockState] = DyadicTree(n_files, self._merge)
+        self._leaves: StreamingTree[BlockState] = StreamingTree(self._merge)
+
+    def _merge(self, left: BlockState, right: BlockState) -> BlockState:
+        groups = right.count.shape[1]
+        if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves know more
+            groups = max(left.count.shape[1], groups)
+            left, right = _widened(left, groups), _widened(right, groups)
+        return left.merge(right, compiled=self._spec.compiled)
+
+    def push_leaf(self, blocks: BlockState) -> None:
+        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
+        self._leaves.push(blocks)
+
+    def push_files(self, level: int, index: int, state: BlockState | None) -> None:
+        """Add the node (level, index) over the files of the unit: all its files together."""
+        self._files.push(level, index, state)
+
+    def end_file(self, number: int, key: np.uint64) -> BlockState | None:
+        """Put the file's rows into its cell; the moments of all its rows together, None if it has none."""
+        leaves = self._leaves.close()
+        if leaves is None:
+            self._files.push(0, number, None)
+            return None
+        n_blocks, n_cells = leaves.count.shape[-1] - 1, self._spec.n_cells
+        cell = file_cell(key, n_cells) if n_cells else None
+
+        def placed(source: NDArray[Any]) -> NDArray[Any]:
+            target = np.zeros((*source.shape[:-1], n_blocks + n_cells), source.dtype)
+            target[..., :n_blocks] = source[..., :n_blocks]
+            if cell is not None:
+                target[..., n_blocks + cell] = source[..., -1]
+            return target
+
+        self._files.push(0, number, leaves.each(placed))
+        return leaves.at((..., -1))
+
+    def result(self, n_groups: int) -> BlockState | None:
+        """The moments of all files, for `n_groups` groups; None if there was no row."""
+        root = self._files.root
+        return root if root is None or root.count.shape[1] == n_groups else _widened(root, n_groups)
+
+
+def _widened(moments: BlockState, n_groups: int) -> BlockState:
+    missing = n_groups - moments.count.shape[1]
+    return moments.each(lambda a: np.pad(a, ((0, 0), (0, missing), (0, 0))))
+
+
+def weigh(rows: Rows, *, compiled: bool) -> tuple[Rows, Mask, Ints]:
+    """The rows with only those of positive weight kept; those of null weight; numbers of other odd ones."""
+    parts = [part[-1] for part in (rows.values, rows.rest) if part]
+    plain = plain_rows(*parts, compiled=compiled)
+    odd = np.zeros(0, np.int64)
+    if plain is None and rows.valid[-1] is None:
+        return rows, None, odd
+    gone, null = missing_rows(rows.valid[-1], rows.keep)
+    if plain is not None:  # a null's value may be anything
+        odd = np.flatnonzero(~plain if gone is None else ~(plain | gone))
+    if gone is not None:
+        plain = ~gone if plain is None else plain & ~gone
+    return replace(rows, keep=plain), null, odd
+
+
+class Census:
+    """Counts of rows, nulls, NaNs and infinities of the groups of one unit."""
+
+    def __init__(self, spec: BlockMeans) -> None:
+        self._spec = spec
+        n_groups = 0 if spec.grouped else 1
+        self.n_rows = np.zeros(n_groups, np.int64)
+        n_counted = len(spec.sets) + (spec.weights is not None)
+        self.counts = np.zeros((n_counted, n_groups, 3), np.int64)
+
+    def rows(self, rows: Rows, n_groups: int) -> None:
+        """Count rows that pass the filter; `n_groups` groups have been met so far."""
+        self.make_room(n_groups)
+        self._add(self.n_rows, rows, rows.keep)
+
+    def make_room(self, n_groups: int) -> None:
+        """Have counts for that many groups."""
+        more = n_groups - self.n_rows.size
+        if more > 0:
+            self.n_rows = np.pad(self.n_rows, (0, more))
+            self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
+
+    def weighed(self, rows: Rows, path: str) -> Rows:
+        """Count the rows without a positive weight; the rows with only the others kept.
+
+        Raises
+        ------
+        DataError
+            If the weight of a row that passed the filter is negative, infinite or far too large, or NaN under
+            ``nan="raise"``.
+        """
+        if self._spec.weights is None:
+            return rows
+        weighed, null, odd = weigh(rows, compiled=self._spec.compiled)
+        if null is not None or odd.size:
+            self._count_weightless(rows, null, odd, path)
+        return weighed
+
+    def _count_weightless(self, rows: Rows, null: Mask, odd: Ints, path: str) -> None:
+        """Count null weights, and the few `odd` ones, which are not plain numbers: NaN, zero, or refused."""
+        v = rows.column(-1)[odd] if odd.size else np.zeros(0)
+        nan = np.isnan(v)
+        bad = np.flatnonzero(~nan & ~((v >= 0.0) & (v <= LARGEST)))
+        if bad.size:
+            self._refuse_weight(float(v[bad[0]]), rows.first_row + int(odd[bad[0]]), path)
+        if self._spec.nan == "raise" and nan.any():
+            self._refuse(self._spec.weights, rows.first_row + int(odd[nan][0]), path)
+        for kind, those in ((NULLS, null), (NANS, odd[nan]), (ZEROS, odd[~nan])):
+            if those is not None:
+                self._add(self.counts[-1, :, kind], rows, those)
+
+    def missing(self, rows: Rows, number: int) -> Mask:
+        """Count the rows that are null in a column of a set, and say which are null or filtered."""
+        known = all_of([rows.valid[c] for c in self._spec.sets[number]])
+        gone, null = missing_rows(known, rows.keep)
+        if null is not None:
+            self._add(self.counts[number, :, NULLS], rows, null)
+        return gone
+
+    def strange(self, rows: Rows, number: int, gone: Mask, path: str) -> Mask:
+        """Count rows with NaN, and those without but with infinities, in a set; say which rows do not enter.
+
+        Those are the rows that are `gone` already, and under ``nan="omit"`` those with NaN.
+        """
+        nan: Mask = None
+        inf: Mask = None
+        for c in self._spec.sets[number]:
+            is_nan, is_inf = strange_rows(rows.column(c), gone)
+            if is_nan is not None and self._spec.nan == "raise":
+                self._refuse(self._spec.columns[c], rows.first_row + int(np.argmax(is_nan)), path)
+            nan, inf = any_of(nan, is_nan), any_of(inf, is_inf)
+        if inf is not None:
+            self._add(self.counts[number, :, INFS], rows, inf if nan is None else inf & ~nan)
+        if nan is None:
+            return gone
+        self._add(self.counts[number, :, NANS], rows, nan)
+        return gone if self._spec.nan == "keep" else any_of(gone, nan)
+
+    def _add(self, target: Ints, rows: Rows, those: Mask | Ints) -> None:
+        """Add the marked or listed rows (all, where there is None) to their groups' counts."""
+        if rows.codes is None:
+            listed = those is not None and those.dtype != np.bool_
+            target[0] += rows.n_rows if those is None else those.size if listed else np.count_nonzero(those)
+            return
+        codes = rows.codes if those is None else rows.codes[those]
+        target += np.bincount(codes, minlength=target.size)
+
+    def _refuse_weight(self, weight: float, row: int, path: str) -> None:
+        rule, remedy = "weights must not be negative", "filter such rows out with where, or clean the file"
+        if weight > 0.0:
+            rule = f"weights must be finite and at most {LARGEST:.2g}"
+            remedy = "clean the file" if np.isinf(weight) else "divide all weights by a constant"
+        raise DataError(
+            f"{path or 'data'}: weight {self._spec.weights!r} is {weight:g} in row {row}; {rule}: {remedy}"
+        )
+
+    def _refuse(self, column: str | None, row: int, path: str) -> None:
+        raise DataError(
+            f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
+            'use nan="omit" to leave NaN out (counted), or clean the file'
+        )

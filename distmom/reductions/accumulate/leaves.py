@@ -1,0 +1,150 @@
+"""Batches of any size in, exact leaves out, and what in a leaf counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.blocks.leaf import LEAF_ROWS, together
+
+Mask = Bools | None
+
+
+@dataclass(slots=True)
+class Rows:
+    """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
+
+    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
+    that the rows belong to, where such have been asked for.
+    """
+
+    first_row: int
+    n_rows: int
+    values: tuple[Floats, ...]
+    valid: tuple[Mask, ...]
+    keep: Mask
+    codes: Ints | None
+    units: Words | None = None
+    rest: tuple[Floats, ...] = ()
+
+    def column(self, c: int) -> Floats:
+        """Values of column c in one array."""
+        return together(self.values[c], self.rest[c]) if self.rest else self.values[c]
+
+    def whole(self) -> Rows:
+        """The same with all values of a column in one array."""
+        if not self.rest:
+            return self
+        return replace(self, values=tuple(map(together, self.values, self.rest)), rest=())
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Rows start … stop - 1 of a batch, as views."""
+        cut = slice(start, stop)
+        return Rows(
+            self.first_row + start,
+            stop - start,
+            tuple(v[cut] for v in self.values),
+            tuple(None if v is None else v[cut] for v in self.valid),
+            None if self.keep is None else self.keep[cut],
+            None if self.codes is None else self.codes[cut],
+            None if self.units is None else self.units[cut],
+        )
+
+
+def join(pieces: list[Rows]) -> Rows:
+    """Consecutive pieces as one; of the values all but the first part are copied together."""
+    first, *others = pieces
+    if not others:
+        return first
+    parts = [part for p in pieces for part in (p.values, p.rest) if part][1:]
+    rest = parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
+    return Rows(
+        first.first_row,
+        sum([p.n_rows for p in pieces]),
+        first.values,
+        tuple([_join_masks(list(masks), pieces) for masks in zip(*[p.valid for p in pieces], strict=True)]),
+        _join_masks([p.keep for p in pieces], pieces),
+        None if first.codes is None else np.concatenate([p.codes for p in pieces if p.codes is not None]),
+        None if first.units is None else np.concatenate([p.units for p in pieces if p.units is not None]),
+        rest,
+    )
+
+
+def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
+    if all(m is None for m in masks):
+        return None
+    return np.concatenate(
+        [np.ones(p.n_rows, np.bool_) if m is None else m for m, p in zip(masks, pieces, strict=True)]
+    )
+
+
+class LeafCutter:
+    """Cuts the rows of one file into its leaves, whatever batches they come in."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Rows] = []
+        self._held = 0
+
+    def add(self, rows: Rows) -> list[Rows]:
+        """Add the next rows of the file; the leaves they complete."""
+        if rows.n_rows == LEAF_ROWS and not self._pieces:  # as most batches are
+            return [rows]
+        leaves: list[Rows] = []
+        start = 0
+        while start < rows.n_rows:
+            stop = min(rows.n_rows, start + LEAF_ROWS - self._held)
+            piece = rows if stop - start == rows.n_rows else rows.part(start, stop)
+            self._pieces.append(piece)
+            self._held += stop - start
+            start = stop
+            if self._held == LEAF_ROWS:
+                leaves += self.flush()
+            elif piece.codes is not None:  # that array is filled anew with the next batch, the others are not
+                self._pieces[-1] = replace(piece, codes=piece.codes.copy())
+        return leaves
+
+    def flush(self) -> list[Rows]:
+        """The last, incomplete leaf of the file, if there is one."""
+        if not self._pieces:
+            return []
+        leaf = join(self._pieces)
+        self._pieces, self._held = [], 0
+        return [leaf]
+
+
+def all_of(masks: list[Mask]) -> Mask:
+    """Rows that every mask marks; None marks all."""
+    found: Mask = None
+    last: Mask = None
+    for mask in masks:
+        if mask is not None and mask is not last:  # the places of a list share their mask
+            found = mask if found is None else found & mask
+        last = mask
+    return found
+
+
+def any_of(first: Mask, second: Mask) -> Mask:
+    """Rows that one of two masks marks; None marks none."""
+    return second if first is None else first if second is None else first | second
+
+
+def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:
+    """Rows that do not enter whatever their value, and among those that passed the filter the nulls."""
+    null = None if valid is None else ~valid
+    if keep is None:
+        return null, null
+    if null is None:
+        return ~keep, None
+    return ~keep | null, null & keep
+
+
+def strange_rows(x: Floats, gone: Mask) -> tuple[Mask, Mask]:
+    """NaNs and infinities among the rows that are not gone; None where there are none."""
+    strange = ~np.isfinite(x)
+    if gone is not None:
+        strange &= ~gone
+    is_nan = np.isnan(x) & strange
+    is_inf = strange & ~is_nan
+    return (is_nan if is_nan.any() else None), (is_inf if is_inf.any() else None)

@@ -1,0 +1,137 @@
+"""Accumulating row by row into (group, block) cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.errors import ResourceError
+from distmom.numerics.arrays import Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.cells import CELL_BYTES
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.blocks.leaf import LEAF_ROWS, NO_REST, all_finite
+from distmom.numerics.samples.group_sample import GroupSampler
+from distmom.numerics.weighted.weighted_cells import WEIGHTED_CELL_BYTES, new_cells
+from distmom.reductions.accumulate.files import Census, FileTree
+from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.counts.units import UnitCounter
+from distmom.reductions.layouts import LeafRows, Place, Weights
+from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
+
+if TYPE_CHECKING:
+    from distmom.reductions.block_means import BlockMeans
+
+LEAVES_TOGETHER = 16
+"""With many groups the merge of two leaves costs as much as their rows: so sixteen leaves make one here."""
+
+
+class RowwiseMeans:
+    """The `Accumulator` for rows of groups or of units.
+
+    Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
+    (of the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
+    """
+
+    def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
+        self._spec = spec
+        self._window = window
+        self._blocks = spec.layout.cells_per_group
+        self._n_once = spec.layout.n_blocks // spec.layout.repeats
+        self._tree = FileTree(spec, n_files)
+        self._census = Census(spec)
+        weighted = spec.weights is not None
+        self._cells = [new_cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
+        wanted = spec.columns if spec.sample_size else ()
+        self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
+        self._number, self._path, self._key = 0, "", np.uint64(0)
+        self._units = UnitCounter(spec) if spec.count_units else None
+        self._zeros = np.zeros(0, np.int64)
+        self._filled = False
+        self._n_groups = 0
+
+    def start_file(self, number: int, path: str) -> None:  # noqa: D102
+        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
+
+    def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        if n_groups > self._n_groups:
+            self._make_room(n_groups)
+        start = 0
+        while start < rows.n_rows:
+            stretch = LEAF_ROWS * LEAVES_TOGETHER
+            stop = min(rows.n_rows, start + stretch - (rows.first_row + start) % stretch)
+            self._take(rows.part(start, stop))
+            start = stop
+            if (rows.first_row + stop) % stretch == 0:
+                self._push()
+
+    def _make_room(self, n_groups: int) -> None:
+        cell = CELL_BYTES if self._spec.weights is None else WEIGHTED_CELL_BYTES
+        each = self._blocks * cell + 32 * self._spec.sample_size
+        needed = n_groups * each * len(self._cells)
+        if self._spec.most_bytes is not None and needed > self._spec.most_bytes:
+            raise ResourceError(
+                f"{self._path or 'the data'}: {n_groups:,} groups need {needed / 1e6:,.0f} MB in one unit of "
+                f"work, more than the {self._spec.most_bytes / 1e6:,.0f} MB it may use; group by fewer "
+                "values, filter with where, or allow more memory_limit"
+            )
+        self._n_groups = n_groups
+        self._census.make_room(n_groups)
+        for cells in self._cells:
+            cells.grow(n_groups * self._blocks)
+
+    def _take(self, rows: Rows) -> None:
+        spec = self._spec
+        codes = self._one_group(rows.n_rows) if rows.codes is None else rows.codes
+        place = Place(self._key, rows.first_row, self._number, rows.units)
+        if self._units is not None:
+            self._units.add(rows, codes, self._key, self._n_groups)
+        rows = self._census.weighed(rows, self._path)
+        weights = None if spec.weights is None else Weights(rows.values[-1], NO_REST)
+        for number, columns in enumerate(spec.sets):
+            gone = self._census.missing(rows, number)
+            if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
+                gone = self._census.strange(rows, number, gone, self._path)
+            for c in columns:
+                x = rows.values[c]
+                mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place, weights)
+                spec.layout.add_rows(self._cells[c], mine, self._window, compiled=spec.compiled)
+                if self._samplers:
+                    self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
+        self._filled = True
+
+    def _one_group(self, n_rows: int) -> Ints:
+        """Codes of rows without groups."""
+        if self._zeros.size < n_rows:
+            self._zeros = np.zeros(n_rows, np.int64)
+        return self._zeros[:n_rows]
+
+    def _push(self) -> None:
+        if not self._filled:
+            return
+        # without row blocks, the one cell of a group is all its rows
+        first, *others = (cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells)
+        self._tree.push_leaf(first.stacked(*others))
+        self._filled = False
+
+    def end_file(self) -> None:  # noqa: D102
+        self._push()
+        self._tree.end_file(self._number, self._key)
+
+    def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
+        moments = self._tree.result(len(keys))
+        if moments is None:
+            return None
+        samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
+        units = None if self._units is None else self._units.result()
+        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples, units)
+        return in_key_order(state)
+
+    def _n_rows(self, moments: BlockState) -> Ints:
+        """Rows of each group that passed the filter: they entered the first column, or are missing there."""
+        used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
+        missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
+        counts = self._census.counts
+        weightless = counts[-1].sum(axis=-1) if self._spec.weights is not None else 0
+        return np.asarray(used.sum(axis=-1) + counts[0][:, missing].sum(axis=-1) + weightless)

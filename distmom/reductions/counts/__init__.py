@@ -1,0 +1,1 @@
+"""Reductions that count: rows, units, distinct keys."""

@@ -1,0 +1,1 @@
+"""Losses of candidates on blocks, and the distances between candidates."""

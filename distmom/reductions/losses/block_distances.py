@@ -1,0 +1,81 @@
+"""Distances of asked pairs of candidates, block by block, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.cell_sums import add_distances
+from distmom.reductions import Accumulator
+from distmom.reductions.accumulate.leaves import Rows, missing_rows
+from distmom.reductions.losses.block_losses import PIECE, BlockLosses
+from distmom.reductions.parts import PartSums
+
+
+@dataclass(frozen=True)
+class BlockDistances:
+    """Declaration of the block means of |H_f - H_g| over the first part.
+
+    Attributes
+    ----------
+    of : BlockLosses
+        The candidates, and what their distance is measured by.
+    pairs : ndarray of int32, shape (n, 2)
+        Places of the candidates.
+    """
+
+    of: BlockLosses
+    pairs: NDArray[np.int32]
+
+    def begin(self, n_files: int, window: Any = None) -> Accumulator:
+        """An accumulator for a unit of `n_files` files."""
+        whole = any(c.computed for c in self.of.candidates)
+        return PartSums(_LeafDistances(self), self.merge, n_files, self.of.parts.seed, whole=whole)
+
+    def merge(self, left: Floats, right: Floats) -> Floats:
+        """Sums of both, shape (n, n_blocks)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return left + right
+
+    def state_bytes(self) -> int:
+        """Bytes of a state."""
+        return 8 * len(self.pairs) * self.of.parts.n_blocks
+
+
+class _LeafDistances:
+    """The sums of one leaf."""
+
+    def __init__(self, spec: BlockDistances) -> None:
+        self._spec = spec
+        self._empty()
+
+    def _empty(self) -> None:
+        self._sums = np.zeros((len(self._spec.pairs), self._spec.of.parts.n_blocks))
+
+    def take(self) -> Floats:
+        """The sums; begins anew."""
+        sums = self._sums
+        self._empty()
+        return sums
+
+    def add(self, rows: Rows, key: np.uint64, path: str) -> None:
+        """Add rows of the leaf: those of the part, a piece at a time, so that a block of pairs stays near."""
+        of = self._spec.of
+        blocks = of.parts.n_blocks
+        cells = of.parts.cells(rows, key, compiled=of.compiled)
+        gone, _ = missing_rows(rows.valid[of.target], rows.keep)
+        truth = rows.values[of.target]
+        there = ~np.isnan(truth) if gone is None else ~(gone | np.isnan(truth))
+        counted = (cells < blocks) & there
+        computed = [c.predict(rows, path, there) for c in of.candidates]
+        for start in range(0, rows.n_rows, PIECE):
+            those = start + np.flatnonzero(counted[start : start + PIECE])
+            y = truth[those]
+            measured = np.empty((len(computed), those.size))
+            for place, predicted in enumerate(computed):
+                measured[place] = of.measure(y, predicted[those])
+            add_distances(measured, self._spec.pairs, cells[those], self._sums, compiled=of.compiled)

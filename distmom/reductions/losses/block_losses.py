@@ -1,0 +1,233 @@
+"""Block losses of many candidates in one pass, and block means of what their distance is measured by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.labels import file_cell
+from distmom.numerics.losses.cell_sums import add_losses, add_measures
+from distmom.numerics.losses.table import Loss
+from distmom.reductions import Accumulator
+from distmom.reductions.accumulate.leaves import Rows, missing_rows
+from distmom.reductions.losses.candidates import Candidate, RowLoss
+from distmom.reductions.parts import Cells, Parts, PartSums
+
+PIECE = 8_192
+"""Rows whose losses are computed at a time: they stay in the nearest caches."""
+
+N_ROWS, NULLS, NANS, INFS = range(4)
+"""Rows that passed the filter, and of these the ones whose target is null, NaN or infinite."""
+
+
+@dataclass(frozen=True)
+class BlockLossState:
+    """Sums over the cells of all parts.
+
+    Attributes
+    ----------
+    tally : ndarray of int64, shape (4,)
+    counts : ndarray of int64, shape (cells,)
+        Rows whose losses are in the sums.
+    losses : ndarray of float64, shape (m, cells)
+        Sums of losses; infinite or NaN where a loss was.
+    measures : ndarray of float64, shape (m, n_blocks)
+        Sums, over the blocks of the first part, of predictions or of roots of losses.
+    reach : ndarray of float64, shape (m,)
+        Largest absolute value among those.
+    missing : ndarray of int64, shape (m,)
+        Rows without a finite prediction.
+    file_counts, file_freedom : ndarray of int64, shape (n_file_cells,)
+        Rows in the cells of whole files, and degrees of freedom of `file_squares`.
+    file_losses, file_squares : ndarray of float64, shape (m, n_file_cells)
+        Sums of losses there, and of squares between the cells of each leaf, which tell the variance of rows.
+    """
+
+    tally: Ints
+    counts: Ints
+    losses: Floats
+    measures: Floats
+    reach: Floats
+    missing: Ints
+    file_counts: Ints
+    file_freedom: Ints
+    file_losses: Floats
+    file_squares: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(a.nbytes for a in vars(self).values())
+
+
+def merge_losses(left: BlockLossState, right: BlockLossState) -> BlockLossState:
+    """Sums of both; `left` holds the rows that come first."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
+    return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
+
+
+def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
+    """States of other candidates on the same rows."""
+    names = ("losses", "measures", "reach", "missing", "file_losses", "file_squares")
+    return replace(
+        left, **{name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
+    )
+
+
+@dataclass(frozen=True)
+class BlockLosses:
+    """Declaration of the block losses of candidates.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+    loss : RowLoss
+    distance : {"prediction", "loss"}
+        Whether candidates are as far apart as their predictions, or as the roots of their losses.
+    parts : Parts
+    target : int
+        Place of the target among the values of a row.
+    compiled : bool
+    n_file_cells : int
+        Cells that hold whole files, beside those of the parts.
+    """
+
+    candidates: tuple[Candidate, ...]
+    loss: RowLoss
+    distance: str
+    parts: Parts
+    target: int = 0
+    compiled: bool = False
+    n_file_cells: int = 0
+
+    def begin(self, n_files: int, window: Any = None) -> Accumulator:
+        """An accumulator for a unit of `n_files` files."""
+        whole = any(c.computed for c in self.candidates)
+        return PartSums(_LeafLosses(self), merge_losses, n_files, self.parts.seed, whole=whole)
+
+    def merge(self, left: BlockLossState, right: BlockLossState) -> BlockLossState:
+        """The state of both."""
+        return merge_losses(left, right)
+
+    def state_bytes(self) -> int:
+        """Bytes of a state."""
+        cells, blocks = self.parts.n_cells, self.parts.n_blocks
+        per_candidate = cells + blocks + 2 + 2 * self.n_file_cells
+        return len(self.candidates) * 8 * per_candidate + 8 * cells + 16 * self.n_file_cells
+
+    @property
+    def named(self) -> tuple[Loss, float] | None:
+        """The loss for the compiled kernels, where these do the work."""
+        return self.loss.compiled if self.compiled else None
+
+    def measure(self, truth: Floats, predicted: Floats) -> Floats:
+        """What a candidate's distance to others is measured by."""
+        if self.distance == "prediction":
+            return predicted
+        return np.sqrt(self.loss(truth, predicted))
+
+
+class _LeafLosses:
+    """The sums of one leaf."""
+
+    def __init__(self, spec: BlockLosses) -> None:
+        self._spec = spec
+        self._empty()
+
+    def _empty(self) -> None:
+        m, parts = len(self._spec.candidates), self._spec.parts
+        self._tally = np.zeros(4, np.int64)
+        self._counts = np.zeros(parts.n_cells + 1, np.int64)
+        # the last cell is for rows that do not count
+        self._losses = np.zeros((m, parts.n_cells + 1))
+        self._measures = np.zeros((m, parts.n_blocks))
+        self._reach = np.zeros(m)
+        self._missing = np.zeros(m, np.int64)
+        self._file = 0
+
+    def take(self) -> BlockLossState:
+        """The sums; begins anew."""
+        state = BlockLossState(
+            self._tally,
+            self._counts[:-1].copy(),
+            self._losses[:, :-1].copy(),
+            self._measures,
+            self._reach,
+            self._missing,
+            *self._by_file(),
+        )
+        self._empty()
+        return state
+
+    def _by_file(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Rows, degrees of freedom, sums and squares, all in the cell of the leaf's file."""
+        m, n = self._losses.shape[0], self._spec.n_file_cells
+        counts, freedom = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        sums, squares = np.zeros((m, n)), np.zeros((m, n))
+        filled = np.flatnonzero(self._counts[:-1])
+        if n and filled.size:
+            here, losses = self._counts[filled], self._losses[:, filled]
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = losses.sum(axis=1)
+                away = losses / here - (total / here.sum())[:, None]
+                squares[:, self._file] = (here * away * away).sum(axis=1)
+            counts[self._file], freedom[self._file] = here.sum(), filled.size - 1
+            sums[:, self._file] = total
+        return counts, freedom, sums, squares
+
+    def add(self, rows: Rows, key: np.uint64, path: str) -> None:
+        """Add rows of the leaf."""
+        spec = self._spec
+        if spec.n_file_cells:
+            self._file = file_cell(key, spec.n_file_cells)
+        cells = spec.parts.cells(rows, key, compiled=spec.compiled)
+        truth, cells = self._truths(rows, cells)
+        self._counts += np.bincount(cells, minlength=self._counts.size)
+        size = rows.n_rows if spec.named is not None else PIECE  # the compiled kernels keep no arrays between
+        pieces = [slice(a, min(a + size, rows.n_rows)) for a in range(0, rows.n_rows, max(size, 1))]
+        first = [np.flatnonzero(cells[piece] < spec.parts.n_blocks) for piece in pieces]
+        for c, candidate in enumerate(spec.candidates):
+            predicted = candidate.predict(rows, path, cells < spec.parts.n_cells)
+            for piece, those in zip(pieces, first, strict=True):
+                self._piece(c, truth[piece], predicted[piece], cells[piece], those)
+            self._count_missing(c, predicted, cells)
+
+    def _truths(self, rows: Rows, cells: Cells) -> tuple[Floats, Cells]:
+        """The targets, and the cells with rows that do not count in the last one."""
+        spec = self._spec
+        gone, null = missing_rows(rows.valid[spec.target], rows.keep)
+        truth = rows.values[spec.target]
+        kept = rows.n_rows if rows.keep is None else np.count_nonzero(rows.keep)
+        self._tally[N_ROWS] += kept
+        if null is not None:
+            self._tally[NULLS] += np.count_nonzero(null)
+        strange = ~np.isfinite(truth)
+        if gone is not None:
+            strange &= ~gone
+        if strange.any():
+            nan = np.isnan(truth) & strange
+            self._tally[NANS] += np.count_nonzero(nan)
+            self._tally[INFS] += np.count_nonzero(strange & ~nan)
+            gone = nan if gone is None else gone | nan
+        if gone is not None:
+            cells[gone] = spec.parts.n_cells
+            truth = np.where(gone, 0.0, truth)
+        return truth, cells
+
+    def _piece(self, c: int, truth: Floats, predicted: Floats, cells: Cells, those: Ints) -> None:
+        spec = self._spec
+        add_losses(truth, predicted, cells, self._losses[c], spec.loss, spec.named)
+        root = spec.distance != "prediction"
+        sums = self._measures[c]
+        reach = add_measures(truth, predicted, cells, those, sums, spec.measure, spec.named, root=root)
+        self._reach[c] = max(self._reach[c], reach)
+
+    def _count_missing(self, c: int, predicted: Floats, cells: Cells) -> None:
+        """Count the predictions that are not finite; looked for only where a sum tells of some."""
+        if not np.isfinite(self._losses[c, :-1]).all():
+            counted = cells < self._spec.parts.n_cells
+            self._missing[c] += np.count_nonzero(~np.isfinite(predicted) & counted)

@@ -1,0 +1,180 @@
+"""Pairwise losses of many candidates on whole blocks of rows, and the distances of asked pairs of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.kernels.evaluate import block_sums
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.risk import Clustering
+from distmom.numerics.losses.pair_gaps import gap_means, pair_means
+from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.losses.candidates import Candidate
+
+COMPUTED = -1
+"""Place of the number that a function or model gives."""
+
+
+@dataclass(frozen=True)
+class PairCandidate:
+    """Something that has a loss on pairs of rows; picklable if its function or model is.
+
+    Attributes
+    ----------
+    name : str
+    kernel : Kernel
+        The loss of a pair.
+    places : tuple of int
+        Which values of a row the kernel takes, `COMPUTED` where the scorer gives it.
+    scorer : Candidate, optional
+        A function or model that gives one number a row.
+    """
+
+    name: str
+    kernel: Kernel
+    places: tuple[int, ...]
+    scorer: Candidate | None = None
+
+    def described(self, columns: Sequence[str]) -> list[str]:
+        """What tells it from others, in words that can be compared."""
+        kernel = hashlib.blake2b(repr(self.kernel).encode(), digest_size=16).hexdigest()
+        taken = [columns[i] if i != COMPUTED else "computed" for i in self.places]
+        return [
+            self.name,
+            kernel,
+            *taken,
+            *(() if self.scorer is None else self.scorer.described(columns)[1:]),
+        ]
+
+    def sample(self, rows: Floats) -> Floats:
+        """Rows of a block as the kernel takes them."""
+        columns = np.ascontiguousarray(rows.T)
+        score = None
+        if self.scorer is not None:
+            nothing = (None,) * len(columns)
+            score = self.scorer.predict(Rows(0, rows.shape[0], tuple(columns), nothing, None, None), "")
+        chosen = [score if place == COMPUTED else columns[place] for place in self.places]
+        return self.kernel.as_sample(np.stack(chosen, axis=1))  # type: ignore[arg-type]
+
+
+class RowsOfBlocks(Protocol):
+    """Rows of some blocks."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of blocks."""
+        ...
+
+    def rows(self, cell: int, /) -> Floats:
+        """Rows of a block, shape (n, columns)."""
+        ...
+
+
+@dataclass(frozen=True)
+class BlockLossTable:
+    """What is left of B blocks; m candidates, p asked pairs of candidates.
+
+    Attributes
+    ----------
+    sizes : ndarray of int64, shape (B,)
+        Rows.
+    losses : ndarray of float64, shape (B, m)
+        Means over the pairs of a block; NaN where a block has none.
+    roots : ndarray of float64, shape (B, m)
+        Those of the roots; NaN where they were not wanted.
+    reach : ndarray of float64, shape (B, m)
+        The largest root.
+    missing : ndarray of int64, shape (B, m)
+        Rows in which a value that the candidate takes is not finite.
+    gaps : ndarray of float64, shape (B, p)
+        Mean distances of the roots.
+    cells : ndarray of int64, shape (B, m)
+        Cells of a partition that have rows in the block; 0 of other candidates.
+    """
+
+    sizes: Ints
+    losses: Floats
+    roots: Floats
+    reach: Floats
+    missing: Ints
+    gaps: Floats
+    cells: Ints
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(a.nbytes for a in vars(self).values())
+
+
+@dataclass(frozen=True)
+class PairLosses:
+    """Evaluates candidates on every block of some rows: their losses, or else the distances that are asked.
+
+    Attributes
+    ----------
+    candidates : tuple of PairCandidate
+    roots : bool
+        Means of the roots are wanted, too.
+    drawn : bool
+        A block is drawn pairs: its first half paired with its second one.
+    asked : ndarray of int32, shape (p, 2), optional
+        Pairs of candidates whose distances are asked.
+    """
+
+    candidates: tuple[PairCandidate, ...]
+    roots: bool = False
+    drawn: bool = False
+    asked: NDArray[np.int32] | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """One of them, for messages."""
+        return self.candidates[0].kernel
+
+    def __call__(self, kept: RowsOfBlocks, between: Callable[[], None] = lambda: None) -> BlockLossTable:
+        """What is left of the blocks; `between` is called before each and may raise to end the work."""
+        found = []
+        for cell in range(kept.n_cells):
+            between()
+            found.append(self._evaluate(kept.rows(cell)))
+        return BlockLossTable(*(np.array(each) for each in zip(*found, strict=True)))
+
+    def merge(self, left: BlockLossTable, right: BlockLossTable) -> BlockLossTable:
+        """Blocks of both; `left` holds the lower numbers."""
+        each = (np.concatenate([getattr(left, f.name), getattr(right, f.name)]) for f in fields(left))
+        return BlockLossTable(*each)
+
+    def _evaluate(self, rows: Floats) -> tuple[Any, ...]:
+        """The fields of the table for one block of rows, shape (n, columns)."""
+        kernels = [c.kernel for c in self.candidates]
+        samples = [c.sample(rows) for c in self.candidates]
+        m, size = len(kernels), np.int64(rows.shape[0])
+        nothing, none = np.full(m, np.nan), np.zeros(m, np.int64)
+        if self.asked is not None:
+            gaps = gap_means(kernels, samples, self.asked, drawn=self.drawn)
+            return size, nothing, nothing, np.zeros(m), none, gaps, none
+        missing = np.array([np.count_nonzero(~np.isfinite(s.reshape(size, -1)).all(axis=1)) for s in samples])
+        if self.drawn or self.roots:
+            losses, roots, reach = pair_means(kernels, samples, drawn=self.drawn)
+        else:
+            losses = np.array([_mean_loss(k, s) for k, s in zip(kernels, samples, strict=True)])
+            roots, reach = nothing, np.zeros(m)
+        cells = [
+            np.unique(s[:, 0]).size if isinstance(c.kernel, Clustering) else 0
+            for c, s in zip(self.candidates, samples, strict=True)
+        ]
+        return size, losses, roots, reach, missing, np.zeros(0), np.array(cells, np.int64)
+
+
+def _mean_loss(kernel: Kernel, sample: Floats) -> float:
+    """The complete U-statistic, by the kernel's fast form or compiled tiles."""
+    if np.isnan(sample).any():
+        return float(np.inf)
+    return float(block_sums(kernel, sample, rows=False)[0].mean)

@@ -1,0 +1,69 @@
+"""Disjoint tuples: every row of a block is in one of them at most, so the kernel's values are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from distmom.numerics.arrays import Floats
+from distmom.numerics.blocks.labels import COMPILE
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.tuples import TupleMoments
+from distmom.numerics.random.philox import permutation, stream_key
+from distmom.reductions.rows.block_kernel import KeptRows
+
+
+@dataclass(frozen=True)
+class DisjointKernel:
+    """Moments of a kernel over disjoint pairs of the rows of each block, formed at random.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With degree 3 the tuples are triples; of several samples they hold rows of each.
+    seed : int
+        128 bits.
+    compiled : bool
+        Use compiled kernels also for small blocks (same pairs).
+
+    Notes
+    -----
+    The rows of a block, in the order of files and rows, are put in a random order that depends on the seed,
+    the block's number and its rows' alone; the first two are a pair, then the next two, and so on: floor(B/2)
+    pairs. Each of several samples has an order of its own, and there are min_t floor(B_t/d_t) tuples: of the
+    other samples random rows are left over.
+    One order for all blocks would pair the same places of a sorted column everywhere, and blocks would err
+    together (simulated: order intervals at 90 % covered 25 %). Pairing rows by their places, as in
+    (X_i, X_{i + n/2}), estimates another parameter where a column is sorted: 1.594 instead of 1.128 for the
+    Gini mean difference of normal rows.
+    """
+
+    kernel: Kernel
+    seed: int
+    compiled: bool = False
+
+    def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> TupleMoments:
+        """Moments of the blocks, in order. `between` is called before each: it may raise to end the work."""
+        blocks = []
+        for cell in range(kept[0].n_cells):
+            between()
+            number = kept[0].first_cell + cell
+            blocks.append(self._block(number, [rows.rows(cell) for rows in kept]))
+        return TupleMoments.joined(blocks)
+
+    def merge(self, left: TupleMoments, right: TupleMoments) -> TupleMoments:
+        """Blocks of both; `left` holds the lower numbers."""
+        return TupleMoments.joined([left, right])
+
+    def _block(self, number: int, samples: list[Floats]) -> TupleMoments:
+        degrees = self.kernel.degrees
+        n_tuples = min(rows.shape[0] // d for rows, d in zip(samples, degrees, strict=True))
+        sides: list[Floats] = []
+        for s, (rows, degree) in enumerate(zip(samples, degrees, strict=True)):
+            n = rows.shape[0]
+            key = stream_key(self.seed, f"disjoint/{s}" if s else "disjoint")
+            order = permutation(key, number, n, compiled=self.compiled or n > COMPILE)
+            tuples = order[: n_tuples * degree].reshape(-1, degree)
+            sample = self.kernel.as_sample(rows)
+            sides += [sample[tuples[:, side]] for side in range(degree)]
+        return TupleMoments.of(self.kernel, *sides)

@@ -1,0 +1,178 @@
+"""Keeping the rows of some blocks: what a statistic that needs whole blocks is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import DataError
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
+from distmom.numerics.weighted.weighted_moments import plain_rows
+from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
+from distmom.reductions.block_means import NanPolicy
+from distmom.reductions.layouts import Layout, Place
+from distmom.reductions.rows.row_labels import row_labels
+from distmom.reductions.state import Key
+
+
+@dataclass(frozen=True)
+class BlockRange:
+    """Which blocks a unit of work keeps; its `window`.
+
+    Attributes
+    ----------
+    first_group : int
+        The first group that has blocks here.
+    cells : ndarray of int32, shape (n_groups, n_fine)
+        For these groups and their fine blocks the number of the block among those kept, or -1.
+    sizes : ndarray of int64, shape (n_blocks,)
+        Rows of each block kept.
+    first_rows : ndarray of int64, optional
+        Of stored blocks: the number in the lake of the first row of each file.
+    first_cell : int
+        Number of the first block kept, among all.
+    """
+
+    first_group: int
+    cells: NDArray[np.int32]
+    sizes: Ints
+    first_rows: Ints | None = None
+    first_cell: int = 0
+
+
+@dataclass(frozen=True)
+class KeepRows:
+    """The reduction that keeps the rows of a `BlockRange`, in the order of files and rows.
+
+    A row enters with all its values or, where one is missing, not at all. Group codes must be the numbers of
+    the groups that the ranges were made for.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    layout : Layout
+    n_cells : int
+        Cells of whole files, where these are the blocks.
+    seed : int
+    nan : {"omit", "raise", "keep"}
+        Only "omit" leaves rows with NaN out.
+    compiled : bool
+    weighted : bool
+        The last column holds weights: rows without a positive one do not enter.
+    """
+
+    columns: tuple[str, ...]
+    layout: Layout
+    n_cells: int
+    seed: int
+    nan: NanPolicy = "omit"
+    compiled: bool = False
+    weighted: bool = False
+
+    def begin(self, n_files: int, window: Any = None) -> RowKeeper:
+        """An accumulator for the range `window`."""
+        return RowKeeper(self, window, self.cells(window.sizes, window.first_cell))
+
+    def cells(self, sizes: Ints, first: int) -> CellRows:
+        """Room for blocks of so many rows, whose numbers begin with `first`."""
+        return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
+
+    def merge(self, left: CellRows, right: CellRows) -> CellRows:
+        """Not defined: rows do not leave their unit of work."""
+        raise NotImplementedError("kept rows are used where they are")
+
+
+class RowPlaces(Protocol):
+    """Where rows go, such as `CellRows`."""
+
+    def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
+        """Take rows; see `CellRows.add`."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows that were counted have come, as far as this can know."""
+        ...
+
+
+class RowKeeper:
+    """The `Accumulator` of `KeepRows`; rows go to `cells` by the numbers of their blocks."""
+
+    def __init__(self, spec: KeepRows, window: BlockRange, cells: RowPlaces) -> None:
+        self._spec = spec
+        self._range = window
+        self._cells = cells
+        self._number, self._path, self._key = 0, "", np.uint64(0)
+
+    def start_file(self, number: int, path: str) -> None:  # noqa: D102
+        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
+
+    def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
+        self.put(rows, self.labels(rows))
+
+    def labels(self, rows: Rows) -> Ints:
+        """Fine blocks of the rows."""
+        spec = self._spec
+        place = Place(self._key, rows.first_row, self._number, rows.units)
+        return row_labels(
+            spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
+        )
+
+    def put(self, rows: Rows, labels: Ints) -> None:
+        """Take rows of known fine blocks."""
+        gone = missing_values(rows, self._spec.nan)
+        if self._spec.weighted:
+            plain = plain_rows(rows.values[-1], compiled=self._spec.compiled)
+            gone = gone if plain is None else any_of(gone, ~plain)
+        try:
+            self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))
+        except ValueError as error:
+            raise rows_changed(self._path) from error
+
+    def _cells_of(self, labels: Ints, codes: Ints | None) -> Ints:
+        table = self._range.cells
+        if codes is None:
+            mine: Ints = table[0].astype(np.int64)
+            return mine[labels]
+        groups = codes - self._range.first_group
+        ours = (groups >= 0) & (groups < table.shape[0])
+        cells: Ints = table[np.where(ours, groups, 0), labels].astype(np.int64)
+        return np.where(ours, cells, NOT_OURS)
+
+    def end_file(self) -> None:
+        """Nothing is left to do."""
+
+    def result(self, keys: list[Key]) -> Any:
+        """The rows.
+
+        Raises
+        ------
+        DataError
+            If there are fewer rows than were counted before.
+        """
+        if not self._cells.whole:
+            raise rows_changed("the data")
+        return self._cells
+
+
+def missing_values(rows: Rows, nan: NanPolicy) -> Mask:
+    """Rows that do not enter: filtered out, null in a column, or NaN where that is left out."""
+    gone, _ = missing_rows(all_of(list(rows.valid)), rows.keep)
+    if nan == "omit":
+        for x in rows.values:
+            strange = np.isnan(x)
+            if strange.any():
+                gone = any_of(gone, strange)
+    return gone
+
+
+def rows_changed(path: str) -> DataError:
+    """The error for rows that are not those of the first pass."""
+    return DataError(
+        f"{path or 'the data'}: other rows than when they were counted; data must not change while it is read"
+    )

@@ -1,0 +1,108 @@
+"""States as named plain arrays and back, so that they can be saved.
+
+The conversion follows the fields of the classes listed here, whatever they are: a new field needs no code, a
+new class one word. A saved state names its classes by these words alone; nothing is ever imported or called
+because a file says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.weighted.weighted_moments import WeightedMoments
+from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.state import MeanState
+from distmom.reductions.stream import StreamNode, StreamState
+
+CLASSES: dict[str, type] = {
+    c.__name__: c
+    for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState, UnitSketch, WeightedMoments)
+}
+"""Dataclasses and named tuples that states are made of."""
+
+KEYS = "tuple[Key, ...]"
+"""Annotation of fields that hold keys of groups."""
+
+Arrays = dict[str, NDArray[Any] | tuple[bytes, ...]]
+
+
+def to_arrays(state: Any, name: str, arrays: Arrays) -> Any:
+    """Put the arrays of a state into `arrays`, under names that begin with `name`.
+
+    Parameters
+    ----------
+    state : object
+        Of `CLASSES`, or an array, a number, a truth value, None, or a tuple of those.
+    name : str
+    arrays : dict
+        Is added to.
+
+    Returns
+    -------
+    object
+        The form of the state, as JSON can carry it: what `from_arrays` wants beside the arrays.
+    """
+    if state is None or isinstance(state, (bool, int)):
+        return state
+    if isinstance(state, np.ndarray):
+        arrays[name] = state
+        return "array"
+    if isinstance(state, np.generic):
+        arrays[name] = np.asarray(state)
+        return "scalar"
+    kind = type(state).__name__
+    if CLASSES.get(kind) is type(state):
+        form = {}
+        for field, annotation in _fields(type(state)).items():
+            value, inner = getattr(state, field), f"{name}.{field}"
+            if annotation == KEYS:
+                arrays[inner] = tuple(map(key_to_bytes, value))
+                form[field] = "keys"
+            else:
+                form[field] = to_arrays(value, inner, arrays)
+        return {"is": kind, "of": form}
+    if type(state) is tuple:
+        return [to_arrays(v, f"{name}.{i}", arrays) for i, v in enumerate(state)]
+    raise TypeError(f"{name}: a {kind} cannot be saved; add the class to CLASSES in {__name__}")
+
+
+def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
+    """The state of this form, from the arrays whose names begin with `name`.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If the form is none, or an array is missing.
+    """
+    if form is None or isinstance(form, (bool, int)):
+        return form
+    if form in ("array", "scalar"):
+        if not isinstance(arrays[name], np.ndarray) or (form == "scalar" and arrays[name].shape):
+            raise ValueError(f"{name} is no {form}")
+        return arrays[name] if form == "array" else arrays[name][()]
+    if form == "keys":
+        return tuple(map(key_from_bytes, arrays[name]))
+    if isinstance(form, list):
+        return tuple(from_arrays(f, f"{name}.{i}", arrays) for i, f in enumerate(form))
+    if isinstance(form, dict) and form.get("is") in CLASSES:
+        kind, inner = CLASSES[form["is"]], form["of"]
+        if list(inner) != list(_fields(kind)):
+            raise ValueError(f"a {form['is']} has other fields here: it was saved by another version")
+        return kind(**{f: from_arrays(inner[f], f"{name}.{f}", arrays) for f in inner})
+    raise ValueError(f"{name} has no form that is known")
+
+
+def _fields(kind: type) -> dict[str, Any]:
+    """Names of the fields, and their annotations as they are written."""
+    if dataclasses.is_dataclass(kind):
+        return {field.name: field.type for field in dataclasses.fields(kind)}
+    return {name: getattr(a, "__forward_arg__", a) for name, a in kind.__annotations__.items()}

@@ -1,0 +1,64 @@
+"""The batch job ``drift``: what Python computes, and the job of the repository."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from job_example import ROOT
+
+import distmom as dm
+
+Run = Callable[..., Any]
+
+
+def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
+    (folder / "job.toml").write_text(
+        """
+        pipeline = "drift"
+        data.paths = ["lake/f0.parquet", "lake/f1.parquet"]
+        drift = { columns = ["x", "y"], statistics = "mean", permutations = 99, confidence = 0.9 }
+        output.files = ["out.json"]
+        """
+    )
+    assert run(folder / "job.toml", dry_run=True).code == 0
+    assert run(folder / "job.toml").code == 0
+    pair = [folder / "lake" / f"f{i}.parquet" for i in (0, 1)]
+    expected = dm.compare(pair, ["x", "y"], statistics="mean", n_permutations=99, confidence_level=0.9, rng=0)
+    found = json.loads((folder / "out.json").read_text())["results"]
+    assert [r["p_value"] for r in found] == [r.p_value for r in expected]
+    assert [r["estimate"] for r in found] == [r.estimate for r in expected]
+
+
+def test_there_is_no_state(run: Run, folder: Path) -> None:
+    lines = ['pipeline = "drift"', 'data.path = "lake"', 'drift.columns = "x"', 'run.state = "a"']
+    (folder / "job.toml").write_text("\n".join([*lines, 'output.files = "o.json"']))
+    ended = run(folder / "job.toml")
+    assert ended.code == 2 and "line 4" in ended.err and "drop it" in ended.err
+
+
+def test_drift_is_a_warning_of_the_log(run: Run, folder: Path) -> None:
+    (folder / "job.toml").write_text(
+        """
+        pipeline = "drift"
+        data = { path = "lake", where = ["x < 1", "x >= 1"] }
+        drift = { columns = "x", statistics = ["auc"], permutations = 199 }
+        output.files = "out.json"
+        """
+    )
+    ended = run(folder / "job.toml", log_json=True)
+    assert ended.code == 0, ended.err
+    (line,) = [line for line in ended.lines() if line["event"] == "drift"]
+    assert line["column"] == "x" and line["estimate"] == 1.0 and line["level"] == "warning"
+
+
+def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "pipelines").mkdir()
+    shutil.copy(ROOT / "pipelines/drift.toml", tmp_path / "pipelines")
+    (tmp_path / "demo").symlink_to(demo)
+    ended = run(tmp_path / "pipelines" / "drift.toml")
+    assert ended.code == 0, ended.err
+    (demo / "drift.json").unlink()
