@@ -17,7 +17,6 @@ PLANNED: dict[str, dict[str, Any]] = {
     "width": {"n_rows": 1e6, "width": 0.05},
     "kernel": {"n_rows": 1e5, "kernel": "gini"},
     "kernel without a fast form": {"n_rows": 1e6, "kernel": dm.kernels.rbf(1.0), "pair_budget": 1e9},
-    "kernel and width": {"n_rows": 1e5, "kernel": "kendall", "width": 0.05},
 }
 
 
