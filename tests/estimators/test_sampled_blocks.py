@@ -100,16 +100,6 @@ def test_passes_and_chunks_change_nothing(lake: Path, monkeypatch: pytest.Monkey
     assert np.array_equal(found, right)
 
 
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_same_bits_on_workers(lake: Path, client_of: Callable[[int], Any]) -> None:
-    with row_source(lake, "x", threads=1) as source:
-        right = evaluated(GINI, source, 5, 11, 90)
-    for n_workers in (1, 4):
-        with row_source(lake, "x", client=client_of(n_workers)) as source:
-            assert np.array_equal(evaluated(GINI, source, 5, 11, 90), right)
-
-
 def test_what_is_refused() -> None:
     with row_source({"x": np.arange(5.0)}) as source, pytest.raises(ConfigError, match="use at most 5"):
         evaluated(GINI, source, 0, 3, 6)

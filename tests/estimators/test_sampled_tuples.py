@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -200,19 +199,6 @@ def test_the_scale_of_ratios_and_degenerate_kernels() -> None:
         found = sampled_tuples(product, [source], 8, 31, 4000)[0]
     complete, kernel_variance = found.variances()
     assert abs(kernel_variance - 1.0) < 0.01 and 0.0 < complete < 0.05 / 4000
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_same_bits_on_workers_and_threads(lake: Path, client_of: Callable[[int], Any]) -> None:
-    def run(**options: Any) -> SampledTuples:
-        with row_source(lake, ["x", "y"], where="u > 0.1", **options) as source:
-            return sampled_tuples(kernels.kendall(), [source], 7, 5, 300)[0]
-
-    right = run(threads=1)
-    assert right.gathered[0].n_absent > 0
-    for n_workers in (1, 4):
-        assert same(right, run(client=client_of(n_workers), batch_rows=50))
 
 
 def test_several_passes_and_both_twins_draw_the_same(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
