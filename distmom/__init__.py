@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         check_output,
         write_results,
     )
+    from distmom.state import State
 
 __all__ = [
     "BadFileError",
@@ -95,6 +96,7 @@ __all__ = [
     "SampledBlocks",
     "SampledPairs",
     "Scan",
+    "State",
     "StoredBlocks",
     "Threads",
     "TournamentResult",
@@ -154,6 +156,7 @@ _HOMES = {
     "Scan": "distmom.passes.scan",
     "StoredBlocks": "distmom.designs.blocks",
     "Threads": "distmom.cluster.executors.places",
+    "State": "distmom.state",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",

@@ -24,6 +24,7 @@ BELOW = {
     "jobs": {"distmom"},  # its public names
     "estimators": {
         "designs",
+        "state",
         "passes",
         "inference",
         "report",
@@ -38,6 +39,7 @@ BELOW = {
     "designs": {"reductions", "numerics", "theory"},
     "inference": {"numerics", "theory"},
     "report": {"reductions", "lake", "numerics"},
+    "state": {"cluster", "reductions", "lake", "numerics"},
     "cluster": {"reductions", "lake", "numerics"},
     "solvers": {"reductions", "lake", "numerics"},
     "reductions": {"numerics"},

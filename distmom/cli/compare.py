@@ -90,7 +90,7 @@ def _with_bandwidth(statistics: tuple[str, ...], bandwidth: float) -> tuple[Any,
     from distmom.errors import ConfigError
     from distmom.numerics.kernels.catalogue import mmd
 
-    kinds = {"mmd": "rbf", "mmd-laplace": "laplace"}
+    kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
     if not kinds.keys() & set(statistics):
         raise ConfigError("--bandwidth: is of --statistic mmd; drop it, or add that statistic")
     return tuple(mmd(bandwidth, kinds[name]) if name in kinds else name for name in statistics)

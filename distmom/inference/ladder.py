@@ -16,7 +16,7 @@ from distmom.inference.block_sums import CentredSum, Places
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.median import lower_median
+from distmom.numerics.median import MAD, lower_median, median_or_nan
 from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 FEW_EFFECTIVE = 0.5
@@ -199,20 +199,6 @@ class Merger:
         return Merger(self.blocks.without(aside))
 
 
-def median_or_nan(values: Floats) -> Floats:
-    """Ordinary median (mean of the two middle values) of each line; NaN dropped."""
-    ordered = np.sort(values, axis=-1)
-    left = np.sum(~np.isnan(values), axis=-1, keepdims=True)
-    if ordered.shape[-1] == 0:
-        return np.full(values.shape[:-1], np.nan)
-    line = np.arange(ordered.shape[0])[:, None]
-    low = ordered[line, np.maximum((left - 1) // 2, 0)]
-    high = ordered[line, np.minimum(left // 2, ordered.shape[-1] - 1)]
-    with np.errstate(invalid="ignore", under="ignore"):
-        middle = np.where(low == high, low, 0.5 * low + 0.5 * high)
-    return np.asarray(np.where(left > 0, middle, np.nan))[..., 0]
-
-
 def typical_efficiency(effective: Floats, count: Ints) -> Floats:
     """Effective rows as a share of the rows, of the typical block along the last axis; 1 without any rows."""
     share = lower_median(np.where(count > 0, effective / np.maximum(count, 1), np.nan))
@@ -236,7 +222,7 @@ def scaled_mad(values: Floats) -> Floats:
         away = np.abs(values - median_or_nan(values)[..., None])
         # an infinite value is infinitely far from everything, also from an infinite median
         away = np.where(np.isinf(values), np.inf, away)
-        mad = 1.4826 * median_or_nan(away)
+        mad = MAD * median_or_nan(away)
     return np.where(np.isnan(mad), 0.0, mad)
 
 

@@ -1,4 +1,4 @@
-"""Parquet lakes and data in memory, as batches of float64 values; saved states as bytes.
+"""Parquet lakes and data in memory, as batches of float64 values.
 
 `open_lake` lists files or wraps data in memory; ``source.reader(options)`` gives a small picklable reader;
 ``reader.batches(file)`` gives batches. `parse_filter` compiles a condition, `KeyEncoder` numbers groups.

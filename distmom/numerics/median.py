@@ -1,10 +1,13 @@
-"""The lower median of block values, the one median this package takes."""
+"""Medians: the lower one, which this package takes of blocks, the ordinary one, and spreads by it."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from distmom.numerics.arrays import Floats
+
+MAD = 1.4826
+"""Standard deviation of normal values in median absolute deviations."""
 
 
 def lower_median(values: Floats, axis: int = -1) -> Floats:
@@ -43,3 +46,25 @@ def lower_median(values: Floats, axis: int = -1) -> Floats:
         return np.full(left.squeeze(axis).shape, np.nan)
     rank = np.maximum((left + 1) // 2 - 1, 0)
     return np.take_along_axis(ordered, rank, axis).squeeze(axis)
+
+
+def median_or_nan(values: Floats) -> Floats:
+    """Ordinary median (mean of the two middle values) along the last axis; NaN dropped.
+
+    `numpy.nanmedian` takes line after line, and warns where there is none.
+    """
+    ordered = np.sort(values, axis=-1)
+    left = np.sum(~np.isnan(values), axis=-1, keepdims=True)
+    if ordered.shape[-1] == 0:
+        return np.full(values.shape[:-1], np.nan)
+    line = np.arange(ordered.shape[0])[:, None]
+    low = ordered[line, np.maximum((left - 1) // 2, 0)]
+    high = ordered[line, np.minimum(left // 2, ordered.shape[-1] - 1)]
+    with np.errstate(invalid="ignore", under="ignore"):
+        middle = np.where(low == high, low, 0.5 * low + 0.5 * high)
+    return np.asarray(np.where(left > 0, middle, np.nan))[..., 0]
+
+
+def spread_about(values: Floats, centre: Floats | float) -> Floats:
+    """`MAD` times the median distance from a centre, along the first axis."""
+    return np.asarray(MAD * np.median(np.abs(values - centre), axis=0))

@@ -17,6 +17,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.random.philox import Key, words
+from distmom.numerics.ranks.order import dense_ranks
 
 Pairwise = Callable[[Floats, Floats], Floats]
 
@@ -131,13 +132,8 @@ def discrepancy_statistic(units: Units, value: Pairwise, sign: float) -> Statist
 
 def midranks(values: Floats) -> Floats:
     """Ranks from 1 on; equal values share the mean of theirs."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    ends = np.append(starts[1:], values.size)
-    ranks = np.empty(values.size)
-    ranks[order] = np.repeat(0.5 * (starts + 1 + ends), ends - starts)
-    return ranks
+    ranks, starts = dense_ranks(values)
+    return np.asarray((0.5 * (starts[:-1] + 1 + starts[1:]))[ranks])
 
 
 def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations: int) -> list[float]:

@@ -266,10 +266,10 @@ def test_what_does_not_merge() -> None:
     refused(dm.ConfigError, ["other", "'a'", "name of its own"], lambda: one.merge(stream({}, name="a")))
     refused(dm.ConfigError, ["other", "'a'"], lambda: one.merge(one))
     for options, words in (
-        ({"rng": 8}, ["rng=7, there rng=8"]),
-        ({"n_blocks": 5}, ["n_blocks='auto', there n_blocks=5"]),
-        ({"columns": "y"}, ["columns='x', there columns='y'"]),
-        ({"where": "u > 0"}, ["where=None, there where='u > 0'"]),
+        ({"rng": 8}, ["rng was 8, here 7"]),
+        ({"n_blocks": 5}, ["n_blocks was 5, here 'auto'"]),
+        ({"columns": "y"}, ["columns was 'y', here 'x'"]),
+        ({"where": "u > 0"}, ["where was 'u > 0', here None"]),
     ):
         other = stream(options, name="b")
         refused(dm.ConfigError, ["other", *words], lambda o=other: one.merge(o))

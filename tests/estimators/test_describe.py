@@ -115,27 +115,6 @@ def test_contributions_add_up_to_the_gap(tmp_path: Path) -> None:
     assert math.fsum(added) == pytest.approx(np.average(mean, weights=n) - 0.125, rel=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"by": "key", "where": "u > 0.2"}, {"columns": ["name", "x"]}])
-def test_the_same_bits_however_the_work_is_cut(
-    lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    patch_leaves(monkeypatch)
-    right = dm.describe(lake, rng=5, executor=dm.Threads(1), **options)
-    for cut in ({"max_files": 1}, {"max_files": 3}, {"unit_bytes": 700, "leaf_rows": 64}):
-        if "by" in options and "leaf_rows" in cut:
-            continue
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mean_plan, "plan_units", lambda *a, cut=cut, **k: plan_units(*a, **{**k, **cut}))
-            for batch_rows in (7, 1_000):
-                again = dm.describe(
-                    dm.scan(lake, batch_rows=batch_rows), rng=5, executor=dm.Threads(3), **options
-                )
-                assert same(right, again) and right.named == again.named
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mean_plan, "worth_compiling", lambda *_: True)
-        assert same(right, dm.describe(lake, rng=5, **options))
-
-
 def test_a_file_in_parts_has_the_facts_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_leaves(monkeypatch)
     g = np.random.default_rng(2)
@@ -322,18 +301,3 @@ def test_a_bad_file_is_skipped_and_told(tmp_path: Path) -> None:
         dm.describe(tmp_path)
     found = dm.describe(dm.scan(tmp_path, on_bad_file="skip"), rng=0)
     assert found.exit_code == 4 and found.columns["x"].n_rows == 100
-
-
-def test_a_profile_takes_random_blocks_only_and_its_plan_the_same_arguments() -> None:
-    x = np.random.default_rng(0).normal(size=500)
-    many = dm.describe(x, blocks=dm.RandomBlocks(fine="many"), rng=0, confidence_level=0.95)
-    assert many.columns["x"].n_rows == 500 and "fine='many'" in many.run["call"]["code"]
-    for blocks in (9, "paper", dm.FileBlocks(), dm.RandomBlocks(chunk_rows=5)):
-        with pytest.raises(dm.ConfigError, match=r"blocks: .*RandomBlocks\(fine='many'\)"):
-            dm.describe(x, blocks=blocks)
-    with pytest.raises(dm.ConfigError, match="nan: "):
-        dm.describe(dm.scan(x, nan="keep"))
-    with pytest.raises(TypeError, match=r"fine: now blocks=.*RandomBlocks"):
-        dm.describe(x, fine="many")  # type: ignore[call-arg]
-    told = dm.explain(dm.describe, {"x": x, "name": ["a"] * 500}, rng=1)
-    assert (told["n_columns"], told["n_measured"], told["seed"], told["skipped"]) == (2, 1, 1, [])

@@ -8,8 +8,9 @@ import rule_twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distmom.inference.ladder import Merger, median_or_nan, most_frequent, row_bound, scaled_mad
+from distmom.inference.ladder import Merger, most_frequent, row_bound, scaled_mad
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.median import median_or_nan
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=40)
 

@@ -11,7 +11,8 @@ from mean_lakes import cut_work, dirty_lake, same, write
 from state_lakes import N, flat_lake, grown, refused, run, some_files
 
 import distmom as dm
-from distmom.estimators.mean import checkpoint
+from distmom.state import checkpoint
+from distmom.state import state as room
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +88,13 @@ def test_checkpoints_are_written_while_the_run_goes_on(
     lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = []
-    honest = checkpoint.write_state
+    honest = room.write_state
 
     def note(path: Path, container: Any) -> None:
         honest(path, container)
         saved.append(path.stat().st_size)
 
-    monkeypatch.setattr(checkpoint, "write_state", note)
+    monkeypatch.setattr(room, "write_state", note)
     cut_work(monkeypatch, max_files=1)
     run(lake, {}, state=tmp_path / "quick")
     assert len(saved) == 1

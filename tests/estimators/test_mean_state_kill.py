@@ -18,15 +18,15 @@ N = 11
 SCRIPT = """
 import os, signal, sys
 from functools import partial
-from distmom.estimators.mean import keeper
 from distmom.estimators.mean import plan as mean_plan
-from distmom.lake import statefile
+from distmom.state import checkpoint
+from distmom.state import file as room
 import distmom as dm
 
 lake, state, at, place, by = sys.argv[1:]
-keeper.EVERY, keeper.REST = -1.0, 0.0
+checkpoint.EVERY, checkpoint.REST = -1.0, 0.0
 mean_plan.plan_units = partial(mean_plan.plan_units, max_files=1)
-honest, saves = statefile.write_container, 0
+honest, saves = room.write_container, 0
 
 class Half:
     "Takes some bytes, and then the process is gone."
@@ -45,7 +45,7 @@ def write(container, sink):
         os.kill(os.getpid(), signal.SIGKILL)
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
-statefile.write_container = write
+room.write_container = write
 dm.mean(lake, "x", by=by or None, rng=7, threads=2, state=state)
 print(saves)
 """

@@ -87,7 +87,7 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
     write(tmp_path / "lake" / "day=2b" / "a.parquet", {"x": np.arange(50.0)})
     refused(
         dm.ConfigError,
-        ["folders day= of type 'int'", "'text'"],
+        ["type of folders day= was 'int', now 'text'"],
         lambda: flat(dm.mean)(tmp_path / "lake", **options),
     )
     unused = {"column": "x", "state": tmp_path / "t"}
@@ -100,25 +100,25 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("then", "now", "words"),
     [
-        ({"n_blocks": 5}, {}, ["was made with n_blocks=5, now n_blocks='auto'"]),
-        ({}, {"n_blocks": 5, "confidence_level": 0.9}, ["n_blocks='auto', now n_blocks=5; use"]),
-        ({}, {"column": ["x", "y"]}, ["columns='x', now columns='x', 'y'"]),
-        ({}, {"by": "key"}, ["by=nothing, now by='key'"]),
-        ({"where": "u > 0.3"}, {}, ["where='u > 0.3', now where=None"]),
-        ({"where": "u > 0.3"}, {"where": "u > 0.4"}, ["where='u > 0.3', now where='u > 0.4'"]),
-        ({}, {"rng": 8}, ["rng=7, now rng=8"]),
-        ({}, {"nan": "keep"}, ["nan='omit', now nan='keep'"]),
-        ({"missing": "null"}, {}, ["missing='null', now missing='error'"]),
-        ({}, {"order": "stored"}, ["order='random', now order='stored'"]),
-        ({}, {"scheme": "swor"}, ["scheme='partition', now scheme='swor'"]),
-        ({}, {"block_by": "file"}, ["block_by=None, now block_by='file'"]),
-        ({"block_by": "u"}, {"block_by": ["u", "key"]}, ["with block_by='u', now block_by='u', 'key'; use"]),
-        ({}, {"chunk_rows": 4}, ["chunk_rows=1, now chunk_rows=4"]),
-        ({}, {"fine": "many"}, ["fine='standard', now fine='many'"]),
+        ({"n_blocks": 5}, {}, ["was made with other options: n_blocks was 5, now 'auto'; use"]),
+        ({}, {"n_blocks": 5, "confidence_level": 0.9}, ["n_blocks was 'auto', now 5; use"]),
+        ({}, {"column": ["x", "y"]}, ["columns was 'x', now 'x', 'y'"]),
+        ({}, {"by": "key"}, ["by was nothing, now 'key'"]),
+        ({"where": "u > 0.3"}, {}, ["where was 'u > 0.3', now None"]),
+        ({"where": "u > 0.3"}, {"where": "u > 0.4"}, ["where was 'u > 0.3', now 'u > 0.4'"]),
+        ({}, {"rng": 8}, ["rng was 7, now 8"]),
+        ({}, {"nan": "keep"}, ["nan was 'omit', now 'keep'"]),
+        ({"missing": "null"}, {}, ["missing was 'null', now 'error'"]),
+        ({}, {"order": "stored"}, ["order was 'random', now 'stored'"]),
+        ({}, {"scheme": "swor"}, ["scheme was 'partition', now 'swor'"]),
+        ({}, {"block_by": "file"}, ["block_by was None, now 'file'"]),
+        ({"block_by": "u"}, {"block_by": ["u", "key"]}, ["block_by was 'u', now 'u', 'key'; use"]),
+        ({}, {"chunk_rows": 4}, ["chunk_rows was 1, now 4"]),
+        ({}, {"fine": "many"}, ["fine was 'standard', now 'many'"]),
         (
             {"n_blocks": "paper"},
             {"n_blocks": "paper", "confidence_level": 0.9},
-            ["confidence_level=0.99, now"],
+            ["confidence_level was 0.99, now"],
         ),
         ({}, {"nan": "keep", "by": "key", "where": "u > 0", "rng": 1}, ["; and 1 more; use the same"]),
     ],
@@ -178,7 +178,9 @@ def test_another_root_is_another_lake(lake: Path, tmp_path: Path) -> None:
     run(lake, {}, state=state)
     for other in (some_files(lake, tmp_path / "copy", range(N)), lake.parent):
         refused(
-            dm.ConfigError, ["files below", str(lake), str(other)], lambda o=other: run(o, {}, state=state)
+            dm.ConfigError,
+            ["folder of the files", str(lake), str(other)],
+            lambda o=other: run(o, {}, state=state),
         )
     assert same(run(f"{lake}/*.parquet", {}, state=state), run(lake, {}, state=state))
 

@@ -13,8 +13,9 @@ from mean_lakes import results, same, write
 from state_lakes import close, flat_lake, interrupted, refused, some_files
 
 import distmom as dm
-from distmom.estimators.mean.state import from_container, to_container
-from distmom.lake.saved.statefile import read_state, write_state
+from distmom.estimators.mean.state import KIND, SavedMean
+from distmom.state import Saved
+from distmom.state.file import read_state, write_state
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -94,7 +95,7 @@ def test_lakes_in_different_folders(lake: Path, tmp_path: Path) -> None:
     assert same(found, dm.merge_states(tmp_path / "both"))
     refused(
         dm.ConfigError,
-        ["files below", str(folders[0]), str(folders[1])],
+        ["folder of the files", str(folders[0]), str(folders[1])],
         lambda: mean(folders[0], tmp_path / "both"),
     )
 
@@ -118,20 +119,21 @@ def test_files_that_would_count_twice(lake: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"n_blocks": 5}, ["n_blocks='auto', there n_blocks=5"]),
-        ({"rng": 8}, ["rng=7, there rng=8"]),
-        ({"by": "key"}, ["by=nothing, there by='key'"]),
-        ({"block_by": "u"}, ["different options (block_by=None, there block_by='u')"]),
-        ({"chunk_rows": 5}, ["chunk_rows=1, there chunk_rows=5"]),
-        ({"where": "u > 0"}, ["where=None, there where='u > 0'"]),
-        ({"order": "stored"}, ["order='random', there order='stored'"]),
-        ({"column": "y"}, ["columns='x', there columns='y'"]),
+        ({"n_blocks": 5}, ["n_blocks was 'auto', in state STATE 5"]),
+        ({"rng": 8}, ["rng was 7, in state STATE 8"]),
+        ({"by": "key"}, ["by was nothing, in state STATE 'key'"]),
+        ({"block_by": "u"}, ["other options: block_by was None, in state STATE 'u'; only"]),
+        ({"chunk_rows": 5}, ["chunk_rows was 1, in state STATE 5"]),
+        ({"where": "u > 0"}, ["where was None, in state STATE 'u > 0'"]),
+        ({"order": "stored"}, ["order was 'random', in state STATE 'stored'"]),
+        ({"column": "y"}, ["columns was 'x', in state STATE 'y'"]),
     ],
     ids=str,
 )
 def test_states_made_differently(lake: Path, tmp_path: Path, other: dict[str, Any], words: list[str]) -> None:
     mean(files(lake, (0, 1)), tmp_path / "a")
     mean(files(lake, (2, 3)), tmp_path / "b", **other)
+    words = [word.replace("STATE", repr(str(tmp_path / "b"))) for word in words]
     refused(dm.ConfigError, words, lambda: dm.merge_states(tmp_path / "a", tmp_path / "b"))
 
 
@@ -204,21 +206,23 @@ def test_a_state_of_another_kind_or_version(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
     whole = read_state(tmp_path / "s")
     write_state(tmp_path / "kind", replace(whole, kind="tournament"))
-    refused(dm.DataError, ["'tournament'", "not of a mean"], lambda: mean(lake, tmp_path / "kind"))
-    saved = from_container(whole, "it")
+    refused(dm.DataError, ["is of a tournament, not of a mean"], lambda: mean(lake, tmp_path / "kind"))
+    saved = SavedMean.of(Saved.of(whole, KIND, "it"), "it")
     saved.sums["leaf_rows"] = 7
-    write_state(tmp_path / "version", to_container(saved))
+    write_state(tmp_path / "version", saved.saved().container())
     for act in (lambda: mean(lake, tmp_path / "version"), lambda: dm.merge_states(tmp_path / "version")):
         refused(dm.ConfigError, ["another version"], act)
-    for name in whole.facts:
+    for name in ("fingerprint", "own", *whole.facts["own"]):
         facts = {key: value for key, value in whole.facts.items() if key != name}
+        facts["own"] = {key: value for key, value in whole.facts["own"].items() if key != name}
+        if name == "own":
+            del facts["own"]
         write_state(tmp_path / "facts", replace(whole, facts=facts))
-        if name != "versions":
-            refused(dm.DataError, ["expects"], lambda: mean(lake, tmp_path / "facts"))
+        refused(dm.DataError, ["expects"], lambda: mean(lake, tmp_path / "facts"))
     for name in list(whole.arrays)[::7]:
         arrays = {key: value for key, value in whole.arrays.items() if key != name}
         write_state(tmp_path / "arrays", replace(whole, arrays=arrays))
-        refused(dm.DataError, ["expects", name], lambda: mean(lake, tmp_path / "arrays"))
+        refused(dm.DataError, ["expects", name.removeprefix("own/")], lambda: mean(lake, tmp_path / "arrays"))
 
 
 def test_a_state_that_is_whole_but_wrong_is_refused(lake: Path, tmp_path: Path) -> None:
@@ -229,24 +233,29 @@ def test_a_state_that_is_whole_but_wrong_is_refused(lake: Path, tmp_path: Path) 
     whole = read_state(tmp_path / "s")
 
     def wrong(facts: dict[str, Any], arrays: dict[str, Any], words: str) -> None:
-        mine = {"facts": {**whole.facts, **facts}, "arrays": {**whole.arrays, **arrays}}
+        mine = {
+            "facts": whole.facts | {"own": whole.facts["own"] | facts},
+            "arrays": {**whole.arrays, **arrays},
+        }
         write_state(tmp_path / "w", replace(whole, **mine))
         refused(dm.DataError, ["does not hold", words], lambda: mean(lake, tmp_path / "w", by="key"))
         refused(dm.DataError, ["does not hold", words], lambda: dm.merge_states(tmp_path / "w"))
 
-    nodes = whole.facts["nodes"]
+    nodes = whole.facts["own"]["nodes"]
     for level, index in ((10**12, 0), (-1, 0), (3, 10**9), (True, 0), (3, None)):
-        wrong({"nodes": [[0, -1, 0, level, index, *nodes[0][5:]], *nodes[1:]]}, {}, "no number")
+        wrong({"nodes": [[0, -1, 0, level, index, nodes[0][5]], *nodes[1:]]}, {}, "no number")
     wrong({"numbered": [10**15, 0]}, {}, "no number")
-    wrong({"nodes": [[0, 10**9, 1, 0, 0, *nodes[0][5:]], *nodes[1:]]}, {}, "no number")
+    wrong({"nodes": [[0, 10**9, 1, 0, 0, nodes[0][5]], *nodes[1:]]}, {}, "no number")
     sample = {"is": "RowSample", "of": {"keys": "array", "values": "array"}}
-    wrong({"nodes": [[*nodes[0][:5], f"{nodes[0][5]}.samples.0", sample]]}, {}, "no state")
+    its = {f"own/nodes.0.5.{name}": np.zeros((1, 2)) for name in ("keys", "values")}
+    wrong({"nodes": [[*nodes[0][:5], sample]]}, its, "no state")
+    first = "own/nodes.0.5"
     for field in ("moments.count", "moments.mean", "counts", "n_rows", "samples.0.keys"):
-        name = f"{nodes[0][5]}.{field}"
+        name = f"{first}.{field}"
         wrong({}, {name: whole.arrays[name][..., :-1]}, "fit each other")
     shorter = {name: a[..., :-1] for name, a in whole.arrays.items() if ".moments." in name}
     wrong({}, shorter, "what it says")
-    wrong({}, {name: a for name, a in shorter.items() if name.startswith(nodes[0][5])}, "differ in size")
+    wrong({}, {name: a for name, a in shorter.items() if name.startswith(first)}, "differ in size")
 
 
 def test_every_byte_of_a_state_is_guarded(lake: Path, tmp_path: Path) -> None:
@@ -254,7 +263,7 @@ def test_every_byte_of_a_state_is_guarded(lake: Path, tmp_path: Path) -> None:
     options = {"scheme": "swor", "n_blocks": 3, "block_size": 20}
     some = some_files(lake, tmp_path / "lake", range(2))
     mean(some, tmp_path / "s", **options)
-    from distmom.lake.saved.container import read_container
+    from distmom.state.container import read_container
 
     whole = (tmp_path / "s").read_bytes()
     assert read_container(whole, "it").kind == "mean"

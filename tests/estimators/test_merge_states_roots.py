@@ -12,12 +12,12 @@ from flat import flat
 from mean_lakes import results, same, write
 
 import distmom as dm
-from distmom.estimators.mean.state import from_container
-from distmom.lake.saved.statefile import read_state
+from distmom.estimators.mean.state import KIND, SavedMean
 from distmom.numerics.blocks.labels import file_cell, file_key
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.reductions.roots import _told_apart
+from distmom.state import State
 
 SEED = resolve_seed(7)[0]
 
@@ -82,7 +82,9 @@ def test_numbers_are_turned_by_a_distance_for_each_folder(tmp_path: Path) -> Non
 
 def read(path: Path) -> Any:
     """The sums in a state of files."""
-    saved = from_container(read_state(path, 1 << 30), str(path))
+    found = State(path).load(KIND)
+    assert found is not None
+    saved = SavedMean.of(found, str(path))
     return saved.ledger.finish(
         None if saved.ledger.base is not None else lambda a, b: pytest.fail("one file")
     )

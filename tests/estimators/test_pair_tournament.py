@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pair_tournament_twin as twin
 import pytest
-from flat import flat
+from flat import explained, flat
 from mean_lakes import write
 from small_leaves import patch_leaves
 
@@ -203,21 +203,10 @@ def test_threads_batches_and_states_change_no_bit(
     )
     again = flat(dm.tournament)(folder, names, "y", state=state, **how)
     assert again.same_bits(want) and again.data["rounds"]["n_rounds_before"] == 3
-    with pytest.raises(dm.DataError, match="with other loss"):
+    with pytest.raises(dm.ConfigError, match="with other options: loss was 'ranking_hinge', now 'ranking'"):
         flat(dm.tournament)(folder, names, "y", state=state, **{**how, "loss": "ranking"})
-    with pytest.raises(dm.DataError, match="with other candidates"):
+    with pytest.raises(dm.ConfigError, match="options: candidates was 's0', 's1', 's2', now 's0', 's1'; use"):
         flat(dm.tournament)(folder, names[:2], "y", state=state, **how)
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-@pytest.mark.parametrize("options", [{"n_blocks": 5}, {"scheme": "swor", "block_size": 20}])
-def test_workers_give_the_bits_of_threads(client_of: Any, options: dict[str, Any], tmp_path: Path) -> None:
-    folder = lake(tmp_path)
-    candidates = {"s0": "s0", "sum": lambda row: row["u"] + row["v"]}
-    how = {"loss": "ranking_hinge", "features": FEATURES, "beta_r": 1e9, "rng": 0, **options}
-    want = flat(dm.tournament)(folder, candidates, "y", threads=1, **how)
-    assert flat(dm.tournament)(folder, candidates, "y", client=client_of(2), **how).same_bits(want)
 
 
 def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
@@ -274,7 +263,7 @@ def test_too_many_losses_are_refused_before_a_row_is_read(
 ) -> None:
     folder = lake(tmp_path)
     how: dict[str, Any] = {"loss": "ranking", "n_blocks": 5, "rng": 0}
-    told = dm.explain_tournament(folder, ["s0", "s1"], "y", **how)
+    told = explained(dm.tournament)(folder, ["s0", "s1"], "y", **how)
     assert (told["n_rows"], told["n_losses"]) == (900, 2 * 10 * 90 * 89 // 2)
 
     def read(*_: Any, **__: Any) -> Any:
@@ -285,7 +274,7 @@ def test_too_many_losses_are_refused_before_a_row_is_read(
         with pytest.raises(dm.ConfigError, match="pair_budget"):
             call(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"] - 1, **how)
     with pytest.raises(AssertionError, match="nothing was to be read"):
-        dm.tournament(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
+        flat(dm.tournament)(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
 
 
 def test_files_of_matrices_are_read_without_objects(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from distmom.estimators.tournament import row_oracle
 
 SCRIPT = """
 import json, os, signal, sys
-from distmom.lake.saved import statefile
+from distmom.state import file as room
 import distmom as dm
 from distmom.estimators.tournament import row_oracle
 
 lake, state, at, place, options = sys.argv[1:]
-honest, saves = statefile.write_container, 0
+honest, saves = room.write_container, 0
 
 class Half:
     "Takes some bytes, and then the process is gone."
@@ -43,7 +43,7 @@ def save(container, sink):
         os.kill(os.getpid(), signal.SIGKILL)
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
-statefile.write_container = save
+room.write_container = save
 row_oracle.TOGETHER = 2
 dm.tournament(lake, **json.loads(options), state=state, threads=2)
 """

@@ -24,9 +24,9 @@ from job_example import ROOT, TEMPLATES
 
 import distmom as dm
 from distmom.cli.program import program
-from distmom.estimators.learn.checkpoint import Checkpoint
 from distmom.jobs.keys import RUN
 from distmom.jobs.kinds.train import OPTIONS, TRAIN
+from distmom.state import State
 
 pytest.importorskip("sklearn")
 
@@ -132,7 +132,9 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
     assert process.returncode == (130 if how is signal.SIGINT else -9) and "Traceback" not in err
-    steps = Checkpoint(state).n_steps_before + 40
+    saved = State(state).load("training")
+    assert saved is not None
+    steps = saved.facts["n_steps"] + 40
     assert steps > 40 and not (place / "model").exists()
     (place / "job.toml").write_text(endless.replace("1000000", str(steps)))
     subprocess.run(words, check=True)

@@ -61,7 +61,7 @@ def driver(how: str) -> Any:
 
         import distmom as dm
         from distmom.cluster import plan, runner
-        from distmom.estimators.mean import checkpoint
+        from distmom.state import checkpoint
 
         first, seen, keep = not Path(died).exists(), [], runner._Run.keep
 

@@ -16,9 +16,9 @@ from distmom.estimators.compare.samples import Sample, samples_by
 from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.ustat.partition import sample_question, sample_results
 from distmom.estimators.ustat.question import UStatQuestion
-from distmom.estimators.ustat.run import check_columns
-from distmom.estimators.ustat.several import Pass, count_samples, sample_question, sample_results
+from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.block_pass import run_blocks
@@ -99,8 +99,7 @@ class CompareQuestion:
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedComparison:
         """Names, types and combinations are checked; no row is read."""
         plain = self.options.of(mean_difference())
-        for source, read in self.opened:
-            check_columns(source.reader(read), plain)
+        check_samples(self.opened, plain)
         if self.by is not None:  # its name and type too
             source, read = open_data(self.samples[0].scan, self.columns[0], self.by)
             source.reader(read)
@@ -159,7 +158,8 @@ def _compared(
 ) -> tuple[list[CompareResult], dict[str, Any]]:
     """Results of all columns and statistics, and what was read."""
     plain, sources = options.of(mean_difference()), [source for source, _ in opened]
-    passes = count_samples(opened, plain, seed, executor, progress)
+    plans = plan_passes(opened, plain, seed, executor, progress)
+    passes = run_passes(plans, (), plain, executor, progress)
     asked, tests = [], []
     by_units = options.rows.block_by is not None
     for c, name in enumerate(columns):

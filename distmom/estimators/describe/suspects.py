@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.numerics.median import lower_median
+from distmom.numerics.median import MAD, lower_median
 
 LEAST_UNITS = 10
 """Fewer files cannot outvote a bad one."""
@@ -147,7 +147,7 @@ def _middle(distances: Floats) -> float:
     """1.4826 times the median, and two of its standard errors more: of few files it may be too small."""
     if not distances.size:
         return 0.0
-    return 1.4826 * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
+    return MAD * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
 
 
 def _findings(

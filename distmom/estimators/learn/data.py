@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from distmom.checks import check_choice, names_of
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.labels import (
     LabelReader,
     check_label_type,
@@ -60,14 +59,14 @@ class DataOptions:
     state : str or path, optional
         File of checkpoints, from which a run goes on.
     checkpoint_seconds : float
-        Between checkpoints.
+        Between checkpoints; at least twenty times as long as the last one took.
     """
 
     columns: Names = None
     mode: str = "auto"
     compute: str = "auto"
     state: str | os.PathLike[str] | None = None
-    checkpoint_seconds: float = EVERY
+    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
@@ -96,8 +95,8 @@ class LakeFacts:
         Why this mode.
     n_rows : int
         Rows of the files, those that do not count included.
-    listing : str
-        What identifies the files, for checkpoints; empty for data in memory.
+    source : Source, optional
+        Where they are; only while the run lasts.
     data : dict
         Files, bytes and versions of tables, as results tell them.
     skipped : sequence of SkippedFile
@@ -112,7 +111,7 @@ class LakeFacts:
     mode: str
     reason: str
     n_rows: int
-    listing: str = ""
+    source: Source | None = field(default=None, repr=False)
     data: dict[str, Any] = field(default_factory=dict)
     skipped: Sequence[SkippedFile] = ()
     labels: NDArray[Any] | None = None
@@ -249,7 +248,7 @@ def rows_of_files(
         "streaming" if streaming else "resident",
         reason,
         rows.n_rows,
-        "\n".join(f"{file.path} {file.size} {file.mtime_ns}" for file in source.files),
+        source,
         data_facts(source.files, (), source),
         rows.skipped,
         None,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.cluster.executors.places import as_place
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.command import answer
-from distmom.estimators.learn.checkpoint import Checkpoint
+from distmom.estimators.learn.checkpoint import DescentKeeper
 from distmom.estimators.learn.data import LakeFacts, Wanted, is_lake, lake_arguments
 from distmom.estimators.learn.options import LearnOptions
 from distmom.estimators.learn.question import LearnQuestion
@@ -23,6 +24,7 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import Scan, as_scan
 from distmom.report.result import plain
+from distmom.state import Fingerprint, shown
 
 try:
     from sklearn.base import BaseEstimator
@@ -41,13 +43,13 @@ class Around:
 
     Attributes
     ----------
-    checkpoint : Checkpoint, optional
+    keeper : DescentKeeper, optional
     watch : Watch, optional
     executor : Executor, optional
     compute : {"auto", "here", "workers"}
     """
 
-    checkpoint: Checkpoint | None = None
+    keeper: DescentKeeper | None = None
     watch: Watch | None = None
     executor: Executor | None = None
     compute: str = "auto"
@@ -155,7 +157,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._options()  # checked before the data is opened
         if is_lake(X, y):
             where, executor, options = lake_arguments(type(self).__name__, lake)
-            question = LearnQuestion(self, as_scan(X, where), y, options)
+            limit = as_place(executor).memory_limit
+            question = LearnQuestion(self, as_scan(X, where), y, options, limit)
             return answer(question, executor)  # type: ignore[no-any-return]
         if lake:
             name = next(iter(lake))
@@ -183,26 +186,34 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if facts.labels is not None:
             self._know(facts.labels)
         watch = Watch(options.max_iter, progress)
-        around = Around(question.checkpoint, watch, executor, question.options.compute)
+        around = Around(question.keeper, watch, executor, question.options.compute)
         found = self._run(rows, options, question.seed, around)
         self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
-        self._facts = replace(facts, where=None)
+        self._facts = replace(facts, where=None, source=None)
         return found
 
     def _wanted(self) -> Wanted:
         """What the targets of a lake are to be."""
         return Wanted(self._needs_target, self._most_labels if self._any_target else None)
 
-    def _made(self, facts: LakeFacts, scan: Scan) -> dict[str, Any]:
+    def _fingerprint(self, facts: LakeFacts, read: Scan, seed: int, shown_seed: int | str) -> Fingerprint:
         """What a checkpoint must have been made with."""
-        free = ("max_iter", "random_state")
-        params = {
-            name: plain(value.__qualname__ if callable(value) else value)
-            for name, value in self.get_params(deep=False).items()
-            if name not in free
+        where = facts.where
+        question = {
+            "learner": type(self).__name__,
+            "columns": facts.names,
+            "y": facts.target,
+            "missing": read.missing,
+            "nan": read.nan,
+            "where": shown(None if where is None else where.identity, None if where is None else where.text),
         }
-        rows = {"columns": list(facts.names), "y": facts.target, "missing": scan.missing, "nan": scan.nan}
-        return {"learner": type(self).__name__, **params, **rows}
+        params = self.get_params(deep=False).items()
+        design = {
+            name: plain(value.__qualname__ if callable(value) else value)
+            for name, value in params
+            if name not in ("max_iter", "random_state")
+        }
+        return Fingerprint.of(question, design, seed, shown_seed)
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
@@ -231,7 +242,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 prepared.risk, prepared.shape, rows.n_features, around.executor, around.compute
             )
             try:
-                found = learn(rows, prepared, options, seed, around.checkpoint, around.watch, place.crew)
+                found = learn(rows, prepared, options, seed, around.keeper, around.watch, place.crew)
             finally:
                 if place.crew is not None:
                     place.crew.close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.checkpoint import Checkpoint
+from distmom.estimators.learn.checkpoint import KIND, DescentKeeper
 from distmom.estimators.learn.data import (
     IN_MEMORY,
     Asked,
@@ -21,9 +21,9 @@ from distmom.estimators.learn.data import (
     with_labels,
 )
 from distmom.estimators.learn.rows import LakeRows, TrainingRows
-from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
+from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -40,18 +40,19 @@ class LearnQuestion:
     scan: Scan
     target: Any
     options: DataOptions
-    checkpoint: Checkpoint | None = field(init=False, default=None)
+    memory_limit: int | str | None = None
+    keeper: DescentKeeper | None = field(init=False, default=None)
     seed: int = field(init=False)
     shown_seed: int | str = field(init=False)
 
     def __post_init__(self) -> None:
         if self.target is not None and not isinstance(self.target, str):
             raise ConfigError(f"y: with a lake, name its column of targets, not {type(self.target).__name__}")
-        state = self.options.state
-        if state is not None:
-            self.checkpoint = Checkpoint(state, self.options.checkpoint_seconds)
-        known = self.checkpoint.seed if self.checkpoint and self.machine.random_state is None else None
-        self.seed, self.shown_seed = self.machine._seed() if known is None else resolve_seed(known)
+        options = self.options
+        checkpoint = open_checkpoint(options.state, KIND, self.memory_limit, every=options.checkpoint_seconds)
+        self.keeper = None if checkpoint is None else DescentKeeper(checkpoint)
+        known = self.keeper is not None and self.machine.random_state is None
+        self.seed, self.shown_seed = self.keeper.seed(None) if known else self.machine._seed()  # type: ignore[union-attr]
 
     @cached_property
     def opened(self) -> Asked:
@@ -76,13 +77,13 @@ class LearnQuestion:
         if asked.target is not None and not asked.read.by:
             names = names[:-1]
         if asked.source.in_memory:
-            if self.checkpoint is not None:
+            if self.keeper is not None:
                 raise ConfigError("state: data in memory has no files to be known by; drop state")
             return PlannedLearning(self, names, reader)
         rows, facts = rows_of_files(asked, names, self.scan, options.mode, executor, progress)
-        if self.checkpoint is not None:
-            made = self.machine._made(facts, self.scan)
-            self.checkpoint.begin(self.seed, made, facts.listing, facts.where)
+        if self.keeper is not None:
+            marks = self.machine._fingerprint(facts, self.scan, self.seed, self.shown_seed)
+            self.keeper.begin(self.scan.data, asked.source, marks)
         return PlannedLearning(self, names, reader, rows, facts)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from distmom.solvers import (
 
 if TYPE_CHECKING:
     from distmom.cluster.executors.crew import Crew
+    from distmom.estimators.learn.checkpoint import DescentKeeper
 
 MOST_START_BLOCKS = 101
 
@@ -80,22 +82,6 @@ class Sample:
         n = max(1, len(self.targets) // size)
         size = min(size, len(self.targets))
         return self.features[: n * size].reshape(n, size, -1), self.targets[: n * size].reshape(n, size)
-
-
-class Keeper(Protocol):
-    """Keeps checkpoints."""
-
-    def resume(self) -> tuple[DescentState, Place] | None:
-        """Where to go on."""
-        ...
-
-    def after(self, state: DescentState, place: Place) -> None:
-        """Called after each step, with where the next one begins."""
-        ...
-
-    def end(self, state: DescentState, place: Place) -> None:
-        """Called at the end, whatever it is."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -189,7 +175,7 @@ def learn(
     prepared: Prepared,
     options: LearnOptions,
     seed: int,
-    keeper: Keeper | None = None,
+    keeper: DescentKeeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
     crew: Crew | None = None,
 ) -> Learned:
@@ -202,7 +188,7 @@ def learn(
         From the same source, options and seed.
     options : LearnOptions
     seed : int
-    keeper : Keeper, optional
+    keeper : DescentKeeper, optional
     watch : callable, optional
         Called with the state after each step.
     crew : Crew, optional
@@ -230,21 +216,20 @@ def walk(
     state: DescentState,
     n_steps: int,
     held_out: HeldOut | None = None,
-    keeper: Keeper | None = None,
+    keeper: DescentKeeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
     crew: Crew | None = None,
 ) -> Learned:
     """Steps on the blocks of a stream, up to the step `n_steps`."""
     steps = Steps(stream, prepared.risk, prepared.scale, crew)
-    behind = _Behind(steps, keeper, watch)
+    behind = _Behind(steps, watch)
     began, first = perf_counter(), state.step
-    try:
+    kept = nullcontext() if keeper is None else keeper.keeping(state, lambda: behind.place)
+    with kept as behind.note, closing(stream):
         outcome = descend(prepared.descent, steps, state, n_steps, held_out, behind)
         behind.place = steps.place
-    finally:
-        stream.close()
-        if keeper is not None:
-            keeper.end(state, behind.place)
+    if keeper is not None:
+        keeper.save(state, behind.place)
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
@@ -254,17 +239,16 @@ def walk(
 class _Behind:
     """What happens after each step; knows where the next one begins, also if that one fails half way."""
 
-    def __init__(
-        self, steps: Steps, keeper: Keeper | None, watch: Callable[[DescentState], None] | None
-    ) -> None:
-        self.steps, self.keeper, self.watch = steps, keeper, watch
+    def __init__(self, steps: Steps, watch: Callable[[DescentState], None] | None) -> None:
+        self.steps, self.watch = steps, watch
         self.place = steps.place
+        self.note: Callable[[], None] | None = None
 
     def __call__(self, state: DescentState) -> None:
         self.place = self.steps.place
+        if self.note is not None:
+            self.note()
         interrupts.check()
-        if self.keeper is not None:
-            self.keeper.after(state, self.place)
         if self.watch is not None:
             self.watch(state)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.median import lower_median
+from distmom.numerics.median import MAD, lower_median
 
-MAD = 1.4826
 """Standard deviations of a normal law in one median absolute deviation."""
 
 WILD = 20.0

@@ -13,7 +13,6 @@ import numpy as np
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, ResourceError
 from distmom.estimators.command import answer, command
-from distmom.estimators.learn.checkpoint import EVERY
 from distmom.estimators.learn.data import DataOptions
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
@@ -53,7 +52,7 @@ def train(
     compute: Literal["auto", "here", "workers"] = "auto",
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = EVERY,
+    checkpoint_seconds: float = 30.0,
     executor: Any = None,
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-import numpy as np
-
 from distmom.checks import names_of
-from distmom.cluster.work import rows_of
 from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.counted_times import recounted, with_times_of
-from distmom.estimators.mean.fingerprint import Made, hard_differences, listed, soft_differences
+from distmom.estimators.mean.counted_times import with_times_of
+from distmom.estimators.mean.fingerprint import Made
 from distmom.estimators.mean.manifest import Ledger, Numbered
 from distmom.estimators.mean.plan import MeanPlan, check_weights
-from distmom.estimators.mean.state import SavedMean, from_container, to_container
-from distmom.estimators.mean.streamed_lists import reader_of_batch, with_lists_of
-from distmom.estimators.mean.without_data import answer, joined, plan_without_data
+from distmom.estimators.mean.row_stream import (
+    RowStream,
+    check_rows,
+    reader_of_batch,
+    with_lists_of,
+    with_times_of_batch,
+)
+from distmom.estimators.mean.state import KIND, SavedMean, check_alike
+from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.row_options import design_words
-from distmom.lake.columns.times import kind_of_times
 from distmom.lake.filters import parse_filter
-from distmom.lake.keys.encoder import KeyEncoder
-from distmom.lake.keys.keyvalues import Key
-from distmom.lake.keys.unit_hashes import UnitHashes
-from distmom.lake.memory.memory_lake import MemoryLake, open_memory
-from distmom.lake.saved.container import read_container, write_container
-from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
+from distmom.lake.memory.memory_lake import open_memory
+from distmom.lake.source import FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import unit_columns
-from distmom.reductions.accumulate.files import Census
-from distmom.reductions.accumulate.leaves import missing_rows, strange_rows
-from distmom.reductions.stream import LeafStream, StreamState
+from distmom.reductions.stream import StreamState
 from distmom.report import MeanResult, Results, VectorResult
+from distmom.state import Saved
+from distmom.state.container import read_container, write_container
 
 COMPILED_ROWS = 1 << 20
 """From so many rows on compiled kernels do the work: importing them takes half a second."""
@@ -163,25 +161,16 @@ class MeanAccumulator:
 
     def _begin(self, made: Made, name: str, others: Ledger, saved: StreamState | None) -> None:
         """Start, or go on from what is saved; `others` are the streams merged so far, as a base."""
-        self.name = name
-        self._made, self._others = made, others
-        where = None if made.where is None else parse_filter(made.where)
-        self._read = replace(made.read, where=where)
+        self.name, self._made, self._others = name, made, others
         plan = plan_without_data(made, [(0, FileRef(name, 0, 0))])
         self._sums = plan.sums
-        self._stream = LeafStream(plan.reduction, name, plan.leaf_rows, saved)
-        self._leaf_rows = plan.leaf_rows
-        self._encoder = self._new_encoder([] if saved is None else saved.keys)
-        n_units = len(made.read.units)
-        self._hashes = UnitHashes(n_units, made.seed) if n_units else None
+        self._stream = RowStream(made, name, plan.reduction, plan.leaf_rows, saved)
 
-    def _new_encoder(self, known: Sequence[Key] = ()) -> KeyEncoder | None:
-        """Codes of groups; they begin anew with each leaf."""
-        return KeyEncoder(len(self._read.by), known) if self._read.by else None
-
-    def _keys(self) -> list[Key]:
-        """Groups of the leaf that has begun."""
-        return [()] if self._encoder is None else self._encoder.keys
+    @property
+    def _read(self) -> ReadOptions:
+        """What is read of a batch, the filter included."""
+        where = None if self._made.where is None else parse_filter(self._made.where)
+        return replace(self._made.read, where=where)
 
     def _files(self) -> list[FileRef]:
         """Streams as files, for what is said of the data."""
@@ -190,7 +179,7 @@ class MeanAccumulator:
     @property
     def n_rows(self) -> int:
         """Rows added to this stream so far."""
-        return self._stream.n_rows
+        return self._stream.leaves.n_rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,26 +207,22 @@ class MeanAccumulator:
         """
         if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
-        data = open_memory(batch)
-        reader = reader_of_batch(data, self._read, begun=self._has_rows)
-        read = self._with_times(data, reader)
+        data, known, options = open_memory(batch), self._read, self._made.options
+        reader = reader_of_batch(data, known, begun=self._has_rows)
+        read = with_times_of_batch(known, data, reader)
         if not data.n_rows:
             return
         read = replace(read, vectors=reader.options.vectors)
-        check_weights(self._made.options, read)
-        file = data.files[0]
-        options = self._made.options
+        check_weights(options, read)
+        file, leaves = data.files[0], self._stream.leaves
         if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:
             for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
-                self._check(found, read)
+                check_rows(found, read, leaves.reduction)
         self._go_on(replace(self._made, read=replace(read, where=None)))
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
-            self._stream.reduction = replace(self._stream.reduction, compiled=True)
-        for found in self._cut(reader, file, data.n_rows):
-            codes = None if self._encoder is None else self._encoder.encode(found.keys, found.keep)
-            units = None if self._hashes is None else self._hashes.of(found.units)
-            if self._stream.add(rows_of(found, codes, units), self._keys()):
-                self._encoder = self._new_encoder()
+            leaves = self._stream.leaves
+            leaves.reduction = replace(leaves.reduction, compiled=True)
+        self._stream.add(reader, file, data.n_rows)
 
     @property
     def _has_rows(self) -> bool:
@@ -248,47 +233,7 @@ class MeanAccumulator:
         """Read so from now on; sums have other columns once the length of lists is known, before any row."""
         if made.read.vectors != self._made.read.vectors:
             self._begin(made, self.name, self._others, None)
-        self._made, self._read = made, replace(made.read, where=self._read.where)
-
-    def _with_times(self, data: MemoryLake, reader: BatchReader) -> ReadOptions:
-        """What is read, with the scales of columns of times that have their first values in this batch."""
-        known = dict(self._read.times)
-        for name, scale in reader.options.times:
-            then, now = kind_of_times(known.get(name, scale)), kind_of_times(scale)
-            if then != now:
-                raise DataError(
-                    f"column {name!r} holds {now}s in this batch and {then}s before, which do not mix; "
-                    "give rows of one type"
-                )
-            values = data.columns[name].slice(0, data.n_rows)
-            if name not in known and values.null_count < len(values):
-                known[name] = scale
-        times = tuple((name, known[name]) for name in self._read.columns if name in known)
-        return replace(self._read, times=times)
-
-    def _cut(self, reader: BatchReader, file: FileRef, n_rows: int) -> Iterator[Batch]:
-        """Batches that end where leaves do."""
-        start = 0
-        while start < n_rows:
-            stop = min(n_rows, start + self._stream.room)
-            yield from reader.batches(file, start, stop)
-            start = stop
-
-    def _check(self, batch: Batch, read: ReadOptions) -> None:
-        rows, spec = rows_of(batch, None), self._stream.reduction
-        names = read.value_names if spec.weights is None else read.value_names[:-1]
-        if spec.weights is not None:
-            rows = Census(replace(spec, grouped=False)).weighed(rows, "the batch")
-        if spec.nan != "raise":
-            return
-        for c, name in enumerate(names):
-            nan, _ = strange_rows(rows.values[c], missing_rows(rows.valid[c], rows.keep)[0])
-            if nan is not None:
-                row = batch.start + int(np.argmax(nan))
-                raise DataError(
-                    f'column {name!r} is NaN in row {row} of the batch and nan="raise" forbids it; none of '
-                    'its rows was added; use nan="omit" to leave NaN out (counted), or clean the data'
-                )
+        self._made = made
 
     def merge(self, other: MeanAccumulator) -> None:
         """Add the rows of another accumulator, with all that was merged into it; it is left as it is.
@@ -302,36 +247,30 @@ class MeanAccumulator:
         """
         if not isinstance(other, MeanAccumulator):
             raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
-        mine, theirs = self._made, other._made
+        mine, theirs = self._saved(), other._saved()
         if not self._has_rows:
-            mine = with_lists_of(mine, theirs)
+            mine.made = with_lists_of(mine.made, theirs.made)
         elif not other._has_rows:
-            theirs = with_lists_of(theirs, mine)
-        differences = hard_differences(mine, theirs)
-        if self._sums != other._sums:
-            differences += soft_differences(self._made.options, other._made.options)
-        if differences:
-            raise ConfigError(
-                f"other: was made with different options ({listed(differences, 'there')}); use the same, and "
-                "the same rng"
-            )
+            theirs.made = with_lists_of(theirs.made, mine.made)
+        check_alike("other:", theirs, mine, "here", "use the same, and the same rng")
         both = sorted(set(self.names) & set(other.names))
         if both:
             raise ConfigError(
                 f"other: both hold a stream of the name {both[0]!r}, whose rows would be drawn alike and may "
                 "be the same; give each stream a name of its own"
             )
-        self._go_on(replace(mine, read=with_times_of(mine.read, theirs.read)))
+        self._go_on(replace(mine.made, read=with_times_of(mine.made.read, theirs.made.read)))
         plan = self._plan()
-        total = recounted(other._total(plan), plan.reduction.columns, other._read, self._read)
-        self._others.base = joined(self._others.base, total, plan)
+        self._others.base = plan.joined(self._others.base, theirs.total(plan))
         self._others.base_files += [(0, file) for file in other._files()]
+
+    def _saved(self) -> SavedMean:
+        main = Numbered({0: FileRef(self.name, self.n_rows, 0)}, 1)
+        ledger = Ledger(main=main, base=self._others.base, base_files=self._others.base_files)
+        return SavedMean(self._made, self._sums, ledger, self._stream.saved())
 
     def _plan(self) -> MeanPlan:
         return plan_without_data(self._made, [(0, file) for file in self._files()])
-
-    def _total(self, plan: MeanPlan) -> Any:
-        return joined(self._stream.total(self._keys()), self._others.base, plan)
 
     def result(self) -> MeanResult | VectorResult | Results:
         """The robust mean of all rows so far; more may be added afterwards.
@@ -349,18 +288,16 @@ class MeanAccumulator:
         """
         started = time.perf_counter()
         plan = self._plan()
-        return answer(plan, self._made, self._total(plan), time.perf_counter() - started)
+        total = plan.joined(self._stream.total(), self._others.base)
+        return answer(plan, self._made, total, time.perf_counter() - started)
 
     def to_bytes(self) -> bytes:
         """The accumulator as bytes, from which `from_bytes` goes on to the same bits.
 
         `distmom.merge_states` reads them from a file.
         """
-        main = Numbered({0: FileRef(self.name, self.n_rows, 0)}, 1)
-        ledger = Ledger(main=main, base=self._others.base, base_files=self._others.base_files)
-        saved = SavedMean(self._made, self._sums, ledger, self._stream.saved(self._keys()))
         out = BytesIO()
-        write_container(to_container(saved), out)
+        write_container(self._saved().saved().container(), out)
         return out.getvalue()
 
     @classmethod
@@ -375,7 +312,7 @@ class MeanAccumulator:
         what = "the state of the accumulator"
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise ConfigError(f"data: must be bytes, not {type(data).__name__}")
-        saved = from_container(read_container(bytes(data), what), what)
+        saved = SavedMean.of(Saved.of(read_container(bytes(data), what), KIND, what), what)
         if saved.stream is None:
             raise DataError("data: is the state of a run over files, not of an accumulator; use merge_states")
         found = cls.__new__(cls)

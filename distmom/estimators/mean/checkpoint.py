@@ -2,86 +2,43 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from distmom.checks import check_choice
 from distmom.cluster import Executor, Progress, UnitOutcome, Work, run_units
-from distmom.cluster.executors.machine import memory_bytes
-from distmom.cluster.memory import parse_bytes
 from distmom.cluster.work import SkippedFile
-from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.fingerprint import Made, hard_differences, listed, soft_differences
-from distmom.estimators.mean.manifest import Change, Ledger
-from distmom.estimators.mean.state import SavedMean, from_container, to_container
-from distmom.estimators.options import ON_CHANGE, MeanOptions
-from distmom.lake import Lake
-from distmom.lake.files.listing import would_list
-from distmom.lake.saved.statefile import check_state_path, read_state, write_state
-from distmom.numerics.random.philox import resolve_seed
+from distmom.estimators.mean.fingerprint import Made
+from distmom.estimators.mean.manifest import Ledger
+from distmom.estimators.mean.state import KIND, SavedMean
+from distmom.estimators.options import MeanOptions
+from distmom.state import Checkpoint, open_checkpoint
+from distmom.state.files import Change
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
-    from distmom.lake import FileRef, ReadOptions, Source
-
-logger = logging.getLogger("distmom")
-
-EVERY, REST = 30.0, 20.0
-"""Seconds between two checkpoints, but at least so many times as long as the last one took."""
+    from distmom.lake import ReadOptions, Source
 
 
 class Keeper:
-    """The state of one run: what it goes on from, and where it is saved.
-
-    Parameters
-    ----------
-    path : str or path
-    on_change : {"error", "restart"}
-        What to do where the lake has changed in a way that the state cannot follow.
-    memory_limit : int or str, optional
-        Bytes that this process may use.
+    """The state of one run: which files are in its sums, and which are still to be read.
 
     Raises
     ------
-    ConfigError
-        If no state can be written there.
     DataError
-        If there is a state that is damaged, or of another kind.
+        If the state does not hold what it should.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], on_change: str, memory_limit: int | str | None = None
-    ) -> None:
-        check_choice("on_change", on_change, ON_CHANGE)
-        self.path = check_state_path(path)
-        self.on_change = on_change
-        self.saved: SavedMean | None = None
-        if self.path.exists():
-            limit = parse_bytes(memory_limit) or memory_bytes()
-            self.saved = from_container(read_state(self.path, limit // 3), self.name)
-        self.ledger = Ledger() if self.saved is None else self.saved.ledger
-        self.restarted: str | None = None
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self.seed = checkpoint.seed
+        found = checkpoint.saved
+        self._saved = None if found is None else SavedMean.of(found, checkpoint.name)
+        self.ledger = Ledger() if self._saved is None else self._saved.ledger
         self._made: Made | None = None
         self._sums: dict[str, Any] = {}
-        self._listed: dict[str, FileRef] = {}
-        self._due = monotonic() + EVERY
-        self._fresh = False  # whether there is anything that is not saved
         self._n_before = self._n_read = 0
-
-    @property
-    def name(self) -> str:
-        """How messages call the state."""
-        return f"state {str(self.path)!r}"
-
-    def seed(self, rng: Any) -> tuple[int, int | str]:
-        """The seed: that of the state where none is given."""
-        if rng is None and self.saved is not None:
-            return self.saved.made.seed, self.saved.made.shown_seed
-        return resolve_seed(rng)
 
     def begin(
         self,
@@ -106,78 +63,42 @@ class Keeper:
         ConfigError
             If it was made with other options, of other columns, or of another lake; or if there is no lake.
         DataError
-            If files that it holds have changed or are gone, and ``on_change`` is ``"error"``.
+            If files that it holds have changed or are gone, and are not to be read again.
         """
-        if not isinstance(source, Lake):
-            raise ConfigError(
-                "state: data in memory, streams and frames have no files by which old rows could be told "
-                "from new ones; use MeanAccumulator, or drop state"
-            )
-        given = read if self.saved is None else replace(read, times=self.saved.made.read.times)
-        made = Made.of(options, source.reader(given), (source.address,), seed, shown_seed)
-        place = os.path.relpath(os.path.abspath(self.path), source.root)  # noqa: PTH100 (links are kept)
-        among = not source.prefix and any(file.path == place for file in source.files)
-        if would_list(data, self.path) or among:
-            raise ConfigError(
-                f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
-                "begin its name with '_' or '.'"
-            )
-        if self.saved is not None:
-            then = self.saved.made
-            differences = hard_differences(then, made)
-            if differences or (fixed_by(then.options) is None) != (fixed_by(made.options) is None):
-                self._refuse(differences + soft_differences(then.options, made.options))
-            change = self.ledger.change(source.files, fixed_by(made.options))
-            if change is not None:
-                self._restart(change)
-                made = Made.of(options, source.reader(read), (source.address,), seed, shown_seed)
-        self._made = made
-        return self.ledger, replace(read, times=made.read.times)
+        self._checkpoint.check_source(data, source, "use MeanAccumulator, or drop state")
 
-    def _refuse(self, differences: list[str]) -> None:
-        raise ConfigError(
-            f"{self.name} was made with {listed(differences)}; use the same, or name another state"
+        def made(read: ReadOptions) -> Made:
+            return Made.of(options, source.reader(read), (source.address,), seed, shown_seed)  # type: ignore[attr-defined]
+
+        then = None if self._saved is None else self._saved.made
+        self._made = made(read if then is None else replace(read, times=then.read.times))
+        fixed = fixed_by(options)
+        self._checkpoint.begin(
+            self._made.fingerprint,
+            source.files,
+            _no_more(fixed) if fixed and self.ledger.main.n else None,
+            known=self.ledger.known(fixed=bool(fixed)),
+            design=then is not None and bool(fixed) != bool(fixed_by(then.options)),
         )
-
-    def _restart(self, change: Change) -> None:
-        if self.on_change != "restart":
-            raise DataError(
-                f"{self.name}: {change.text}; use State(path, on_change='restart') {change.remedy}"
-            )
-        logger.warning("%s: %s; everything is read again", self.name, change.text)
-        self.restarted = change.text
-        self.saved, self.ledger = None, Ledger()
+        if self._checkpoint.restarted:
+            self._saved, self.ledger, self._made = None, Ledger(), made(read)
+        return self.ledger, replace(read, times=self._made.read.times)
 
     def check(self, plan: MeanPlan) -> None:
-        """Compare the description of the plan's sums with that of the state.
-
-        Raises
-        ------
-        ConfigError
-            If they differ.
-        """
-        self._sums = plan.sums
-        if self.saved is None:
-            return
-        if self.saved.sums == self._sums:
-            self.saved.check(plan, self.name)
-            return
+        """ConfigError if the plan's sums are not those of the state."""
         assert self._made is not None
-        differences = soft_differences(self.saved.made.options, self._made.options)
-        if not differences:
-            raise ConfigError(
-                f"{self.name} was made by another version of distmom, whose sums cannot be continued; "
-                "name another state"
-            )
-        self._refuse(differences)
+        self._sums = plan.sums
+        self._checkpoint.check(self._made.fingerprint.with_sums(self._sums))
+        if self._saved is not None:
+            self._saved.check(plan, self._checkpoint.name)
 
     def facts(self) -> dict[str, Any]:
         """What results say of it."""
         return {
-            "file": str(self.path),
+            "file": str(self._checkpoint.state.file),
             "n_files_before": self._n_before,
             "n_files_read": self._n_read,
-            "restarted": self.restarted,
+            "restarted": self._checkpoint.restarted,
         }
 
     def run(
@@ -185,12 +106,18 @@ class Keeper:
     ) -> tuple[Any, list[SkippedFile]]:
         """Read what is to be read, and save; the state of everything, and the files left out."""
         self.check(plan)
+        assert self._made is not None
         merge, ledger = plan.reduction.merge, self.ledger
         self._n_read = len(ledger.unread())
         self._n_before = len(plan.files) - self._n_read
-        self._listed = {file.path: file for file in plan.files}
-        self._fresh = bool(plan.skipped)
-        try:
+        listed = {file.path: file for file in plan.files}
+        saved = SavedMean(self._made, self._sums, ledger)
+        with self._checkpoint.keeping(saved.content, fresh=bool(plan.skipped)) as note:
+
+            def done(unit: object, outcome: UnitOutcome) -> None:
+                ledger.leave(outcome.skipped, listed)
+                note()
+
             for tree, units in ((ledger.main, plan.units), (ledger.late, plan.late)):
                 if units:
                     run_units(
@@ -200,51 +127,25 @@ class Keeper:
                         executor,
                         progress=progress,
                         merger=tree.merger,
-                        on_outcome=self._note,
+                        on_outcome=done,
                         grows=plan.reduction.grouped,
                     )
-        except BaseException:
-            self._save_what_there_is()
-            raise
         state = ledger.finish(merge)
-        self.save()
+        self._checkpoint.save(saved.content())
         return state, [SkippedFile(left.file.path, left.reason) for left in ledger.left.values()]
 
-    def _note(self, unit: object, outcome: UnitOutcome) -> None:
-        """Called for each unit, or batch of units, that is done."""
-        self.ledger.leave(outcome.skipped, self._listed)
-        self._fresh = True
-        if monotonic() >= self._due:
-            self.save()
 
-    def save(self) -> None:
-        """Write the state as it is now."""
-        assert self._made is not None
-        started = monotonic()
-        write_state(self.path, to_container(SavedMean(self._made, self._sums, self.ledger)))
-        took = monotonic() - started
-        self._due = monotonic() + max(EVERY, REST * took)
-        self._fresh = False
-
-    def _save_what_there_is(self) -> None:
-        """Save on the way out, where the error that ends the run matters more."""
-        if not self._fresh:
-            return
-        try:
-            self.save()
-        except DistmomError as error:
-            logger.warning("%s", error)
-        else:
-            logger.info("%s: what was read so far is saved; the same command goes on from there", self.name)
+def _no_more(fixed: str) -> Change:
+    """Why no file may be added where this option makes the blocks."""
+    return Change(
+        f"{fixed} makes blocks that depend on the number of rows",
+        "to read everything again, or blocks=… of random rows, which does not depend on it",
+    )
 
 
 def open_keeper(
     state: str | os.PathLike[str] | None, on_change: str, memory_limit: int | str | None = None
 ) -> Keeper | None:
-    """The keeper of a run that has a state; see `Keeper`."""
-    if state is not None:
-        return Keeper(state, on_change, memory_limit)
-    check_choice("on_change", on_change, ON_CHANGE)
-    if on_change != "error":
-        raise ConfigError("on_change: says what becomes of a state; give state too, or drop it")
-    return None
+    """The keeper of a run that has a state."""
+    checkpoint = open_checkpoint(state, KIND, memory_limit, on_change=on_change)
+    return None if checkpoint is None else Keeper(checkpoint)

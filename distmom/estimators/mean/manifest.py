@@ -34,13 +34,6 @@ class Left(NamedTuple):
     reason: str
 
 
-class Change(NamedTuple):
-    """What keeps a state from being continued: how a lake has changed since, in words."""
-
-    text: str
-    remedy: str
-
-
 class Numbered:
     """Files with numbers, and the states held of them.
 
@@ -154,45 +147,11 @@ class Ledger:
             yield from (f for i, f in tree.files.items() if touched[i] and f.path not in self.left)
         yield from (file for _, file in self.base_files)
 
-    def change(self, files: Sequence[FileRef], fixed: str | None) -> Change | None:
-        """What of a listing speaks against going on from here.
-
-        Parameters
-        ----------
-        files : sequence of FileRef
-            The listing as it is now.
-        fixed : str, optional
-            The option that makes the blocks depend on the number of rows: then files must stay the same.
-        """
-        now = {file.path: file for file in files}
+    def known(self, *, fixed: bool) -> list[FileRef]:
+        """Files that the sums depend on: those in them, or all if the blocks are `fixed` by their rows."""
         if fixed:
-            known = [*self.all_files(), *(left.file for left in self.left.values())]
-        else:
-            known = list(self._in_sums())
-        known = sorted(dict.fromkeys(known), key=lambda file: file.path)
-        gone = [file.path for file in known if file.path not in now]
-        altered = [
-            f"{old.path} ({_difference(old, now[old.path])})"
-            for old in known
-            if old.path in now and _fingerprint(old) != _fingerprint(now[old.path])
-        ]
-        told = [
-            f"{len(found):,} of its files {'has' if len(found) == 1 else 'have'} {what} (first: {found[0]})"
-            for found, what in ((altered, "changed since"), (gone, "gone"))
-            if found
-        ]
-        if told:
-            return Change(" and ".join(told), "to read everything again")
-        if fixed and self.main.n:
-            before = {file.path for file in known}
-            new = [file.path for file in files if file.path not in before]
-            if new:
-                return Change(
-                    f"{fixed} makes blocks that depend on the number of rows, so {len(new):,} new "
-                    f"file{'s' * (len(new) > 1)} (first: {new[0]}) cannot be added",
-                    "to read everything again, or blocks=… of random rows, which does not depend on it",
-                )
-        return None
+            return [*self.all_files(), *(left.file for left in self.left.values())]
+        return list(self._in_sums())
 
     def take_up(self, files: Sequence[FileRef], *, fixed: bool) -> tuple[FileRef, ...]:
         """Compare with the listing; the files that are to be read (if `fixed`, of which rows are counted)."""
@@ -285,11 +244,3 @@ class Ledger:
         if main is None or self.base is None:
             return self.base if main is None else main
         return merge(main, self.base)
-
-
-def _fingerprint(file: FileRef) -> tuple[int, int]:
-    return file.size, file.mtime_ns
-
-
-def _difference(old: FileRef, new: FileRef) -> str:
-    return "rewritten, same size" if old.size == new.size else f"size {old.size} -> {new.size} bytes"

@@ -12,17 +12,15 @@ from typing import Any
 from distmom.cluster.executors.machine import memory_bytes
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.counted_times import recounted, with_times_of
-from distmom.estimators.mean.fingerprint import hard_differences, listed, soft_differences
+from distmom.estimators.mean.counted_times import with_times_of
 from distmom.estimators.mean.manifest import Ledger, Left
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.mean.state import SavedMean, from_container, to_container
-from distmom.estimators.mean.without_data import answer, joined, plan_without_data
-from distmom.lake.saved.statefile import check_state_path, read_state, write_state
-from distmom.lake.source import FileRef
+from distmom.estimators.mean.state import KIND, SavedMean, check_alike
+from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.reductions.roots import turned
-from distmom.reductions.stream import LeafStream
 from distmom.report import MeanResult, Results, VectorResult
+from distmom.state import Saved, State
+from distmom.state.file import check_state_path, read_state
 
 
 def merge_states(
@@ -96,30 +94,30 @@ def merge_states(
     for path in states:
         if not isinstance(path, str | os.PathLike):
             raise ConfigError(f"states: give each as a path of its own, not a {type(path).__name__}")
-    target = None if output is None else check_state_path(output, "output")
+    if output is not None:
+        check_state_path(output, "output")
     parts = sorted((_Part(path) for path in states), key=lambda part: part.order)
-    first = parts[0]
+    first = parts[0].mean
     for other in parts[1:]:
-        _check_pair(first, other)
+        _check_pair(parts[0], other)
     _check_overlap(parts)
     chosen = _answer_options(parts, {"interval": interval, "confidence_level": confidence_level})
-    read = reduce(with_times_of, (part.saved.made.read for part in parts))
     made = replace(
-        first.saved.made,
-        options=replace(first.saved.made.options, **chosen),
-        read=read,
-        roots=tuple(sorted({root for part in parts for root in part.saved.made.roots})),
+        first.made,
+        options=replace(first.made.options, **chosen),
+        read=reduce(with_times_of, (part.mean.made.read for part in parts)),
+        roots=tuple(sorted({root for part in parts for root in part.mean.made.roots})),
     )
-    merged = Ledger(counted=first.saved.ledger.counted)
-    merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.files]
+    merged = Ledger(counted=first.ledger.counted)
+    merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.mean.files]
     plan = plan_without_data(made, merged.base_files, merged.counted)
     for part in parts:
         part.check(plan)
-        merged.base = joined(merged.base, part.total(plan), plan)
+        merged.base = plan.joined(merged.base, part.total(plan))
         merged.left.update(part.left_out(named=len(plan.roots) > 0))
-    if target is not None:
-        kept = replace(made, options=first.saved.made.options)
-        write_state(target, to_container(SavedMean(kept, first.saved.sums, merged)))
+    if output is not None:
+        kept = replace(made, options=first.made.options)
+        State(output).save(SavedMean(kept, first.sums, merged).saved())
     skipped = [{"file": path, "reason": left.reason} for path, left in merged.left.items()]
     return answer(plan, made, merged.base, time.perf_counter() - started, skipped)
 
@@ -128,33 +126,31 @@ class _Part:
     """One state to be merged."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = f"state {os.fspath(path)!r}"
-        container = read_state(Path(path).expanduser(), memory_bytes() // 3)
-        self.saved: SavedMean = from_container(container, self.name)
-        ledger, roots = self.saved.ledger, self.saved.made.roots
-        unread = ledger.unread() if self.saved.stream is None else []
+        state = State.of(path)
+        self.name = state.name
+        container = read_state(Path(state).expanduser(), memory_bytes() // 3)
+        self.mean = SavedMean.of(Saved.of(container, KIND, self.name), self.name)
+        unread = self.mean.ledger.unread() if self.mean.stream is None else []
         if unread:
             raise DataError(
                 f"{self.name} is not finished: {len(unread):,} of its files are not read yet (first: "
                 f"{unread[0].path}); run the command that made it once more"
             )
-        numbered = [*ledger.main.files.values(), *ledger.late.files.values()]
-        self.files: list[tuple[str, FileRef]] = [(roots[0], file) for file in numbered]
-        self.files += [(roots[number], file) for number, file in ledger.base_files]
-        self.order = (roots, sorted(file.path for _, file in self.files)[:1], len(self.files))
+        files = self.mean.files
+        self.order = (self.mean.made.roots, sorted(file.path for _, file in files)[:1], len(files))
 
     def check(self, plan: MeanPlan) -> None:
         """ConfigError if this version would keep other sums for the same options."""
-        if self.saved.sums != plan.sums:
+        if self.mean.sums != plan.sums:
             raise ConfigError(
                 f"{self.name} was made by another version of distmom, or the confidence level decides its "
                 "blocks; make it anew, or leave confidence_level as it is"
             )
-        self.saved.check(plan, self.name)
+        self.mean.check(plan, self.name)
 
     def left_out(self, *, named: bool) -> dict[str, Left]:
         """Files that were left out, `named` with their folder where others may have such files too."""
-        left, roots = self.saved.ledger.left, self.saved.made.roots
+        left, roots = self.mean.ledger.left, self.mean.made.roots
         if not named or len(roots) > 1:
             return left
         found = {}
@@ -164,15 +160,8 @@ class _Part:
         return found
 
     def total(self, plan: MeanPlan) -> Any:
-        """The state of all its rows."""
-        ledger, stream = self.saved.ledger, self.saved.stream
-        if stream is None:
-            total = ledger.finish(plan.reduction.merge)
-        else:
-            own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
-            total = joined(own.total(stream.keys), ledger.base, plan)
-        total = recounted(total, plan.reduction.columns, self.saved.made.read, plan.reader.options)
-        roots = self.saved.made.roots
+        """The state of all its rows, as it goes together with those of other folders."""
+        total, roots = self.mean.total(plan), self.mean.made.roots
         if total is None or len(roots) > 1 or not plan.roots:
             return total
         return turned(total, plan.reduction, roots[0])
@@ -180,16 +169,8 @@ class _Part:
 
 def _check_pair(first: _Part, other: _Part) -> None:
     """ConfigError if the sums of two states cannot go together."""
-    then, now = first.saved.made, other.saved.made
-    differences = hard_differences(then, now, roots=False)
-    if first.saved.sums != other.saved.sums:
-        differences += soft_differences(then.options, now.options)
-    if differences:
-        raise ConfigError(
-            f"{first.name} and {other.name} were made with different options "
-            f"({listed(differences, 'there')}); only equal ones can be merged"
-        )
-    fixed = fixed_by(then.options)
+    check_alike(first.name, first.mean, other.mean, f"in {other.name}", "only such can be merged as agree")
+    fixed = fixed_by(first.mean.made.options)
     if fixed is not None:
         raise ConfigError(
             f"{first.name}: {fixed} makes blocks that depend on the number of rows, which cannot be merged; "
@@ -202,7 +183,7 @@ def _check_overlap(parts: list[_Part]) -> None:
     seen: dict[str, str] = {}
     twice: list[tuple[str, str, str]] = []
     for part in parts:
-        for root, file in part.files:
+        for root, file in part.mean.files:
             place = f"{root.rstrip('/')}/{file.path}"
             if place in seen:
                 twice.append((place, seen[place], part.name))
@@ -221,7 +202,7 @@ def _answer_options(parts: list[_Part], given: dict[str, Any]) -> dict[str, Any]
     for name in given.keys() - chosen.keys():
         first = parts[0]
         for other in parts[1:]:
-            a, b = (getattr(part.saved.made.options, name) for part in (first, other))
+            a, b = (getattr(part.mean.made.options, name) for part in (first, other))
             if a != b:
                 raise ConfigError(
                     f"{name}: {first.name} was made with {a!r}, {other.name} with {b!r}; say which is wanted"

@@ -22,7 +22,7 @@ from distmom.estimators.mean.blocks import (
     needs_passing_rows,
     needs_row_counts,
 )
-from distmom.estimators.mean.fingerprint import Counted, described
+from distmom.estimators.mean.fingerprint import Counted
 from distmom.estimators.options import MeanOptions
 from distmom.numerics.blocks.labels import table_bytes
 from distmom.numerics.blocks.leaf import LEAF_ROWS
@@ -33,6 +33,7 @@ from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
 from distmom.reductions.repeated import RepeatedBlocks
+from distmom.state.fingerprint import plainly
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -108,7 +109,16 @@ class MeanPlan:
     @property
     def sums(self) -> dict[str, Any]:
         """Description of the sums: states with equal ones can be merged."""
-        return described(self.reduction, self.reader.options, self.leaf_rows)
+        sums: dict[str, Any] = plainly(
+            {"reduction": self.reduction, "read": self.reader.options, "leaf_rows": self.leaf_rows}
+        )
+        return sums
+
+    def joined(self, left: Any, right: Any) -> Any:
+        """The state of both, each of which may be None."""
+        if left is None or right is None:
+            return right if left is None else left
+        return self.reduction.merge(left, right)
 
     def _rows_drawn(self) -> int | None:
         if self.blocks.block_size is None or self.blocks.n_blocks is None:

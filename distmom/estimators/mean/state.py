@@ -1,23 +1,26 @@
-"""A saved mean as a container, and back."""
+"""What a saved mean holds, as arrays and facts and back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.cluster import Merged
-from distmom.errors import DataError, DistmomError
+from distmom.errors import DataError
+from distmom.estimators.mean.counted_times import recounted
 from distmom.estimators.mean.fingerprint import Counted, Made
 from distmom.estimators.mean.manifest import Ledger, Left, Numbered
-from distmom.estimators.versions import versions
-from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
-from distmom.lake.saved.container import Container
 from distmom.lake.source import FileRef
-from distmom.reductions.saving import Arrays, from_arrays, to_arrays
 from distmom.reductions.state import MeanState, sizes_of
-from distmom.reductions.stream import StreamState
+from distmom.reductions.stream import LeafStream, StreamState
+from distmom.state import Saved
+from distmom.state.arrays import from_arrays, to_arrays
+from distmom.state.checkpoint import Content
+from distmom.state.files import texts_from_bytes, texts_to_bytes
+from distmom.state.fingerprint import check_same
+from distmom.state.saved import understood
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -29,6 +32,9 @@ MAIN, LATE, BASE, NOWHERE = range(4)
 MOST_FILES, MOST_LEAVES = 1 << 28, 1 << 45
 """More than any lake or stream has."""
 
+Node = tuple[int, int, int, int, int, MeanState | None]
+"""Place; number and leaves of the file, -1 and 0 if it is one over files; level, index and state."""
+
 
 @dataclass
 class SavedMean:
@@ -38,7 +44,7 @@ class SavedMean:
     ----------
     made : Made
     sums : dict
-        Description of the sums, see `made.described`.
+        Description of the sums, see `MeanPlan.sums`.
     ledger : Ledger
     stream : StreamState or None
         Rows of an accumulator, whose name is the one path of the main tree.
@@ -52,6 +58,13 @@ class SavedMean:
     stream: StreamState | None = None
     sizes: tuple[int, ...] | None = None
 
+    @property
+    def files(self) -> list[tuple[str, FileRef]]:
+        """The files, or streams, that it holds, with their folders."""
+        roots, ledger = self.made.roots, self.ledger
+        numbered = [*ledger.main.files.values(), *ledger.late.files.values()]
+        return [(roots[0], f) for f in numbered] + [(roots[number], f) for number, f in ledger.base_files]
+
     def check(self, plan: MeanPlan, what: str) -> None:
         """DataError if its states are not of the size that the plan's have, although made alike."""
         reduction = plan.reduction
@@ -59,62 +72,66 @@ class SavedMean:
         if self.sizes is not None and self.sizes[:3] != (len(reduction.columns), n_blocks, weighted):
             raise DataError(f"{what} does not hold what it says; delete it to start afresh")
 
+    def total(self, plan: MeanPlan) -> MeanState | None:
+        """The state of all its rows, with times counted as the plan does; None without rows."""
+        ledger, stream = self.ledger, self.stream
+        if stream is None:
+            total = ledger.finish(plan.reduction.merge)
+        else:
+            own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
+            total = plan.joined(own.total(stream.keys), ledger.base)
+        return recounted(total, plan.reduction.columns, self.made.read, plan.reader.options)
 
-def to_container(saved: SavedMean) -> Container:
-    """The container of a state."""
-    arrays: Arrays = {}
-    ledger = saved.ledger
-    _put_files(ledger, arrays)
-    nodes = [_node(BASE, -1, 0, 0, 0, ledger.base, arrays)] if ledger.base is not None else []
-    for place, tree in ((MAIN, ledger.main), (LATE, ledger.late)):
-        held = tree.held
-        nodes += [_node(place, -1, 0, *node, state, arrays) for node, state in _ordered(held.files)]
-        nodes += [
-            _node(place, number, held.parts[number][0], *node, state, arrays)
-            for number in sorted(held.parts)
-            for node, state in _ordered(held.parts[number][1])
-        ]
-    facts = {
-        "made": saved.made.to_facts(),
-        "sums": saved.sums,
-        "counted": ledger.counted,
-        "numbered": [ledger.main.n, ledger.late.n],
-        "lost": [sorted(tree.held.lost) for tree in (ledger.main, ledger.late)],
-        "nodes": nodes,
-        "stream": to_arrays(saved.stream, "stream", arrays, key_to_bytes),
-        "versions": versions(),
-    }
-    return Container(KIND, facts, arrays)
+    def content(self) -> Content:
+        """What is saved of it beside its fingerprint."""
+        ledger = self.ledger
+        arrays: dict[str, Any] = {}
+        files = _files(ledger, arrays)
+        base: list[Node] = [] if ledger.base is None else [(BASE, -1, 0, 0, 0, ledger.base)]
+        trees = (ledger.main, ledger.late)
+        nodes = (*base, *(node for place, tree in enumerate(trees) for node in _nodes(place, tree.held)))
+        facts = {
+            "made": self.made.to_facts(),
+            "counted": ledger.counted,
+            "numbered": [tree.n for tree in trees],
+            "lost": [sorted(tree.held.lost) for tree in trees],
+            "nodes": to_arrays(nodes, "nodes", arrays),
+            "stream": to_arrays(self.stream, "stream", arrays),
+        }
+        return Content(tuple(files), facts, arrays)
 
+    def saved(self) -> Saved:
+        """The same as a file holds it."""
+        return Saved(KIND, self.made.fingerprint.with_sums(self.sums), *self.content())
 
-def from_container(container: Container, what: str) -> SavedMean:
-    """The state in a container.
-
-    Raises
-    ------
-    DataError
-        If it is of another kind, or does not hold what it should.
-    """
-    if container.kind != KIND:
-        raise DataError(f"{what} is the state of a {container.kind!r}, not of a mean; name another file")
-    try:
-        return _saved(container)
-    except (DistmomError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"{what} does not hold what this version of distmom expects ({type(error).__name__}: {reason}); "
-            "delete it to start afresh"
-        ) from error
+    @classmethod
+    def of(cls, saved: Saved, what: str) -> SavedMean:
+        """What a file holds; DataError, which calls it `what`, if that is not what it should be."""
+        return understood(what, lambda: _mean(saved))
 
 
-def _saved(container: Container) -> SavedMean:
-    facts, arrays = container.facts, container.arrays
+def check_alike(name: str, then: SavedMean, now: SavedMean, second: str, remedy: str) -> None:
+    """ConfigError, which calls `now` the `second` one, if the sums of two cannot go together."""
+    one, other = then.made.fingerprint, replace(now.made, roots=then.made.roots).fingerprint
+    check_same(name, one, other, design=then.sums != now.sums, second=second, remedy=remedy)
+
+
+def _nodes(place: int, held: Merged[MeanState]) -> list[Node]:
+    """All nodes of a tree, in one order."""
+    nodes: list[Node] = [(place, -1, 0, *node, held.files[node]) for node in sorted(held.files)]
+    for number in sorted(held.parts):
+        n_leaves, part = held.parts[number]
+        nodes += [(place, number, n_leaves, *node, part[node]) for node in sorted(part)]
+    return nodes
+
+
+def _mean(saved: Saved) -> SavedMean:
+    facts, arrays = saved.facts, saved.arrays
     ledger = Ledger(counted=None if facts["counted"] is None else Counted(*facts["counted"]))
     held: list[Merged[MeanState]] = [Merged({}, {}, frozenset(lost)) for lost in facts["lost"]]
     numbered = [_whole(n, MOST_FILES) for n in facts["numbered"]]
     states: list[MeanState | None] = []
-    for place, number, n_leaves, level, index, name, form in facts["nodes"]:
-        state = from_arrays(form, name, arrays, key_from_bytes)
+    for place, number, n_leaves, level, index, state in from_arrays(facts["nodes"], "nodes", arrays):
         states.append(state)
         _check_node(level, index, MOST_LEAVES if number >= 0 or place == BASE else numbered[place])
         if place == BASE:
@@ -125,15 +142,15 @@ def _saved(container: Container) -> SavedMean:
             part = held[place].parts.setdefault(_whole(number, numbered[place]), (n_leaves, {}))
             part[1][level, index] = state
     ledger.main, ledger.late = (Numbered({}, n, h) for n, h in zip(numbered, held, strict=True))
-    _take_files(ledger, arrays)
-    stream = from_arrays(facts["stream"], "stream", arrays, key_from_bytes)
+    _take_files(ledger, saved)
+    stream = from_arrays(facts["stream"], "stream", arrays)
     if not (stream is None or isinstance(stream, StreamState)):
         raise ValueError("stream is no stream")
     for node in () if stream is None else stream.nodes:
         states.append(node.state)
         _check_node(node.level, node.index, MOST_LEAVES)
     made = Made.from_facts(facts["made"])
-    return SavedMean(made, dict(facts["sums"]), ledger, stream, _sizes(states))
+    return SavedMean(made, dict(saved.fingerprint.sums), ledger, stream, _sizes(states))
 
 
 def _whole(number: Any, below: int) -> int:
@@ -157,55 +174,30 @@ def _sizes(states: list[MeanState | None]) -> tuple[int, ...] | None:
     return next(iter(found), None)
 
 
-def _ordered(
-    nodes: dict[tuple[int, int], MeanState | None],
-) -> list[tuple[tuple[int, int], MeanState | None]]:
-    return sorted(nodes.items(), key=lambda item: item[0])
-
-
-def _node(
-    place: int, number: int, n_leaves: int, level: int, index: int, state: MeanState | None, arrays: Arrays
-) -> list[Any]:
-    name = f"{('main', 'late', 'base')[place]}/{number if number >= 0 else 'files'}/{level}/{index}"
-    return [place, number, n_leaves, level, index, name, to_arrays(state, name, arrays, key_to_bytes)]
-
-
-def _put_files(ledger: Ledger, arrays: Arrays) -> None:
+def _files(ledger: Ledger, arrays: dict[str, Any]) -> list[FileRef]:
+    """All files; where each is, and why some were left out, goes to the arrays."""
     rows = [
-        (place, number, file)
+        (place, number, tree.files[number])
         for place, tree in ((MAIN, ledger.main), (LATE, ledger.late))
-        for number, file in sorted(tree.files.items(), key=lambda item: item[0])
+        for number in sorted(tree.files)
     ]
     rows += [(BASE, root, file) for root, file in ledger.base_files]
     numbered = {file.path for _, _, file in rows}
-    rows += [(NOWHERE, -1, left.file) for left in ledger.left.values() if left.file.path not in numbered]
-    arrays["files.place"] = np.array([place for place, _, _ in rows], np.int8)
-    arrays["files.number"] = np.array([number for _, number, _ in rows], np.int64)
-    arrays["files.path"] = tuple(_bytes(file.path) for _, _, file in rows)
-    arrays["files.size"] = np.array([file.size for _, _, file in rows], np.int64)
-    arrays["files.mtime_ns"] = np.array([file.mtime_ns for _, _, file in rows], np.int64)
-    arrays["left.path"] = tuple(map(_bytes, ledger.left))
-    arrays["left.reason"] = tuple(_bytes(left.reason) for left in ledger.left.values())
+    rows += [(NOWHERE, -1, left.file) for path, left in ledger.left.items() if path not in numbered]
+    arrays["place"] = np.array([place for place, _, _ in rows], np.int8)
+    arrays["number"] = np.array([number for _, number, _ in rows], np.int64)
+    arrays["left.path"] = texts_to_bytes(ledger.left)
+    arrays["left.reason"] = texts_to_bytes(left.reason for left in ledger.left.values())
+    return [file for _, _, file in rows]
 
 
-def _take_files(ledger: Ledger, arrays: Any) -> None:
-    columns = [arrays[f"files.{name}"] for name in ("place", "number", "path", "size", "mtime_ns")]
-    by_path: dict[str, FileRef] = {}
-    trees = {MAIN: ledger.main, LATE: ledger.late}
-    for place, number, path, size, mtime in zip(*columns, strict=True):
-        file = FileRef(_text(path), int(size), int(mtime))
-        by_path[file.path] = file
-        if place in trees:
-            trees[place].files[int(number)] = file
+def _take_files(ledger: Ledger, saved: Saved) -> None:
+    places, numbers = saved.arrays["place"].tolist(), saved.arrays["number"].tolist()
+    for place, number, file in zip(places, numbers, saved.files, strict=True):
+        if place in (MAIN, LATE):
+            (ledger.main, ledger.late)[place].files[number] = file
         elif place == BASE:
-            ledger.base_files.append((int(number), file))
-    for path, reason in zip(arrays["left.path"], arrays["left.reason"], strict=True):
-        ledger.left[_text(path)] = Left(by_path[_text(path)], _text(reason))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
+            ledger.base_files.append((number, file))
+    by_path = {file.path: file for file in saved.files}
+    paths, reasons = (texts_from_bytes(saved.arrays[f"left.{name}"]) for name in ("path", "reason"))
+    ledger.left = {path: Left(by_path[path], why) for path, why in zip(paths, reasons, strict=True)}

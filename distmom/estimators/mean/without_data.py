@@ -89,10 +89,3 @@ def answer(
     }
     run = run_facts(seconds, made.shown_seed, workers=1)
     return together(answer_of(plan, state, made.read.by), plan, data, run)
-
-
-def joined(left: Any, right: Any, plan: MeanPlan) -> Any:
-    """The state of both, each of which may be None."""
-    if left is None or right is None:
-        return right if left is None else left
-    return plan.reduction.merge(left, right)

@@ -14,7 +14,7 @@ from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.pair_candidates import find_pair_candidates
 from distmom.estimators.tournament.plan import TournamentPlan, plan_tournament
-from distmom.estimators.tournament.state import RoundKeeper, made
+from distmom.estimators.tournament.state import KIND, RoundKeeper, fingerprint
 from distmom.lake import ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random.philox import resolve_seed
@@ -22,6 +22,7 @@ from distmom.passes.census import column_share
 from distmom.passes.opening import Names, unit_columns
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import load_kernels
+from distmom.state import Checkpoint, open_checkpoint
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -39,11 +40,16 @@ class TournamentQuestion:
     options: TournamentOptions
     rng: Any = None
     state: Any = None
+    memory_limit: int | str | None = None
     seed: int = field(init=False)
     shown_seed: int | str = field(init=False)
+    checkpoint: Checkpoint | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.seed, self.shown_seed = resolve_seed(self.rng)
+        self.checkpoint = open_checkpoint(self.state, KIND, self.memory_limit)
+        self.seed, self.shown_seed = (
+            resolve_seed(self.rng) if self.checkpoint is None else self.checkpoint.seed(self.rng)
+        )
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions, Field]:
@@ -72,10 +78,10 @@ class TournamentQuestion:
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedTournament:
         """Parts and blocks; what a saved state was made of is compared."""
         source, read, found = self.opened
-        path = getattr(self.state, "path", self.state)
-        options = self.options
-        keeper = RoundKeeper(path, source, made(source, read, options, found.described(), self.shown_seed))
-        plan = plan_tournament(source, read, found, options, self.seed, executor, progress)
+        keeper = RoundKeeper(self.checkpoint)
+        marks = fingerprint(read, self.options, found.described(), self.seed, self.shown_seed)
+        keeper.begin(self.scan.data, source, marks)
+        plan = plan_tournament(source, read, found, self.options, self.seed, executor, progress)
         return PlannedTournament(self, plan, keeper)
 
 
@@ -96,8 +102,6 @@ class PlannedTournament:
         question, plan = self.question, self.rounds
         source, _, found = question.opened
         played = plan.run(executor, progress, self.keeper)
-        data = data_facts(source.files, played.skipped, source)
-        if question.state is not None:
-            data["rounds"] = self.keeper.facts()
+        data = data_facts(source.files, played.skipped, source) | self.keeper.facts()
         names = tuple(c.name for c in found.candidates)
         return tournament_result(names, question.options, plan.outlying, played, data, run)

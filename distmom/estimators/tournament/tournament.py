@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from distmom.cluster.executors.places import as_place
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.match import Match
 from distmom.designs.pairs import Pairs, as_pairs
@@ -92,7 +93,8 @@ def tournament(
         `distmom.ustatistic`.
     state : str, path or State, optional
         File that keeps the rounds that are done: a run that was stopped goes on with the next one and gives
-        the same bits. Functions and models are taken for the same if their names are.
+        the same bits; where `rng` is None, with the seed of the state. Functions and models are taken for the
+        same if their names are.
 
     Returns
     -------
@@ -172,5 +174,6 @@ def tournament(
         contamination=contamination,
         confidence_level=confidence_level,
     )
-    question = TournamentQuestion(scan, candidates, target, features, options, rng, state)
+    limit = as_place(executor).memory_limit
+    question = TournamentQuestion(scan, candidates, target, features, options, rng, state, limit)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from distmom.estimators.mean.answer import shown_interval
 from distmom.inference.answers import Intervals, RuleAnswer
 from distmom.inference.status import NoInterval
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.numerics.median import lower_median
+from distmom.numerics.median import lower_median, spread_about
 
 MOST_ROUNDS, CLOSE = 60, 1e-10
 
@@ -144,5 +144,5 @@ def uneven(denominators: Floats, variances: Floats) -> bool:
     if inside.size:
         spread = float(np.sqrt(lower_median(inside)))
     else:
-        spread = 1.4826 * float(np.median(np.abs(known - np.median(known))))
+        spread = float(spread_about(known, np.median(known)))
     return spread > UNEVEN * float(lower_median(known))

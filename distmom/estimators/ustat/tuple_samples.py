@@ -8,48 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from distmom.cluster.work import SkippedFile
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
-from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
+from distmom.numerics.median import lower_median
+from distmom.passes.draws import Gathered
 from distmom.theory import (
     incomplete_variance,
     pair_inverse_inclusion,
     resampled_halfwidth,
     two_sample_variance,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """What became of the distinct rows that were drawn, summed over all passes.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_null, n_nan, n_absent : int
-        Rows that do not count: a value is null, one is NaN, or the filter drops them (or their file was left
-        out).
-    """
-
-    n_rows: int = 0
-    n_null: int = 0
-    n_nan: int = 0
-    n_absent: int = 0
-
-    def plus(self, rows: GatheredRows) -> Gathered:
-        """With the rows of another pass."""
-        null, nan, absent = (int(np.count_nonzero(rows.fates == fate)) for fate in (NULL, NAN, ABSENT))
-        return Gathered(
-            self.n_rows + rows.fates.size, self.n_null + null, self.n_nan + nan, self.n_absent + absent
-        )
-
-    @property
-    def share_used(self) -> float:
-        """Share of the rows that count."""
-        return 1.0 - (self.n_null + self.n_nan + self.n_absent) / max(1, self.n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +46,6 @@ class SampledTuples:
         shape (groups, lakes, ...), see `sample_spreads`. Empty where there are too few rows.
     group_rows : tuple of int
         Of each lake.
-    skipped : tuple of SkippedFile
     """
 
     kernel: Kernel
@@ -88,7 +57,6 @@ class SampledTuples:
     gathered: tuple[Gathered, ...]
     spreads: Floats
     group_rows: tuple[int, ...]
-    skipped: tuple[SkippedFile, ...]
 
     @property
     def n_blocks(self) -> int:
@@ -115,7 +83,7 @@ class SampledTuples:
         """
         weights = self._weights()
         with np.errstate(invalid="ignore", over="ignore"):
-            kernel_variance = lower_medians(self.moments.variance(weights))
+            kernel_variance = lower_median(self.moments.variance(weights), axis=0)
             if not len(self.spreads):
                 return np.full_like(kernel_variance, np.nan), kernel_variance
             n = self.n_used if n_used is None else n_used
@@ -123,7 +91,7 @@ class SampledTuples:
 
     def _complete(self, kernel_variance: Floats, n_used: Sequence[int]) -> Value:
         """The variance of the complete statistic of so many rows of each lake."""
-        spread, degrees = lower_medians(self.spreads), self.kernel.degrees
+        spread, degrees = lower_median(self.spreads, axis=0), self.kernel.degrees
         if len(degrees) == 1:
             return complete_variance(
                 spread, kernel_variance, degrees[0], self.group_rows[0], float(n_used[0])
@@ -134,7 +102,7 @@ class SampledTuples:
         return sum(one / n for one, n in zip(spread, n_used, strict=True))
 
     def _weights(self) -> tuple[Floats, ...]:
-        return part_weights(self.kernel, *lower_medians(self.moments.mean))
+        return part_weights(self.kernel, *lower_median(self.moments.mean, axis=0))
 
     def halfwidth(self, delta: float, n_used: Sequence[int] | None = None) -> Floats:
         """Half-width of the ``exact`` interval around the median of the values, of the kernel's shape.
@@ -174,10 +142,3 @@ def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...])
     while count_tuples(degrees, rows) < n_tuples:
         rows = tuple(n + 1 for n in rows)
     return rows
-
-
-def lower_medians(values: Floats) -> Floats:
-    """Lower median along the first axis, of what is not NaN."""
-    ordered = np.sort(values, axis=0)  # NaN last
-    number = np.maximum((~np.isnan(ordered)).sum(axis=0), 1)
-    return np.asarray(np.take_along_axis(ordered, ((number - 1) // 2)[None], axis=0)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,13 +16,13 @@ def atomic_file(target: Path) -> Iterator[Path]:
     If the block fails, the temporary file is removed and `target` stays as it was. What was written is on the
     disk before the name changes, so that also a machine that fails leaves the old file or the new one.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
+    # created with the permissions that the system gives new files: to ask for its mask means to set it, for
+    # a moment and for all threads
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield temporary
         _flush_to_disk(temporary)
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -36,9 +36,3 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

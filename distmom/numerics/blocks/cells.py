@@ -16,6 +16,7 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import with_total
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
@@ -155,8 +156,8 @@ def rows_by_rank(
     """
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
-    starts = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    lengths = np.diff(np.concatenate([starts, [cells.size]]))
+    runs = run_starts(cells)
+    starts, lengths = runs[:-1], np.diff(runs)
     longest_first = np.argsort(-lengths, kind="stable")
     starts, lengths, touched = (a[longest_first] for a in (starts, lengths, cells[starts]))
     live = (int(np.searchsorted(-lengths, -rank, side="left")) for rank in range(int(lengths[0])))

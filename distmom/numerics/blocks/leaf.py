@@ -124,9 +124,8 @@ def middle_value(x: Floats, gone: Bools | None) -> float:
     good = np.isfinite(probes)
     if gone is not None:
         good &= ~gone[places]
-    probes = np.sort(probes[good])
-    if probes.size:
-        return float(probes[(probes.size - 1) // 2]) + 0.0  # so that no zero has a sign, which no sort minds
+    if good.any():
+        return float(lower_median(probes[good])) + 0.0  # so that no zero has a sign, which no sort minds
     usable = np.isfinite(x) if gone is None else np.isfinite(x) & ~gone
     first = int(np.argmax(usable)) if n else 0
     return float(x[first]) + 0.0 if n and usable[first] else 0.0

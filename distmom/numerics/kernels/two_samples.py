@@ -10,6 +10,7 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
 from distmom.numerics.kernels.sums import PairSums, Value, add_up, ascending, count_tuples
+from distmom.numerics.ranks.order import run_starts
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,9 @@ class Auc(Kernel):
         x, y = samples
         pooled = np.concatenate([x, y])
         order = np.argsort(pooled) if weights is None else ascending(pooled)
-        ordered = pooled[order]
         first = order < x.size
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        runs = run_starts(pooled[order])
+        starts = runs[:-1]
         mass = np.ones(pooled.size, np.int64) if weights is None else np.concatenate(weights)[order]
         of_x, of_y = (np.add.reduceat(np.where(side, mass, 0), starts) for side in (first, ~first))
         x_below = np.cumsum(of_x) - of_x
@@ -131,7 +132,7 @@ class Auc(Kernel):
         whole = all_x * all_y
         row_means = None
         if rows:
-            run = np.repeat(np.arange(starts.size), np.diff(np.append(starts, pooled.size)))
+            run = np.repeat(np.arange(starts.size), np.diff(runs))
             twice = np.empty(pooled.size, mass.dtype)  # twice the sum of the kernel over the other sample
             y_above = all_y - np.cumsum(of_y)
             twice[order] = np.where(first, (2 * y_above + of_y)[run], (2 * x_below + of_x)[run])

@@ -11,6 +11,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import GOLDEN, mix
+from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.twins import compiled_twin
 
@@ -93,6 +94,5 @@ def _stretches(groups: Ints) -> list[tuple[int, int, int]]:
     """(group, start, stop) of each stretch of equal, sorted group numbers."""
     if groups.size == 0:
         return []
-    starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-    stops = np.concatenate([starts[1:], [groups.size]])
-    return list(zip(groups[starts].tolist(), starts.tolist(), stops.tolist(), strict=True))
+    runs = run_starts(groups)
+    return list(zip(groups[runs[:-1]].tolist(), runs[:-1].tolist(), runs[1:].tolist(), strict=True))

@@ -15,17 +15,9 @@ from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.saving import CLASSES, from_arrays, to_arrays
 from distmom.reductions.state import MeanState
 from distmom.reductions.stream import StreamNode, StreamState
-
-
-def write_key(key: Any) -> bytes:
-    return repr(key).encode()
-
-
-def read_key(data: bytes) -> Any:
-    return tuple((int(n), int(m)) for n, m in [data.decode().strip("(),").split(", ")])
+from distmom.state.arrays import CLASSES, from_arrays, to_arrays
 
 
 def state(n_columns: int, n_groups: int, n_blocks: int, sample: int) -> MeanState:
@@ -45,9 +37,9 @@ def state(n_columns: int, n_groups: int, n_blocks: int, sample: int) -> MeanStat
 
 def there_and_back(value: Any) -> Any:
     arrays: dict[str, Any] = {}
-    form = json.loads(json.dumps(to_arrays(value, "it", arrays, write_key)))
+    form = json.loads(json.dumps(to_arrays(value, "it", arrays)))
     assert all(name.startswith("it") for name in arrays)
-    return from_arrays(form, "it", arrays, read_key)
+    return from_arrays(form, "it", arrays)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -87,7 +79,7 @@ class Moment:
 def test_classes_that_are_not_listed_are_no_state() -> None:
     for wrong in (Moment(1), {"a": 1}, 0.5, [1]):
         with pytest.raises(TypeError, match="add the class to CLASSES"):
-            to_arrays(wrong, "it", {}, write_key)
+            to_arrays(wrong, "it", {})
 
 
 @pytest.mark.parametrize(
@@ -107,8 +99,8 @@ def test_classes_that_are_not_listed_are_no_state() -> None:
 )
 def test_other_forms_are_refused(form: Any) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
-        from_arrays(form, "it", {}, read_key)
+        from_arrays(form, "it", {})
     with pytest.raises(ValueError):
-        from_arrays("array", "it", {"it": (b"text",)}, read_key)
+        from_arrays("array", "it", {"it": (b"text",)})
     with pytest.raises(ValueError):
-        from_arrays("scalar", "it", {"it": np.zeros(2)}, read_key)
+        from_arrays("scalar", "it", {"it": np.zeros(2)})

@@ -13,9 +13,9 @@ import pytest
 
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake.files.atomic import atomic_file
-from distmom.lake.saved import statefile
-from distmom.lake.saved.container import Container
-from distmom.lake.saved.statefile import check_state_path, read_state, write_state
+from distmom.state import file as room
+from distmom.state.container import Container
+from distmom.state.file import check_state_path, read_state, write_state
 
 LARGE = Container("test", {}, {"x": np.arange(100_000.0)})
 SMALL = Container("test", {}, {"x": np.arange(3.0)})
@@ -41,7 +41,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
         sink.write(b"half")  # type: ignore[attr-defined]
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(statefile, "write_container", fail)
+    monkeypatch.setattr(room, "write_container", fail)
     with pytest.raises(ResourceError, match=r"state '.*s' could not be written: No space left.*as it was"):
         write_state(path, LARGE)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["s"]
@@ -64,8 +64,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
         "import numpy as np\n"
         "from pathlib import Path\n"
         "from distmom.errors import ResourceError\n"
-        "from distmom.lake.saved.container import Container\n"
-        "from distmom.lake.saved.statefile import write_state\n"
+        "from distmom.state.container import Container\n"
+        "from distmom.state.file import write_state\n"
         "try:\n"
         f"    write_state(Path({str(path)!r}), Container('test', {{}}, {{'x': np.arange(1e6)}}))\n"
         "except ResourceError as error:\n"

@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake.files.atomic import atomic_file
 from distmom.lake.files.stores import address_of
-from distmom.lake.saved.container import Container, read_container, write_container
+from distmom.state.container import Container, read_container, write_container
 
 
 def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> Path:

@@ -8,18 +8,19 @@ because a file says so.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.weighted.weighted_moments import WeightedMoments
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.state import Key, MeanState
+from distmom.reductions.state import MeanState
 from distmom.reductions.stream import StreamNode, StreamState
 
 CLASSES: dict[str, type] = {
@@ -34,7 +35,7 @@ KEYS = "tuple[Key, ...]"
 Arrays = dict[str, NDArray[Any] | tuple[bytes, ...]]
 
 
-def to_arrays(state: Any, name: str, arrays: Arrays, key_to_bytes: Callable[[Key], bytes]) -> Any:
+def to_arrays(state: Any, name: str, arrays: Arrays) -> Any:
     """Put the arrays of a state into `arrays`, under names that begin with `name`.
 
     Parameters
@@ -44,8 +45,6 @@ def to_arrays(state: Any, name: str, arrays: Arrays, key_to_bytes: Callable[[Key
     name : str
     arrays : dict
         Is added to.
-    key_to_bytes : callable
-        How a key of a group is written.
 
     Returns
     -------
@@ -69,16 +68,14 @@ def to_arrays(state: Any, name: str, arrays: Arrays, key_to_bytes: Callable[[Key
                 arrays[inner] = tuple(map(key_to_bytes, value))
                 form[field] = "keys"
             else:
-                form[field] = to_arrays(value, inner, arrays, key_to_bytes)
+                form[field] = to_arrays(value, inner, arrays)
         return {"is": kind, "of": form}
     if type(state) is tuple:
-        return [to_arrays(v, f"{name}.{i}", arrays, key_to_bytes) for i, v in enumerate(state)]
+        return [to_arrays(v, f"{name}.{i}", arrays) for i, v in enumerate(state)]
     raise TypeError(f"{name}: a {kind} cannot be saved; add the class to CLASSES in {__name__}")
 
 
-def from_arrays(
-    form: Any, name: str, arrays: Mapping[str, Any], key_from_bytes: Callable[[bytes], Key]
-) -> Any:
+def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
     """The state of this form, from the arrays whose names begin with `name`.
 
     Raises
@@ -95,12 +92,12 @@ def from_arrays(
     if form == "keys":
         return tuple(map(key_from_bytes, arrays[name]))
     if isinstance(form, list):
-        return tuple(from_arrays(f, f"{name}.{i}", arrays, key_from_bytes) for i, f in enumerate(form))
+        return tuple(from_arrays(f, f"{name}.{i}", arrays) for i, f in enumerate(form))
     if isinstance(form, dict) and form.get("is") in CLASSES:
         kind, inner = CLASSES[form["is"]], form["of"]
         if list(inner) != list(_fields(kind)):
             raise ValueError(f"a {form['is']} has other fields here: it was saved by another version")
-        return kind(**{f: from_arrays(inner[f], f"{name}.{f}", arrays, key_from_bytes) for f in inner})
+        return kind(**{f: from_arrays(inner[f], f"{name}.{f}", arrays) for f in inner})
     raise ValueError(f"{name} has no form that is known")
 
 

@@ -1,0 +1,156 @@
+"""Rows that come as they come: batches are checked before a row of them is added, then cut into leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from distmom.cluster.work import rows_of
+from distmom.errors import DataError, NoAnswerError
+from distmom.estimators.mean.fingerprint import Made
+from distmom.lake.columns.times import kind_of_times
+from distmom.lake.columns.vectors import measured
+from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.keyvalues import Key
+from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
+from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
+from distmom.reductions.accumulate.files import Census
+from distmom.reductions.accumulate.leaves import missing_rows, strange_rows
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.state import MeanState
+from distmom.reductions.stream import LeafStream, StreamState
+
+
+class RowStream:
+    """The sums of one stream, and the codes of its groups and units.
+
+    Parameters
+    ----------
+    made : Made
+    name : str
+        Of the stream.
+    reduction : BlockMeans
+    leaf_rows : int
+    saved : StreamState, optional
+        Go on from there.
+    """
+
+    def __init__(
+        self, made: Made, name: str, reduction: BlockMeans, leaf_rows: int, saved: StreamState | None = None
+    ) -> None:
+        self.leaves = LeafStream(reduction, name, leaf_rows, saved)
+        self._n_keys, n_units = len(made.read.by), len(made.read.units)
+        self._encoder = self._new_encoder(() if saved is None else saved.keys)
+        self._hashes = UnitHashes(n_units, made.seed) if n_units else None
+
+    def _new_encoder(self, known: Sequence[Key] = ()) -> KeyEncoder | None:
+        """Codes of groups; they begin anew with each leaf."""
+        return KeyEncoder(self._n_keys, known) if self._n_keys else None
+
+    def _keys(self) -> list[Key]:
+        """Groups of the leaf that has begun."""
+        return [()] if self._encoder is None else self._encoder.keys
+
+    def add(self, reader: BatchReader, file: FileRef, n_rows: int) -> None:
+        """Add the rows of a batch, in pieces that end where leaves do."""
+        start = 0
+        while start < n_rows:
+            stop = min(n_rows, start + self.leaves.room)
+            for batch in reader.batches(file, start, stop):
+                codes = None if self._encoder is None else self._encoder.encode(batch.keys, batch.keep)
+                units = None if self._hashes is None else self._hashes.of(batch.units)
+                if self.leaves.add(rows_of(batch, codes, units), self._keys()):
+                    self._encoder = self._new_encoder()
+            start = stop
+
+    def total(self) -> MeanState | None:
+        """The state of all rows so far; None if there are none."""
+        return self.leaves.total(self._keys())
+
+    def saved(self) -> StreamState:
+        """All that is needed to go on."""
+        return self.leaves.saved(self._keys())
+
+
+def reader_of_batch(data: MemoryLake, read: ReadOptions, *, begun: bool) -> MemoryReader:
+    """A reader of a batch; the first one with rows says which columns hold lists, and of what length.
+
+    Parameters
+    ----------
+    data : MemoryLake
+        The batch. If it has no rows it says nothing, and lengths are left open.
+    read : ReadOptions
+        What is read, with the list columns as far as earlier batches told.
+    begun : bool
+        Whether there are rows before these.
+
+    Raises
+    ------
+    DataError
+        If a column holds lists and did not before, or nothing tells their length.
+    """
+    reader = data.checked(read)
+    if not reader.options.vectors or not data.n_rows:
+        return reader
+    if begun and not read.vectors:
+        name = reader.options.vectors[0][0]
+        raise DataError(
+            f"column {name!r} holds lists in this batch and none before, which do not mix; give rows of one "
+            "type from the first batch on"
+        )
+    try:
+        return measured(reader, data.files)
+    except NoAnswerError as error:
+        raise DataError(
+            f"{error}, which leaves the length of its lists open; begin with rows that have one, or with "
+            "lists of fixed size"
+        ) from error
+
+
+def with_lists_of(made: Made, other: Made) -> Made:
+    """What has no rows yet, with the list columns of another; unchanged if one of them refuses lists."""
+    if made.read.vectors is None or other.read.vectors is None:
+        return made
+    return replace(made, read=replace(made.read, vectors=other.read.vectors))
+
+
+def with_times_of_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader) -> ReadOptions:
+    """What is read, with the scales of columns of times that have their first values in this batch.
+
+    Raises
+    ------
+    DataError
+        If a column is of another kind than before.
+    """
+    known = dict(read.times)
+    for name, scale in reader.options.times:
+        then, now = kind_of_times(known.get(name, scale)), kind_of_times(scale)
+        if then != now:
+            raise DataError(
+                f"column {name!r} holds {now}s in this batch and {then}s before, which do not mix; "
+                "give rows of one type"
+            )
+        values = data.columns[name].slice(0, data.n_rows)
+        if name not in known and values.null_count < len(values):
+            known[name] = scale
+    return replace(read, times=tuple((name, known[name]) for name in read.columns if name in known))
+
+
+def check_rows(batch: Batch, read: ReadOptions, reduction: BlockMeans) -> None:
+    """DataError if a weight of the batch is wrong, or a value is NaN where none may be."""
+    rows, names = rows_of(batch, None), read.value_names
+    if reduction.weights is not None:
+        rows, names = Census(replace(reduction, grouped=False)).weighed(rows, "the batch"), names[:-1]
+    if reduction.nan != "raise":
+        return
+    for c, name in enumerate(names):
+        nan, _ = strange_rows(rows.values[c], missing_rows(rows.valid[c], rows.keep)[0])
+        if nan is not None:
+            row = batch.start + int(np.argmax(nan))
+            raise DataError(
+                f'column {name!r} is NaN in row {row} of the batch and nan="raise" forbids it; none of '
+                'its rows was added; use nan="omit" to leave NaN out (counted), or clean the data'
+            )

@@ -1,0 +1,204 @@
+"""The saved state of one run: what it goes on from, and when it is written."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from distmom.errors import ConfigError, DataError, DistmomError
+from distmom.lake import Lake
+from distmom.lake.files.listing import would_list
+from distmom.numerics.random.philox import resolve_seed
+from distmom.state.files import Change, change
+from distmom.state.fingerprint import Fingerprint, check_same
+from distmom.state.saved import Saved
+from distmom.state.state import State
+
+if TYPE_CHECKING:
+    from distmom.lake import FileRef, Source
+
+logger = logging.getLogger("distmom")
+
+EVERY, REST = 30.0, 20.0
+"""Seconds between two checkpoints, but at least so many times as long as the last one took."""
+
+
+class Content(NamedTuple):
+    """What a job saves of itself."""
+
+    files: tuple[FileRef, ...]
+    facts: dict[str, Any]
+    arrays: Mapping[str, Any]
+
+
+class Checkpoint:
+    """Reads the state of a run, compares it with what is asked now, and writes it once in a while.
+
+    Parameters
+    ----------
+    state : State
+    kind : str
+        What job it is of, such as ``"mean"``.
+    memory_limit : int or str, optional
+        Bytes that this process may use.
+    every : float, optional
+        Seconds between two saves; at least `REST` times as long as the last one took.
+
+    Attributes
+    ----------
+    saved : Saved or None
+        What the run goes on from.
+    restarted : str or None
+        How the lake has changed, where everything is done again because of that.
+    """
+
+    def __init__(
+        self, state: State, kind: str, memory_limit: int | str | None = None, every: float | None = None
+    ) -> None:
+        self.state = state
+        self.kind = kind
+        self.saved = state.load(kind, memory_limit)
+        self.restarted: str | None = None
+        self._fingerprint: Fingerprint | None = None
+        self._every = EVERY if every is None else every
+        self._due = monotonic() + self._every
+        self._fresh = False  # whether there is anything that is not saved
+
+    @property
+    def name(self) -> str:
+        """How messages call the state."""
+        return self.state.name
+
+    def seed(self, rng: Any) -> tuple[int, int | str]:
+        """The seed and how it is shown: those of the state where none is given."""
+        return resolve_seed(rng) if rng is not None or self.saved is None else self.saved.fingerprint.seed
+
+    def check_source(self, data: Any, source: Source, remedy: str = "drop state") -> None:
+        """ConfigError if `data` are no files, or the state would be taken for one of them."""
+        if not isinstance(source, Lake):
+            raise ConfigError(
+                "state: data in memory, streams and frames have no files by which old rows could be told "
+                f"from new ones; {remedy}"
+            )
+        place = os.path.relpath(os.path.abspath(self.state.file), source.root)  # noqa: PTH100 (links are kept)
+        among = not source.prefix and any(file.path == place for file in source.files)
+        if would_list(data, self.state.file) or among:
+            raise ConfigError(
+                f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
+                "begin its name with '_' or '.'"
+            )
+
+    def begin(
+        self,
+        fingerprint: Fingerprint,
+        files: Sequence[FileRef],
+        fixed: Change | None = None,
+        *,
+        known: Iterable[FileRef] | None = None,
+        design: bool = True,
+    ) -> None:
+        """Compare with what the state was made of, before anything is read.
+
+        Parameters
+        ----------
+        fingerprint : Fingerprint
+        files : sequence of FileRef
+            The listing as it is now.
+        fixed : Change, optional
+            Why files cannot be added, as `change` takes it.
+        known : iterable of FileRef, optional
+            Files that the state depends on; by default all that it knows.
+        design : bool
+            Whether the designs must be the same too.
+
+        Raises
+        ------
+        ConfigError
+            If it was made with other options.
+        DataError
+            If files have changed and the state is not to be begun anew.
+        """
+        self._fingerprint = fingerprint
+        if self.saved is None:
+            return
+        check_same(self.name, self.saved.fingerprint, fingerprint, design=design)
+        found = change(self.saved.files if known is None else known, files, fixed)
+        if found is None:
+            return
+        if self.state.on_change != "restart":
+            raise DataError(f"{self.name}: {found.text}; use State(path, on_change='restart') {found.remedy}")
+        logger.warning("%s: %s; everything is read again", self.name, found.text)
+        self.saved, self.restarted = None, found.text
+
+    def check(self, fingerprint: Fingerprint) -> None:
+        """Compare once more, when it is known what the design comes to; ConfigError if that is another."""
+        self._fingerprint = fingerprint
+        if self.saved is not None and self.saved.fingerprint.sums != fingerprint.sums:
+            check_same(self.name, self.saved.fingerprint, fingerprint)
+
+    def save(self, content: Content | None) -> None:
+        """Write the state as it is now; nothing if that is None, between two that can be continued.
+
+        Raises
+        ------
+        ResourceError
+            If it cannot be written; the file is then as it was.
+        """
+        if content is None:
+            return
+        assert self._fingerprint is not None
+        started = monotonic()
+        self.state.save(Saved(self.kind, self._fingerprint, *content))
+        took = monotonic() - started
+        self._due = monotonic() + max(self._every, REST * took)
+        self._fresh = False
+
+    @contextmanager
+    def keeping(
+        self, content: Callable[[], Content | None], *, fresh: bool = False
+    ) -> Iterator[Callable[[], None]]:
+        """A block that does the work; gives what is to be called after each step of it.
+
+        The state is saved every so many seconds, and if an error or an interrupt ends the block and there is
+        anything new (`fresh`: from the beginning). That the state cannot be saved then is only logged: the
+        error that ends the run matters more. What is there at the end is for the caller to `save`.
+        """
+        self._fresh = fresh
+
+        def note() -> None:
+            self._fresh = True
+            if monotonic() >= self._due:
+                self.save(content())
+
+        try:
+            yield note
+        except BaseException:
+            try:
+                if self._fresh:
+                    self.save(content())
+            except DistmomError as error:
+                logger.warning("%s", error)
+            else:
+                logger.info("%s: what was done is saved; the same command goes on from there", self.name)
+            raise
+
+
+def open_checkpoint(
+    state: str | os.PathLike[str] | None,
+    kind: str,
+    memory_limit: int | str | None = None,
+    *,
+    on_change: str = "error",
+    every: float | None = None,
+) -> Checkpoint | None:
+    """The checkpoint of a run that has a state, which may be damaged or of another kind; see `Checkpoint`."""
+    if state is not None:
+        return Checkpoint(State.of(state, on_change), kind, memory_limit, every)
+    State("-", on_change)
+    if on_change != "error":
+        raise ConfigError("on_change: says what becomes of a state; give state too, or drop it")
+    return None

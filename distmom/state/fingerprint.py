@@ -1,0 +1,144 @@
+"""What a saved state depends on, and in what two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distmom.errors import ConfigError
+from distmom.numerics.random.philox import DRAW_VERSION
+
+LAST = ("confidence_level", "candidates")
+"""Named only where nothing else differs: what decides few designs, or differs because the others do."""
+
+HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times"})
+"""Fields of declarations that do not change sums, or are compared apart."""
+
+MOST_SAID, MOST_TEXT = 3, 300
+
+REMEDY = "use the same, or name another state"
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a state depends on beside its files, in plain words and values.
+
+    Attributes
+    ----------
+    question : dict
+        What is asked of which rows: states with another one have nothing in common.
+    design : dict
+        The options that say how: blocks, rules, steps.
+    sums : object
+        What the design comes to, where different options may come to the same; None where they may not.
+    """
+
+    question: dict[str, Any]
+    design: dict[str, Any]
+    sums: Any = None
+
+    @classmethod
+    def of(
+        cls, question: Mapping[str, Any], design: Mapping[str, Any], seed: int, shown_seed: int | str
+    ) -> Fingerprint:
+        """As it is saved: with the seed and the version of the draws, all values as JSON carries them."""
+        drawn = {"version of the draws": DRAW_VERSION, "rng": shown(f"0x{seed:032x}", shown_seed)}
+        return cls(plainly({**question, **drawn}), plainly(design))
+
+    def with_sums(self, sums: Any) -> Fingerprint:
+        """The same, once it is known what the design comes to."""
+        return replace(self, sums=plainly(sums))
+
+    @property
+    def seed(self) -> tuple[int, int | str]:
+        """The 128 bits of the seed, and how results print it."""
+        rng = self.question["rng"]
+        return int(rng["value"], 16), rng["shown"]
+
+
+def shown(value: Any, text: Any) -> dict[str, Any]:
+    """A value that messages call otherwise than it is compared."""
+    return {"value": value, "shown": text}
+
+
+def check_same(
+    name: str,
+    then: Fingerprint,
+    now: Fingerprint,
+    *,
+    design: bool = True,
+    second: str = "now",
+    remedy: str = REMEDY,
+) -> None:
+    """Compare what a state was made of with what is asked now.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the state.
+    then, now : Fingerprint
+    design : bool
+        Whether the designs must be the same too.
+    second : str
+        What the message calls the later one.
+    remedy : str
+
+    Raises
+    ------
+    ConfigError
+        Names the options that differ, with both values.
+    """
+    found = list(_differences(then.question, now.question))
+    if design:
+        options = list(_differences(then.design, now.design))
+        found += [one for one in options if one[0] not in LAST] or options
+    if found:
+        said = [f"{what} was {_said(a)}, {second} {_said(b)}" for what, a, b in found[:MOST_SAID]]
+        said += [f"and {len(found) - MOST_SAID} more"] if len(found) > MOST_SAID else []
+        raise ConfigError(f"{name} was made with other options: {'; '.join(said)}; {remedy}")
+    if design and then.sums != now.sums:
+        raise ConfigError(
+            f"{name} was made by another version of distmom, whose sums cannot be continued; "
+            "name another state"
+        )
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Name and both values; a name that one of them does not know (yet) is no difference."""
+    for name in now:
+        if name not in then:
+            continue
+        before, after = then[name], now[name]
+        if _is_shown(before) and _is_shown(after) and before["value"] != after["value"]:
+            which = "shown" if before["shown"] != after["shown"] else "value"  # texts may leave something out
+            yield name, before[which], after[which]
+        elif not _is_shown(after) and before != after:
+            yield name, before, after
+
+
+def _is_shown(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"value", "shown"}
+
+
+def _said(value: Any) -> str:
+    text = (", ".join(map(repr, value)) or "nothing") if isinstance(value, list) else repr(value)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+
+
+def plainly(value: Any) -> Any:
+    """Plain values, and frozen declarations without what does not change sums, as JSON carries them."""
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = {f.name: plainly(getattr(value, f.name)) for f in fields(value) if f.name not in HOW}
+        return {"is": type(value).__name__, **inner}
+    if isinstance(value, Mapping):
+        return {name: plainly(inner) for name, inner in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plainly(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"a {type(value).__name__} cannot be described; make it a dataclass of plain values")
