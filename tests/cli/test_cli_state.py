@@ -61,7 +61,8 @@ def test_refusals_have_their_codes(distmom: Run, growing: Path, tmp_path: Path) 
     other = distmom(*words, "--blocks", "5")
     assert other.code == 2
     assert other.err == (
-        f"distmom: state {str(state)!r} was made with n_blocks='auto', now n_blocks=5; use the same, or name "
+        f"distmom: state {str(state)!r} was made with other options: n_blocks was 'auto', now 5; "
+        "use the same, or name "
         "another state\n"
     )
     shutil.rmtree(growing / "day=1")
@@ -129,7 +130,7 @@ def test_an_interrupt_saves_what_was_read(distmom: Run, tmp_path: Path) -> None:
     )
     assert done.returncode == 130, done.stderr
     saved, last = done.stderr.splitlines()
-    assert saved.endswith("what was read so far is saved; the same command goes on from there")
+    assert saved.endswith("what was done is saved; the same command goes on from there")
     assert last == "distmom: interrupted"
     found = strict_json(distmom(*words, "--json").out)
     assert 3 <= found["data"]["state"]["n_files_before"] < 40

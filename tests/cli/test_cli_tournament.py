@@ -94,7 +94,7 @@ def test_a_dry_run_and_failures(distmom: Run, field: Path, tmp_path: Path) -> No
     state = tmp_path / "s"
     assert distmom("tournament", field, *words("one"), "--state", state).code == 0
     ended = distmom("tournament", field, *words("half"), "--state", state)
-    assert ended.code == 3 and "with other candidates" in ended.err
+    assert ended.code == 2 and "made with other options: candidates was" in ended.err
 
 
 def test_matrices_from_files_are_candidates_of_pairs(distmom: Run, field: Path, tmp_path: Path) -> None:

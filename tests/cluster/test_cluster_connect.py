@@ -148,7 +148,7 @@ def test_importing_the_room_and_using_threads_loads_no_dask() -> None:
     script = """
 import json, sys
 import distmom.cluster
-with distmom.cluster.executors.connect() as executor:
+with distmom.cluster.connect() as executor:
     executor.begin(print)
 heavy = ("asyncio", "dask", "distributed", "numba", "pandas", "pyarrow", "rich", "scipy", "tornado")
 print(json.dumps([name for name in heavy if name in sys.modules]))

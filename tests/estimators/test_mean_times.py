@@ -248,5 +248,5 @@ def test_a_state_keeps_the_day_from_which_it_counts(tmp_path: Path) -> None:
     other.mkdir()
     pq.write_table(pa.table({"t": np.arange(100.0), "d": np.arange(100.0)}), other / "a.parquet")
     dm.mean(other, ["t", "d"], rng=0, state=numbers)
-    with pytest.raises(dm.ConfigError, match="column 't' of 'numbers', now column 't' of 'timestamps'"):
+    with pytest.raises(dm.ConfigError, match="column 't' was 'numbers', now 'timestamps'"):
         dm.mean(lake, ["t", "d"], rng=0, state=numbers)

@@ -127,10 +127,10 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.data["rounds"]["n_rounds_before"] == 2
     passes[0] = 0
     assert play(folder, options).same_bits(want) and passes[0] == 0
-    with pytest.raises(dm.DataError, match="with other loss"):
+    with pytest.raises(dm.ConfigError, match="loss was 'squared', now 'absolute'"):
         play(folder, {**options, "loss": "absolute"})
     write(folder / "part=0" / "new.parquet", {"y": [1.0]})
-    with pytest.raises(dm.DataError, match="with other files"):
+    with pytest.raises(dm.DataError, match=r"1 new file .*cannot be added; use on_change=.restart."):
         play(folder, options)
     state.write_bytes(b"nothing")
     with pytest.raises(dm.DataError, match="is no saved state"):

@@ -148,7 +148,7 @@ def test_contamination_takes_the_blocks_that_it_needs() -> None:
         ({"n_blocks": "paper"}, "takes 'auto' or a number"),
         ({"target": None}, "target: name the column"),
         ({"features": ["y"], "candidates": {"f": len}}, "would see the target"),
-        ({"state": "s"}, "state: is kept of files alone"),
+        ({"state": "s"}, "state: data in memory, streams and frames have no files"),
     ],
 )
 def test_wrong_arguments_are_told(arguments: dict[str, object], message: str, tmp_path: Path) -> None:

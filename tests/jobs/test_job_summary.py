@@ -430,4 +430,4 @@ def test_a_state_makes_a_nightly_job_incremental(
     assert run(folder / "job.toml").code == 0
     (folder / "job.toml").write_text(SUMMARY + '[run]\nstate = "night.state"\nseed = 5\n')
     ended = run(folder / "job.toml")
-    assert ended.code == 2 and "job.toml, line 13: run.state" in ended.err and "rng=0, now rng=5" in ended.err
+    assert ended.code == 2 and "job.toml, line 13: run.state" in ended.err and "rng was 0, now 5" in ended.err

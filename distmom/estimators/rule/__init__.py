@@ -1,1 +1,0 @@
-"""The rule behind n_blocks="auto": blocks put to the test, and the answer they give."""
