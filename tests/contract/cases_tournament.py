@@ -64,7 +64,7 @@ PLAYED: dict[str, dict[str, Any]] = {
     "ranking of sampled pairs": {
         "loss": "ranking",
         "scheme": "monte_carlo",
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "n_pairs": 200,
         "n_blocks": 7,
     },
