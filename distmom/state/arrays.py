@@ -105,4 +105,7 @@ def _fields(kind: type) -> dict[str, Any]:
     """Names of the fields, and their annotations as they are written."""
     if dataclasses.is_dataclass(kind):
         return {field.name: field.type for field in dataclasses.fields(kind)}
-    return {name: getattr(a, "__forward_arg__", a) for name, a in kind.__annotations__.items()}
+    told: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        told |= vars(base).get("__annotations__", {})
+    return {name: getattr(told[name], "__forward_arg__", told[name]) for name in kind._fields}  # type: ignore[attr-defined]

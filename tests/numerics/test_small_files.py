@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.blocks.labels import file_key, label_table, labels
-from distmom.numerics.blocks.moments import Moments, merge
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.small_files import file_moments, first_labels, merge_over_files
 from distmom.numerics.samples.sample import LeafSampler, row_keys
 from distmom.numerics.tree import DyadicTree

@@ -13,26 +13,31 @@ number here has the bits of its counterpart in ``moments.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.numerics.blocks.leaf import LOST_BITS, NO_REST, read_only
+from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints, read_only
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.moments import pooled, union
-from distmom.numerics.median import lower_median
 from distmom.numerics.twins import compiled_twin
-
-_kernels = compiled_twin(__name__)
 
 SMALLEST, LARGEST = 2.0**-200, 2.0**200
 LEAST_EFFECTIVE = 2.0
 """Below two effective rows, as with a single row, the divisor n - 1 of a variance says nothing."""
 
 
-class WeightedMoments(NamedTuple):
+class _Arrays(NamedTuple):
+    count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    weight: Floats
+    mean: Floats
+    weight2: Floats
+    mean2: Floats
+    m2: Floats
+
+
+class WeightedMoments(_Arrays, BlockState):
     """Moments of the rows of positive weight in each block; all arrays have one shape.
 
     Attributes
@@ -45,35 +50,8 @@ class WeightedMoments(NamedTuple):
         Sum of w^2, sum w^2 x / sum w^2, and sum w^2 (x - mean2)^2.
     """
 
-    count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-    weight: Floats
-    mean: Floats
-    weight2: Floats
-    mean2: Floats
-    m2: Floats
-
-    @classmethod
-    def empty(cls, *shape: int) -> WeightedMoments:
-        """Blocks without rows."""
-        return cls(np.zeros(shape, np.int64), *(np.zeros(shape) for _ in range(5)))
-
-    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> WeightedMoments:
-        """The same change, such as a slice or a reshape, to all arrays."""
-        return WeightedMoments(*(change(array) for array in self))
-
-    def at(self, index: Any) -> WeightedMoments:
-        """The same part of all arrays."""
-        return WeightedMoments(*(array[index] for array in self))
-
-    def stacked(self, *others: WeightedMoments) -> WeightedMoments:
-        """These and the others along a new first axis; a view if there are no others."""
-        if not others:
-            return self.at(None)
-        return WeightedMoments(*(np.stack(arrays) for arrays in zip(self, *others, strict=True)))
-
-    def joined(self, other: WeightedMoments) -> WeightedMoments:
-        """These and the others along the last axis."""
-        return WeightedMoments(*(np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)))
+    __slots__ = ()
+    kernels: ClassVar[Any] = compiled_twin(__name__)
 
     def without(self, aside: Bools) -> WeightedMoments:
         """The same with some blocks emptied of their rows."""
@@ -81,25 +59,12 @@ class WeightedMoments(NamedTuple):
         weight, weight2 = (np.where(aside, 0.0, array) for array in (self.weight, self.weight2))
         return self._replace(count=none, weight=weight, weight2=weight2)
 
-    def with_means(self, mean: Floats) -> WeightedMoments:
-        """The same with other block means."""
-        return self._replace(mean=mean)
-
     def moved(self, distance: float) -> WeightedMoments:
         """Those of the same rows, all values being greater by a distance."""
         mean, mean2 = (np.where(self.count > 0, m + distance, m) for m in (self.mean, self.mean2))
         return self._replace(mean=mean, mean2=mean2)
 
-    def merge(self, other: WeightedMoments, *, compiled: bool = False) -> WeightedMoments:
-        """The union of two disjoint sets of rows, block by block; these come first.
-
-        The order fixes the last bit. `compiled` takes the compiled twin (same bits).
-        """
-        if compiled:
-            shape = self.count.shape
-            out = WeightedMoments(np.empty(shape, np.int64), *(np.empty(shape) for _ in range(5)))
-            _kernels.merge_flat(*(a.reshape(-1) for a in (*self, *other, *out)))
-            return out
+    def _union(self, other: WeightedMoments) -> WeightedMoments:
         nothing = np.zeros(self.count.shape)
         mean, _ = union(self.weight, self.mean, nothing, other.weight, other.mean, nothing)
         mean2, m2 = union(self.weight2, self.mean2, self.m2, other.weight2, other.mean2, other.m2)
@@ -112,17 +77,8 @@ class WeightedMoments(NamedTuple):
             m2,
         )
 
-    def total(self, *, compiled: bool = False) -> WeightedMoments:
-        """All blocks along the last axis together; not a merge tree, see `moments.total`."""
-        shape = self.count.shape
-        if shape[-1] == 0:
-            return WeightedMoments.empty(*shape[:-1])
-        if compiled:
-            out = WeightedMoments.empty(*shape[:-1])
-            rows = self.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-            _kernels.total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
-            return out
-        weight, mean, _ = pooled(self.weight, self.mean, np.zeros(shape))
+    def _whole(self) -> WeightedMoments:
+        weight, mean, _ = pooled(self.weight, self.mean, np.zeros(self.count.shape))
         return WeightedMoments(
             self.count.sum(axis=-1), weight, mean, *pooled(self.weight2, self.mean2, self.m2)
         )
@@ -154,54 +110,37 @@ class WeightedMoments(NamedTuple):
         return np.where((self.count >= 2) & np.isfinite(found), found, np.nan)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(array.nbytes for array in self)
+    def squares(self) -> tuple[Floats, Floats, Floats]:
+        """Those with the masses w^2."""
+        return self.weight2, self.mean2, self.m2
+
+    @staticmethod
+    def terms(w: Floats, u: Floats) -> tuple[Floats, ...]:
+        """w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift."""
+        return w, u, w * w, w * u, u * u
+
+    @classmethod
+    def from_sums(cls, count: Ints, sums: Sequence[Floats], shift: float | Floats) -> WeightedMoments:
+        """Moments from the sums of the `terms`."""
+        weight, s1, weight2, s2, s22 = sums
+        empty = count == 0
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            mean = s1 / weight + shift
+            away = s2 / weight2
+            m2 = s22 - s2 * away
+            m2[m2 < 0.0] = 0.0
+            mean2 = away + shift
+        m2[~np.isfinite(mean2)] = np.nan
+        for array in (mean, mean2, m2):
+            array[empty] = 0.0
+        return cls(count.astype(np.int64, copy=False), weight, mean, weight2, mean2, m2)
 
 
-def amid(moments: WeightedMoments, shift: float) -> float:
-    """The lower median of the finite block means, the last one apart; `shift` if there is none."""
-    blocks = moments.at(slice(-1))
-    finite = blocks.mean2[(blocks.count > 0) & np.isfinite(blocks.mean2)]
-    return float(lower_median(finite)) if finite.size else shift
-
-
-def from_sums(count: Ints, sums: Floats, shift: float) -> WeightedMoments:
-    """Moments from the sums of w, w d, w^2, w^2 d and w^2 d^2, with d = x - shift.
-
-    Parameters
-    ----------
-    count : ndarray of int64, shape (n,)
-        Rows of positive weight.
-    sums : ndarray of float64, shape (5, n)
-    shift : float
-    """
-    weight, s1, weight2, s2, s22 = sums
-    empty = count == 0
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        mean = s1 / weight + shift
-        away = s2 / weight2
-        m2 = s22 - s2 * away
-        m2[m2 < 0.0] = 0.0
-        mean2 = away + shift
-    m2[~np.isfinite(mean2)] = np.nan
-    for array in (mean, mean2, m2):
-        array[empty] = 0.0
-    return WeightedMoments(count.astype(np.int64, copy=False), weight, mean, weight2, mean2, m2)
-
-
-def has_lost(moments: WeightedMoments, shift: float) -> Bools:
-    """Blocks whose second moment has lost its digits: the raw one is much larger than the centred one."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        raw = moments.weight2 * np.square(moments.mean2 - shift)
-        return np.asarray((raw > LOST_BITS * moments.m2) & (moments.count > 1))
-
-
-def plain_rows(w: Floats, rest: Floats = NO_REST, *, compiled: bool = False) -> Bools | None:
+def plain_rows(w: Floats, rest: Floats = NOTHING, *, compiled: bool = False) -> Bools | None:
     """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
     plain = np.empty(w.size + rest.size, np.bool_)
     if compiled:
-        mark = _kernels.mark_plain
+        mark = WeightedMoments.kernels.mark_plain
         n = mark(read_only(w), plain[: w.size]) + mark(read_only(rest), plain[w.size :])
         return None if n == plain.size else plain
     for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):

@@ -21,6 +21,9 @@ def merge_flat(na, wa, ma, va, ga, qa, nb, wb, mb, vb, gb, qb, n, w, mean, v, me
         v[i], mean2[i], m2[i] = merge_cell(va[i], ga[i], qa[i], vb[i], gb[i], qb[i])
 
 
+merge_few = merge_flat
+
+
 @njit
 def total_weighted_row(count, weight, mean, weight2, mean2, m2):
     """Weighted moments of all blocks of a row together."""
