@@ -13,7 +13,7 @@ from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ResourceError
 from distmom.numerics.arrays import Ints
 from distmom.numerics.samples.wanted_rows import wanted_in
-from distmom.passes.census import column_share, count_rows
+from distmom.passes.census import Census, column_share, count_rows
 from distmom.reductions.rows.gather import GatheredRows, GatherRows
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from distmom.lake import BatchReader, FileRef, ReadOptions, Source
     from distmom.passes.counted import FirstPass
 
+
+ROW_BYTES = 9
+"""Of a gathered row beside its values: its number, and what became of it."""
 
 COPIES = 4
 """Gathered rows in memory at once, at most: parts, the whole being merged, and what is made of it."""
@@ -71,16 +74,29 @@ class RowSource:
 
 
 def row_source(
-    source: Source, read: ReadOptions, plan: FirstPass, skipped: Sequence[SkippedFile], executor: Executor
+    source: Source,
+    read: ReadOptions,
+    plan: FirstPass,
+    skipped: Sequence[SkippedFile],
+    executor: Executor,
+    census: Census | None = None,
 ) -> RowSource:
-    """The good files of a first pass, their rows counted, for the columns that are to be read."""
+    """The good files of a first pass, their rows counted, for the columns that are to be read.
+
+    `census` are the rows of all files of the source, if these have been counted already.
+    """
     bad = {record.file for record in skipped}
     files = tuple(file for file in plan.files if file.path not in bad)
-    counted: Any = replace(source, files=files)  # type: ignore[type-var]
+    if census is None:
+        counted: Any = replace(source, files=files)  # type: ignore[type-var]
+        rows = count_rows(counted, executor, "error").rows
+    else:
+        good = {file.path for file in files}
+        rows = census.rows[[file.path in good for file in source.files]]
     return RowSource(
         source.reader(read),
         files,
-        count_rows(counted, executor, "error").rows,
+        rows,
         executor,
         plan.reduction.nan,
         column_share=column_share(source, read),
@@ -141,7 +157,7 @@ def _check_numbers(wanted: Ints, source: RowSource) -> None:
         wanted[0] >= 0 and wanted[-1] < source.n_rows and bool((wanted[1:] > wanted[:-1]).all())
     ):
         raise ValueError(f"row numbers must be distinct, ascending and within {source.n_rows} rows")
-    needed = COPIES * wanted.size * (8 * source.n_columns + 9)
+    needed = COPIES * wanted.size * (8 * source.n_columns + ROW_BYTES)
     if needed > source.executor.memory:
         raise ResourceError(
             f"{wanted.size:,} rows of {source.n_columns} values to be gathered need {in_words(needed)}, more "

@@ -20,7 +20,6 @@ from distmom.theory.bounds import (
     binomial_p,
     cantelli_allowed,
     exact_level,
-    level_halfwidth_factors,
     median_rank,
     width_factor,
     width_factors,
@@ -32,9 +31,6 @@ from distmom.theory.paper import (
     paper_halfwidth_mom,
     paper_halfwidth_morm,
     paper_halfwidth_mou,
-    printed_halfwidth_morm,
-    printed_halfwidth_moru,
-    printed_halfwidth_mou,
 )
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 from distmom.theory.parts import joined_blocks, part_blocks, part_outlying
@@ -62,7 +58,6 @@ __all__ = [
     "joined_blocks",
     "ladder_levels",
     "least_order_blocks",
-    "level_halfwidth_factors",
     "mean_variance",
     "median_rank",
     "mogu_blocks",
@@ -83,9 +78,6 @@ __all__ = [
     "part_outlying",
     "partition_halfwidth",
     "poisson_binomial_tail",
-    "printed_halfwidth_morm",
-    "printed_halfwidth_moru",
-    "printed_halfwidth_mou",
     "repeated_factors",
     "repeated_halfwidth",
     "repeated_p",

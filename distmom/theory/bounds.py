@@ -134,35 +134,6 @@ def width_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying
     return factors
 
 
-def level_halfwidth_factors(levels: Sequence[int], delta: float) -> tuple[float, ...]:
-    """`width_factor` of every level of a ladder, cached as a whole.
-
-    Parameters
-    ----------
-    levels : sequence of int
-        Numbers of blocks.
-    delta : float
-        Failure probability allowed to each level (divide by the number of levels before the call if the
-        levels must hold together).
-
-    Returns
-    -------
-    tuple of float
-        One factor per level, in standard deviations of a block value of that level.
-
-    Examples
-    --------
-    >>> [round(factor, 3) for factor in level_halfwidth_factors((5, 7), 0.01)]
-    [2.91, 2.455]
-    """
-    return _level_halfwidth_factors(tuple(levels), delta)
-
-
-@lru_cache(maxsize=1024)
-def _level_halfwidth_factors(levels: tuple[int, ...], delta: float) -> tuple[float, ...]:
-    return tuple(width_factor(int(level), delta) for level in levels)
-
-
 def exact_level(levels: Sequence[int], delta: float) -> int:
     """Number of blocks, among ``levels``, whose exact interval is shortest for large blocks.
 

@@ -3,8 +3,7 @@
 Laforgue, Clemencon & Bertail (2019) state closed forms in n. Two of them drop the floor in the block size B,
 one has a wrong denominator, and the constants 108 and 486 belong to degree 2. The proofs are sound at the
 integer B that is used: eps^2 = 6 V_B for medians of U-statistics and (3/tau) V_B for randomized blocks, V_B
-the variance of one block's statistic. These are the bounds to use; the printed forms are kept beside them
-to compare with the paper.
+the variance of one block's statistic.
 """
 
 from __future__ import annotations
@@ -83,50 +82,6 @@ def paper_halfwidth_morm(variance: float, tau: float) -> float:
     check_variance("variance", variance)
     _check_tau(tau)
     return math.sqrt(3.0 / tau * variance)
-
-
-def printed_halfwidth_morm(sigma2: float, n_rows: int, tau: float, delta: float) -> float:
-    """Printed MoRM form: (3 sqrt(3)/2) sigma tau^(-3/2) sqrt(log(2/delta)/n); allows for the floor in B.
-
-    Examples
-    --------
-    >>> round(printed_halfwidth_morm(1.0, 10_000, 0.45, 0.001) * 100, 1)
-    23.7
-    """
-    check_variance("sigma2", sigma2)
-    check_delta(delta)
-    _check_tau(tau)
-    return 1.5 * math.sqrt(3.0 * sigma2 * math.log(2.0 / delta) / n_rows / tau**3)
-
-
-def printed_halfwidth_mou(sigma1_sq: float, sigma2_sq: float, n_rows: int, delta: float) -> float:
-    """Printed MoU form, C_1 = 108 sigma_1^2 and C_2 = 486 sigma_2^2: valid only where K divides n.
-
-    Returns inf where 2 n <= 9 log(1/delta). With the floor in B, C_1 can be short by a factor of 1.5 and
-    C_2 by 3; use `paper_halfwidth_mou`.
-    """
-    return _printed_ustatistic(108.0 * sigma1_sq, 486.0 * sigma2_sq, n_rows, math.log(1.0 / delta), 2.0)
-
-
-def printed_halfwidth_moru(
-    sigma1_sq: float, sigma2_sq: float, n_rows: int, tau: float, delta: float
-) -> float:
-    """Printed MoRU form, with 8 tau^2 n - 9 log(2/delta) in the second denominator (printed without tau^2).
-
-    Without the floor in B, like `printed_halfwidth_mou`, whose constants it has as tau tends to 1/2; use
-    `paper_halfwidth_morm`.
-    """
-    _check_tau(tau)
-    first = 27.0 * sigma1_sq / (2.0 * tau**3)
-    second = 243.0 * sigma2_sq / (4.0 * tau**3)
-    return _printed_ustatistic(first, second, n_rows, math.log(2.0 / delta), 8.0 * tau * tau)
-
-
-def _printed_ustatistic(first: float, second: float, n_rows: int, log_term: float, slope: float) -> float:
-    denominator = slope * n_rows - 9.0 * log_term
-    if denominator <= 0.0:
-        return math.inf
-    return math.sqrt(first * log_term / n_rows + second * log_term**2 / (n_rows * denominator))
 
 
 def _check_tau(tau: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from mean_lakes import SomeWorkers, cut_work, write
+from mean_lakes import write
 
 import distmom as dm
 from distmom.estimators.compare.answer import holm
 from distmom.estimators.compare.permuted import exchangeable
-from distmom.estimators.mean import plan as mean_plan
 from distmom.numerics.random.philox import words
 from distmom.reductions.row_sample import RowSample
 
@@ -249,32 +247,6 @@ def run(lakes: list[Path], **options: Any) -> Any:
     wanted = {"n_permutations": 99, "test_rows": 300, "rng": 7, "threads": 1, **options}
     wanted.setdefault("statistics", ("auc", "energy"))
     return dm.compare(lakes, "x", **wanted)
-
-
-def alike(left: Any, right: Any) -> bool:
-    return all(a.same_bits(b) for a, b in zip(left, right, strict=True))
-
-
-@pytest.mark.parametrize("options", [{}, {"block_by": "u"}, {"block_by": "file", "n_blocks": 5}], ids=str)
-def test_the_bits_do_not_depend_on_how_the_work_is_done(
-    lakes: list[Path], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = run(lakes, **options)
-    assert alike(right, run(lakes, batch_rows=50, **options))
-    cut_work(monkeypatch, max_files=1)
-    assert alike(right, run(lakes, threads=3, **options))
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled kernels
-    assert alike(right, run(lakes, threads=2, **options))
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_a_cluster_gives_the_bits_of_threads(
-    lakes: list[Path], client_of: Callable[[int], SomeWorkers], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = run(lakes, block_by="u")
-    cut_work(monkeypatch, max_files=2)
-    assert alike(right, run(lakes, block_by="u", client=client_of(2), threads=None))
 
 
 def test_the_rows_of_the_test_are_uniform(lakes: list[Path]) -> None:

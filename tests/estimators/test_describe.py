@@ -115,25 +115,6 @@ def test_contributions_add_up_to_the_gap(tmp_path: Path) -> None:
     assert math.fsum(added) == pytest.approx(np.average(mean, weights=n) - 0.125, rel=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"by": "key", "where": "u > 0.2"}, {"columns": ["name", "x"]}])
-def test_the_same_bits_however_the_work_is_cut(
-    lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    patch_leaves(monkeypatch)
-    right = dm.describe(lake, rng=5, threads=1, **options)
-    for cut in ({"max_files": 1}, {"max_files": 3}, {"unit_bytes": 700, "leaf_rows": 64}):
-        if "by" in options and "leaf_rows" in cut:
-            continue
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mean_plan, "plan_units", lambda *a, cut=cut, **k: plan_units(*a, **{**k, **cut}))
-            for batch_rows in (7, 1_000):
-                again = dm.describe(lake, rng=5, threads=3, batch_rows=batch_rows, **options)
-                assert same(right, again) and right.named == again.named
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mean_plan, "worth_compiling", lambda *_: True)
-        assert same(right, dm.describe(lake, rng=5, **options))
-
-
 def test_a_file_in_parts_has_the_facts_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_leaves(monkeypatch)
     g = np.random.default_rng(2)

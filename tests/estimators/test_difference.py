@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from mean_lakes import SomeWorkers, cut_work, same, write
+from mean_lakes import cut_work, same, write
 from small_leaves import patch_leaves
 
 import distmom as dm
@@ -268,17 +267,6 @@ def test_the_bits_do_not_depend_on_how_the_work_is_done(
         assert same(right, compare(lake, options, threads=3)), cut
     monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
     assert same(right, compare(lake, options, threads=2, batch_rows=33))
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_a_cluster_gives_the_bits_of_threads(
-    lake: Path, client_of: Callable[[int], SomeWorkers], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = LAYOUTS["ratio of units"]
-    right = compare(lake, options)
-    cut_work(monkeypatch, max_files=5)
-    assert same(right, compare(lake, options, client=client_of(2), threads=None))
 
 
 def test_missing_values_are_counted_and_a_ratio_needs_both(lake: Path) -> None:

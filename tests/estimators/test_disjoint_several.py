@@ -1,4 +1,4 @@
-"""Disjoint tuples of several samples: those of plain loops, their variance, any cut of the work."""
+"""Disjoint tuples of several samples: those of plain loops, and their variance."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mean_lakes import dirty_lake, same
+from mean_lakes import dirty_lake
 from ustat_twin import blocks_of, rows_of
 
 import distmom as dm
 from distmom import kernels
-from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
-from distmom.passes import ranges
 from distmom.theory import width_factor
 
 
@@ -83,20 +81,3 @@ def test_intervals_and_wild_rows() -> None:
     assert found.interval[0] < 0.5 < found.interval[1]
     degenerate = run([x, x[::-1].copy()], None, kernel="energy", n_blocks=21)
     assert degenerate.interval[0] < 0.0 < degenerate.interval[1]
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "grouped, filtered": {"kernel": "auc", "by": ["name"], "where": "u > 0.1", "n_blocks": 3},
-    "repeats, several columns": {"kernel": "auc", "column": ["x", "u"], "repeats": 3, "n_blocks": 5},
-    "vectors, units": {"kernel": "energy", "column": ["u", "y"], "block_by": ["name", "key"], "n_blocks": 3},
-}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_any_cut_of_the_work(both: list[Path], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = VARIANTS[name]
-    right = run(both, **options)
-    assert same(right, run(both, **options, batch_rows=11))
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # several passes over the lakes
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
-    assert same(right, run(both, **{**options, "threads": 4}))

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom import kernels
-from distmom.estimators.ustat.sampled_blocks import BlockRows
 from distmom.numerics.blocks.labels import file_key, label_table, labels
 from distmom.numerics.kernels.tuples import TupleMoments
+from distmom.passes.drawn_blocks import BlockRows
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 
 FIVE_SIGMA = 5.0  # of a normal law: 6e-7

@@ -16,7 +16,6 @@ from mean_lakes import dirty_lake, same
 import distmom as dm
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
-from distmom.estimators.ustat import sampled_tuples as module
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
@@ -24,6 +23,7 @@ from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
@@ -182,7 +182,7 @@ def test_any_cut_of_the_work(both: list[Path], monkeypatch: pytest.MonkeyPatch) 
         cut = {"kernel": kernel, "threads": 3, "batch_rows": 17}
         assert same(right, dm.ustatistic(both, ["y", "u"], **cut, **options))
         with monkeypatch.context() as patch:
-            patch.setattr(module, "MOST_ROWS", 100)  # intervals are from the rows of the first of its passes
+            patch.setattr(draws, "MOST_ROWS", 100)  # intervals are from the rows of the first of its passes
             found = dm.ustatistic(both, ["y", "u"], **cut, **options)
         for one, other in zip(np.ravel(right), np.ravel(found), strict=True):
             assert np.array_equal(one.block_estimates, other.block_estimates)
@@ -215,7 +215,7 @@ def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch)
         seen.append(wanted)
         return GatheredRows(wanted[:, None] / source.n_rows, np.zeros(wanted.size, np.uint8)), ()
 
-    monkeypatch.setattr(module, "gather_rows", rows)
+    monkeypatch.setattr(draws, "gather_rows", rows)
     with row_source({"x": np.arange(3.0)}) as small:
         both = [RowSource(small.reader, small.files, np.array([m]), ThreadExecutor(1)) for m in n]
         tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The same lake and seed give the same bits, however the work is cut and whoever does it."""
+"""Large files that are read in parts give the same bits; other cuts of the work are in `contract/`."""
 
 from __future__ import annotations
 
@@ -86,30 +86,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
     return dm.mean(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
-
-
-CUTS: list[tuple[dict[str, int], dict[str, int]]] = [
-    ({"max_files": 1}, {"threads": 1, "batch_rows": 10**6}),
-    ({"max_files": 1}, {"threads": 4, "batch_rows": 7}),
-    ({"unit_bytes": 15_000}, {"threads": 2}),
-    ({"max_files": 3}, {"threads": 1, "batch_rows": 1}),
-]
-"""Units of work, and who does them in which batches: every number of each once, for a run takes its time."""
-
-
-@EACH
-def test_units_threads_batches_and_engines(
-    lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = run(lake, options)
-    for units, how in CUTS:
-        cut_work(monkeypatch, **units)
-        assert same(right, run(lake, options, **how)), (units, how)
-    cut_work(monkeypatch)
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
-    assert same(right, run(lake, options))
-    cut_work(monkeypatch, max_files=2)
-    assert same(right, run(lake, options, threads=2, batch_rows=33))
 
 
 @EACH

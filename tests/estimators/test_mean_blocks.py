@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -150,18 +149,6 @@ def test_more_rows_than_there_are(four_files: Path) -> None:
         dm.mean(four_files, scheme="swor", n_blocks=3, block_size=11, rng=0)
     with pytest.raises(dm.NoAnswerError, match=r"11.*10"):
         dm.mean(four_files, block_size=11, rng=0)
-
-
-def test_samples_are_the_same_whichever_way_the_lake_is_cut(
-    four_files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(**more: Any) -> Any:
-        return dm.mean(four_files, scheme="swor", n_blocks=9, block_size=8, rng=3, **more)
-
-    right = run(threads=1)
-    for max_files in (1, 2, 3):
-        cut_work(monkeypatch, max_files=max_files)
-        assert same(right, run(threads=2, batch_rows=1))
 
 
 def test_more_samples_keep_the_first_ones(four_files: Path) -> None:

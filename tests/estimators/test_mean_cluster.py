@@ -1,4 +1,4 @@
-"""`dm.mean` on clusters of one, two and four workers: the bits of threads, whoever dies."""
+"""`dm.mean` on clusters: the bits of threads, whoever dies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "vectors": {"column": ["x", "y"], "joint": True, "by": "key"},
     "units": {"block_by": ["u", "name"]},
 }
-EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 Clients = Callable[[int], SomeWorkers]
 
 
@@ -43,34 +42,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
     return dm.mean(lake, **{"column": "x", "rng": 7, **options, **more})
-
-
-@EACH
-def test_one_two_and_four_workers(
-    lake: Path, options: dict[str, Any], client_of: Clients, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = run(lake, options, threads=1)
-    cut_work(monkeypatch, max_files=1)
-    for n_workers in (1, 2, 4):
-        assert same(right, run(lake, options, client=client_of(n_workers))), n_workers
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"scheme": "monte_carlo", "n_blocks": 7, "block_size": 90},
-        {"repeats": 3, "by": "key"},
-        {"contamination": 0.01, "where": "u > 0.3"},
-        {"weights": "w", "by": "key"},
-    ],
-    ids=["with replacement", "repeated, grouped", "contamination of the rows that pass", "weights"],
-)
-def test_two_workers(
-    lake: Path, options: dict[str, Any], client_of: Clients, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = run(lake, options, threads=1)
-    cut_work(monkeypatch, max_files=2)
-    assert same(right, run(lake, options, client=client_of(2)))
 
 
 # each death takes seconds: those whose states are least alike
@@ -349,13 +320,3 @@ def test_a_plain_script_without_a_main_guard(way: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == ["estimate of x", "2.0"] and not done.stderr
-
-
-@pytest.mark.parametrize("by", [None, "key"])
-def test_a_profile_on_two_workers(
-    lake: Path, by: str | None, client_of: Clients, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = dm.describe(lake, by=by, rng=7, threads=1)
-    cut_work(monkeypatch, max_files=2)
-    found = dm.describe(lake, by=by, rng=7, client=client_of(2))
-    assert same(right, found) and right.named == found.named

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mean_lakes import same, write
+from mean_lakes import write
 
 import distmom as dm
 
@@ -181,15 +181,6 @@ def test_files_for_people(table: pa.Table, tmp_path: Path) -> None:
     alone = str(dm.mean(pa.table({"t": pa.array(counts(10**6), pa.timestamp("ns"))}), rng=0)).splitlines()[2]
     # within one day the second end of an interval is told by its clock
     assert alone.count("2024-05-17") == 3 and alone.count("12:34:56.12") == 4
-
-
-def test_bits_do_not_depend_on_threads_and_batches(table: pa.Table, tmp_path: Path) -> None:
-    for i in range(5):
-        write(tmp_path / f"{i}.parquet", table.slice(i * 1000, 1000), row_group_size=300)
-    options: dict[str, Any] = {"column": ["zoned", "day", "took"], "by": "key", "rng": 3}
-    right = dm.mean(tmp_path, threads=1, **options)
-    assert same(right, dm.mean(tmp_path, threads=3, batch_rows=77, **options))
-    assert right[0].estimate.tzinfo == ZoneInfo("Europe/Berlin")
 
 
 def test_nulls_constants_and_no_answer(tmp_path: Path) -> None:

@@ -206,17 +206,6 @@ def test_threads_batches_and_states_change_no_bit(
         dm.tournament(folder, names[:2], "y", state=state, **how)
 
 
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-@pytest.mark.parametrize("options", [{"n_blocks": 5}, {"scheme": "swor", "block_size": 20}])
-def test_workers_give_the_bits_of_threads(client_of: Any, options: dict[str, Any], tmp_path: Path) -> None:
-    folder = lake(tmp_path)
-    candidates = {"s0": "s0", "sum": lambda row: row["u"] + row["v"]}
-    how = {"loss": "ranking_hinge", "features": FEATURES, "beta_r": 1e9, "rng": 0, **options}
-    want = dm.tournament(folder, candidates, "y", threads=1, **how)
-    assert dm.tournament(folder, candidates, "y", client=client_of(2), **how).same_bits(want)
-
-
 def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
     columns = data(4)
     columns["s0"][:] = np.inf

@@ -14,11 +14,14 @@ from mean_lakes import dirty_lake
 
 import distmom as dm
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.ustat import sampled_blocks as module
-from distmom.estimators.ustat.sampled_blocks import BlockRows, sampled_blocks
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
+from distmom.passes import drawn_blocks, draws
+from distmom.passes.drawn_blocks import BlockRows, evaluate_draws
+from distmom.passes.draws import draw_rows
+from distmom.passes.gather import RowSource
+from distmom.reductions.rows.gather import ABSENT
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,15 @@ def joined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.concatenate([left, right])
 
 
+def evaluated(
+    finish: Evaluate, source: RowSource, seed: int, n_blocks: int, size: int, **how: Any
+) -> np.ndarray:
+    """What is made of the blocks that are drawn from one lake."""
+    plan = draw_rows([source.rows], [seed], n_blocks, [size], **how)
+    found: np.ndarray = evaluate_draws(finish, joined, plan, [source])
+    return found
+
+
 GINI = Evaluate(dm.kernels.gini())
 
 
@@ -57,50 +69,42 @@ def test_blocks_are_those_of_the_sampled_mean(lake: Path, scheme: str, where: st
         seed = resolve_seed(3)[0]
         share = 1.0 if where is None else (all_rows(lake, ["u"])[0] > 0.3).mean()
         drawn = round(120 / share)  # rows are drawn before they are filtered: in proportion more
-        found = sampled_blocks(GINI, joined, source, seed, 9, drawn, replace=scheme == "monte_carlo")
-    np.testing.assert_allclose(found.state[:, 1], mean.block_estimates, rtol=1e-12)
-    sizes = found.state[:, 0]
+        found = evaluated(GINI, source, seed, 9, drawn, replace=scheme == "monte_carlo")
+        plan = draw_rows([source.rows], [seed], 9, [drawn], replace=scheme == "monte_carlo")
+        ((one,),) = plan.gathered([source])
+    np.testing.assert_allclose(found[:, 1], mean.block_estimates, rtol=1e-12)
+    sizes = found[:, 0]
     assert (sizes.min(), sizes.max()) == mean.block_size
-    assert found.gathered.n_rows <= n and (found.gathered.n_absent > 0) == (where is not None)
+    assert one.wanted.size <= n and bool((one.rows.fates == ABSENT).any()) == (where is not None)
 
 
 def test_each_block_is_evaluated_from_its_rows(lake: Path) -> None:
     values, _ = all_rows(lake, ["x", "y"])
     kendall = Evaluate(dm.kernels.kendall())
     with row_source(lake, ["x", "y"]) as source:
-        found = sampled_blocks(kendall, joined, source, 5, 6, 200)
+        found = evaluated(kendall, source, 5, 6, 200)
         numbers = RowSamples(5, source.rows, 200).numbers(0, 6)
     for k, block in enumerate(numbers):
         rows = values[block][~np.isnan(values[block]).any(axis=1)]
         right = statistic(kendall.kernel, block_sums(kendall.kernel, np.ascontiguousarray(rows)))
-        assert found.state[k, 0] == len(rows) < 200 and found.state[k, 2] == right
+        assert found[k, 0] == len(rows) < 200 and found[k, 2] == right
 
 
 def test_passes_and_chunks_change_nothing(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with row_source(lake, "y") as source:
-        right = sampled_blocks(GINI, joined, source, 5, 11, 90)
-        monkeypatch.setattr(module, "MOST_ROWS", 400)
-        monkeypatch.setattr(module, "CHUNK_BYTES", 10)
-        found = sampled_blocks(GINI, joined, source, 5, 11, 90, compiled=False)
-    assert np.array_equal(found.state, right.state)
-    assert found.gathered.n_rows > right.gathered.n_rows  # rows of two passes count twice
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_same_bits_on_workers(lake: Path, client_of: Callable[[int], Any]) -> None:
-    with row_source(lake, "x", threads=1) as source:
-        right = sampled_blocks(GINI, joined, source, 5, 11, 90)
-    for n_workers in (1, 4):
-        with row_source(lake, "x", client=client_of(n_workers)) as source:
-            assert np.array_equal(sampled_blocks(GINI, joined, source, 5, 11, 90).state, right.state)
+        right = evaluated(GINI, source, 5, 11, 90)
+        monkeypatch.setattr(draws, "MOST_ROWS", 400)
+        monkeypatch.setattr(drawn_blocks, "CHUNK_BYTES", 10)
+        assert draw_rows([source.rows], [5], 11, [90]).passes == 3
+        found = evaluated(GINI, source, 5, 11, 90, compiled=False)
+    assert np.array_equal(found, right)
 
 
 def test_what_is_refused() -> None:
     with row_source({"x": np.arange(5.0)}) as source, pytest.raises(ConfigError, match="use at most 5"):
-        sampled_blocks(GINI, joined, source, 0, 3, 6)
+        evaluated(GINI, source, 0, 3, 6)
     with row_source({"x": np.arange(0.0)}) as source, pytest.raises(NoAnswerError, match="no rows"):
-        sampled_blocks(GINI, joined, source, 0, 3, 6)
+        evaluated(GINI, source, 0, 3, 6)
 
 
 LAWS: dict[str, tuple[Callable[[np.random.Generator, Any], np.ndarray], float]] = {

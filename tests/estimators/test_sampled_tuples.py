@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -19,13 +18,13 @@ from scipy import stats
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.ustat import sampled_tuples as module
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import stream_key
+from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
@@ -202,24 +201,11 @@ def test_the_scale_of_ratios_and_degenerate_kernels() -> None:
     assert abs(kernel_variance - 1.0) < 0.01 and 0.0 < complete < 0.05 / 4000
 
 
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_same_bits_on_workers_and_threads(lake: Path, client_of: Callable[[int], Any]) -> None:
-    def run(**options: Any) -> SampledTuples:
-        with row_source(lake, ["x", "y"], where="u > 0.1", **options) as source:
-            return sampled_tuples(kernels.kendall(), [source], 7, 5, 300)[0]
-
-    right = run(threads=1)
-    assert right.gathered[0].n_absent > 0
-    for n_workers in (1, 4):
-        assert same(right, run(client=client_of(n_workers), batch_rows=50))
-
-
 def test_several_passes_and_both_twins_draw_the_same(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with row_source(lake, "x") as source:
         right = sampled_tuples(GINI, [source], 7, 6, 300)[0]
         assert same(right, sampled_tuples(GINI, [source], 7, 6, 300, compiled=False)[0])
-        monkeypatch.setattr(module, "MOST_ROWS", 1300)
+        monkeypatch.setattr(draws, "MOST_ROWS", 1300)
         found = sampled_tuples(GINI, [source], 7, 6, 300)[0]
     assert np.array_equal(found.values, right.values)  # three passes of two samples
 
@@ -233,7 +219,7 @@ def test_more_than_five_thousand_million_rows(monkeypatch: pytest.MonkeyPatch) -
         seen.append(wanted)
         return GatheredRows(wanted[:, None] / n, np.zeros(wanted.size, np.uint8)), ()
 
-    monkeypatch.setattr(module, "gather_rows", rows)
+    monkeypatch.setattr(draws, "gather_rows", rows)
     with row_source({"x": np.arange(3.0)}) as small:
         source = RowSource(small.reader, small.files, np.array([n // 2, 0, n // 2]), ThreadExecutor(1))
         tracemalloc.start()

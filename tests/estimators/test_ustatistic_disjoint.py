@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from mean_lakes import SomeWorkers, dirty_lake, same
+from mean_lakes import dirty_lake
 from ustat_twin import blocks_of, rows_of
 
 import distmom as dm
-from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
-from distmom.passes import ranges
 from distmom.theory import width_factor
 
 SIX_SIGMA = 6.0  # of a normal law
@@ -72,37 +69,6 @@ def test_the_interval_of_a_ratio() -> None:
     a, b = (run(data, None, kernel=name, n_blocks=7, interval="exact") for name in ("kendall", "kendall-b"))
     assert a.estimate == b.estimate
     assert b.interval == pytest.approx(a.interval, rel=0.02)
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "random": {},
-    "grouped, filtered": {"by": ["name"], "where": "u > 0.1", "n_blocks": 3},
-    "ratio, chunks": {"kernel": "kendall-b", "column": ["x", "y"], "chunk_rows": 7},
-    "units": {"block_by": ["name", "key"], "n_blocks": 3},
-    "files": {"block_by": "file"},
-    "triples": {"kernel": "third-moment", "column": "x", "n_blocks": 7},
-    "contamination": {"contamination": 3, "column": "x"},
-}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_any_cut_of_the_work(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = VARIANTS[name]
-    right = run(lake, **options)
-    assert same(right, run(lake, **options, batch_rows=11))
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # several passes over the lake
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
-    assert same(right, run(lake, **{**options, "threads": 4}))
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_clusters(lake: Path, client_of: Callable[[int], SomeWorkers]) -> None:
-    client = client_of(2)
-    for name in ("random", "grouped, filtered"):
-        assert same(run(lake, **VARIANTS[name]), run(lake, **VARIANTS[name], client=client, threads=None)), (
-            name
-        )
 
 
 def test_few_rows_and_a_dry_run(lake: Path) -> None:

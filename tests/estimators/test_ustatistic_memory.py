@@ -49,7 +49,7 @@ MEASURE = (
     """
 import sys
 import distmom as dm
-from distmom.estimators.ustat import ranges, regrouping
+from distmom.passes import ranges, regrouping
 lake, n_blocks, most_reads, scratch = sys.argv[1:]
 regrouping.MOST_READS, regrouping.LEAST_BYTES, regrouping.PIECE_BYTES = int(most_reads), 0, 1
 regrouping.RANGE_BYTES = regrouping.LEAST_RUN = 1_000_000

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from mean_lakes import cut_work, dirty_lake, same, write
+from mean_lakes import dirty_lake, write
 
 import distmom as dm
-from distmom.estimators.mean import plan as mean_plan
 from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat_key, repeat_seed
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes import ranges
 from distmom.theory import fine_blocks
-
-KERNELS: dict[str, dict[str, Any]] = {
-    "sorted": {"kernel": "gini", "column": "x"},
-    "moments": {"kernel": "variance", "column": ["x", "y"], "by": "name"},
-    "co-moments": {"kernel": "covariance", "column": ["y", "u"], "by": "key", "n_blocks": 3},
-    "geometric": {"kernel": "covariance", "column": ["y", "u"], "joint": "geometric"},
-    "ratio, grouped": {"kernel": "kendall-b", "column": ["x", "y"], "by": "name"},
-    "disjoint": {"kernel": "gini", "column": "y", "pairs": "disjoint", "n_blocks": 5},
-}
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +54,6 @@ def test_the_median_of_the_blocks_of_all_partitions(tmp_path: Path, kernel: str)
     assert found.block_estimates == pytest.approx(right, rel=1e-12)
     assert found.estimate == pytest.approx(sorted(right)[5], rel=1e-12)
     assert (found.n_blocks, found.repeats, found.interval_kind) == (3, 4, "exact")
-
-
-@pytest.mark.parametrize("options", KERNELS.values(), ids=KERNELS)
-def test_any_cut_of_the_work(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole: dict[str, Any] = {"repeats": 3, "rng": 7, "threads": 1, **options}
-    right = dm.ustatistic(lake, **whole)
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
-    cut_work(monkeypatch, max_files=1)
-    assert same(right, dm.ustatistic(lake, **{**whole, "threads": 3, "batch_rows": 50}))
-    for one in right if isinstance(right, dm.Results) else [right]:
-        assert one.repeats == 3
 
 
 def test_two_samples_and_what_is_refused(lake: Path) -> None:

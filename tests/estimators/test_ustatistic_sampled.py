@@ -1,8 +1,7 @@
-"""`dm.ustatistic` on samples: the functions it is made of, the same bits anywhere, and what is refused."""
+"""`dm.ustatistic` on samples: the functions it is made of, and what is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from gather_lakes import all_rows, row_source
-from mean_lakes import SomeWorkers, dirty_lake, same, write
+from mean_lakes import dirty_lake, same, write
 
 import distmom as dm
-from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat import sampled_tuples as tuples_module
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.samples.row_samples import RowSamples
+from distmom.passes import draws
 from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]
@@ -180,31 +178,9 @@ def test_samples_of_few_rows() -> None:
     assert found.n_ruined_blocks > 0 and abs(found.estimate - 1.128) < 0.2 and found.interval is None
 
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "pairs": PAIRS,
-    "pairs, filtered": {**PAIRS, "where": "u > 0.3", "scheme": "monte_carlo"},
-    "triples": {**PAIRS, "kernel": "third-moment", "n_pairs": 50},
-    "rows": BLOCKS,
-    "rows, filtered": {**BLOCKS, "where": "u > 0.3", "scheme": "monte_carlo", "column": "x"},
-    "rows of columns": {**BLOCKS, "kernel": "distance", "column": ["y", "u"]},
-    "pairs of columns": {**PAIRS, "kernel": "kendall-b", "column": ["y", "u"]},
-}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_any_cut_of_the_work(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = VARIANTS[name]
-    right = run(lake, **options)
-    assert same(right, run(lake, **options, batch_rows=11)) and same(
-        right, run(lake, **{**options, "threads": 4})
-    )
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)  # compiled
-    assert same(right, run(lake, **options))
-
-
 def test_several_passes_give_the_same_values(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = run(lake, **PAIRS)
-    monkeypatch.setattr(tuples_module, "MOST_ROWS", 900)
+    monkeypatch.setattr(draws, "MOST_ROWS", 900)
     assert np.array_equal(run(lake, **PAIRS).block_estimates, right.block_estimates)
 
 
@@ -218,19 +194,9 @@ def test_several_columns_are_each_as_if_alone(
     together = run(lake, columns, **options)
     assert [one.column for one in together] == columns
     assert all(same(one, other) for one, other in zip(alone, together, strict=True))
-    monkeypatch.setattr(tuples_module, "MOST_ROWS", 900)  # a pass for each sample, one column at a time
+    monkeypatch.setattr(draws, "MOST_ROWS", 900)  # a pass for each sample, one column at a time
     alone = [run(lake, column, **options) for column in columns]
     assert all(same(one, other) for one, other in zip(alone, run(lake, columns, **options), strict=True))
-
-
-@pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
-def test_clusters(lake: Path, client_of: Callable[[int], SomeWorkers]) -> None:
-    client = client_of(2)
-    for name in VARIANTS:
-        assert same(run(lake, **VARIANTS[name]), run(lake, **VARIANTS[name], client=client, threads=None)), (
-            name
-        )
 
 
 def test_a_dry_run_tells_the_samples(lake: Path) -> None:

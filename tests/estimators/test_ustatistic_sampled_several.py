@@ -11,11 +11,11 @@ import pytest
 from mean_lakes import dirty_lake, same, write
 
 import distmom as dm
-from distmom.estimators.ustat import sampled_tuples
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
+from distmom.passes import draws
 from distmom.theory import morgu_blocks, resampled_halfwidth, row_inverse_inclusion
 
 
@@ -87,7 +87,7 @@ def test_any_cut_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for more in ({"kernel": "auc", "column": ["y", "u"]}, {"kernel": "energy", "column": ["y", "u"]}):
         right = dm.ustatistic(both, **options, **more, threads=1)
         with monkeypatch.context() as patch:
-            patch.setattr(sampled_tuples, "MOST_ROWS", 100)
+            patch.setattr(draws, "MOST_ROWS", 100)
             assert same(right, dm.ustatistic(both, **options, **more, threads=3, batch_rows=17))
 
 

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_twins import PLAIN
-from mean_lakes import cut_work, dirty_lake, same
+from mean_lakes import dirty_lake
 from ustat_twin import blocks_of
 
 import distmom as dm
-from distmom.estimators.mean import plan as mean_plan
 from distmom.numerics.kernels.components import jackknife_variance
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.sums import mass_at_rows, symmetric_sums
-from distmom.passes import ranges
 
 
 @pytest.fixture(scope="module")
@@ -80,29 +78,6 @@ def test_two_samples_are_weighted_each(lake: Path, tmp_path: Path) -> None:
     means = [np.average(one[:, 0], weights=one[:, 1]) for one in (first, second)]
     assert difference.estimate == pytest.approx(means[1] - means[0], rel=1e-10)
     assert found.n_used_by_sample == (len(first), len(second))
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "grouped": {"kernel": "gini", "column": ["y", "u"], "by": "name"},
-    "matrix": {"kernel": "covariance", "column": ["y", "u"], "n_blocks": 5},
-    "ratio of units": {
-        "kernel": "correlation",
-        "column": ["y", "u"],
-        "block_by": ["key", "part"],
-        "n_blocks": 3,
-    },
-    "tiles": {"kernel": "distance", "column": ["y", "u"], "n_blocks": 3, "order": "stored"},
-}
-
-
-@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
-def test_any_cut_of_the_work(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"weights": "w", "rng": 3, "threads": 1, **options}
-    right = dm.ustatistic(lake, **options)
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)
-    monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
-    cut_work(monkeypatch, max_files=1)
-    assert same(right, dm.ustatistic(lake, **{**options, "threads": 3, "batch_rows": 33}))
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])

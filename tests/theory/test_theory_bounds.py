@@ -15,7 +15,6 @@ from distmom.theory import (
     cantelli_allowed,
     exact_level,
     ladder_levels,
-    level_halfwidth_factors,
     median_rank,
     width_factor,
     width_factors,
@@ -81,9 +80,6 @@ def test_levels_of_the_exact_interval() -> None:
 def test_array_form_equals_the_scalar_form(blocks: list[int], delta: float, outlying: int) -> None:
     expected = [width_factor(n_blocks, delta, outlying) for n_blocks in blocks]
     assert width_factors(blocks, delta, outlying).tolist() == expected
-    if outlying == 0:
-        assert list(level_halfwidth_factors(blocks, delta)) == expected
-        assert list(level_halfwidth_factors(np.array(blocks), delta)) == expected
 
 
 @FAST

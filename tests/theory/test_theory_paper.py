@@ -12,9 +12,6 @@ from distmom.theory import (
     paper_halfwidth_mom,
     paper_halfwidth_morm,
     paper_halfwidth_mou,
-    printed_halfwidth_morm,
-    printed_halfwidth_moru,
-    printed_halfwidth_mou,
     repeated_halfwidth,
     repeated_p,
     resampled_halfwidth,
@@ -22,6 +19,26 @@ from distmom.theory import (
 )
 
 N = 10**8
+
+
+def printed_morm(sigma2: float, n: float, tau: float, delta: float) -> float:
+    return 1.5 * math.sqrt(3.0 * sigma2 * math.log(2.0 / delta) / n / tau**3)
+
+
+def printed_mou(sigma1_sq: float, sigma2_sq: float, n: float, delta: float) -> float:
+    """Valid only where K divides n."""
+    log_term = math.log(1.0 / delta)
+    return _printed(108.0 * sigma1_sq, 486.0 * sigma2_sq, n, log_term, 2.0)
+
+
+def printed_moru(sigma1_sq: float, sigma2_sq: float, n: float, tau: float, delta: float) -> float:
+    """With 8 tau^2 n - 9 log(2/delta) in the second denominator, printed without tau^2."""
+    first, second = 13.5 * sigma1_sq / tau**3, 60.75 * sigma2_sq / tau**3
+    return _printed(first, second, n, math.log(2.0 / delta), 8.0 * tau * tau)
+
+
+def _printed(first: float, second: float, n: float, log_term: float, slope: float) -> float:
+    return math.sqrt(first * log_term / n + second * log_term**2 / (n * (slope * n - 9.0 * log_term)))
 
 
 def in_se(halfwidth: float) -> float:
@@ -32,7 +49,7 @@ def test_closed_forms_in_standard_errors() -> None:
     assert round(in_se(paper_halfwidth_mom(1.0, N, 0.001)), 1) == 21.6
     printed = {(0.01, 1 / 6): 87.9, (0.01, 0.45): 19.8, (0.001, 0.3): 43.6, (0.001, 0.45): 23.7}
     for (delta, tau), value in printed.items():
-        assert round(in_se(printed_halfwidth_morm(1.0, N, tau, delta)), 1) == value
+        assert round(in_se(printed_morm(1.0, N, tau, delta)), 1) == value
         # the printed constant carries a factor 2 (in the square) for the floor in B, which a large B spares
         size = morm_blocks(1 - delta, tau, N)[1]
         corrected = in_se(paper_halfwidth_morm(1 / size, tau))
@@ -46,16 +63,15 @@ def test_corrected_and_printed_agree_without_floors() -> None:
     sigma1, sigma2, delta = 0.7, 1.3, 0.003
     n = 4.5 * math.log(1 / delta) * 1000  # K not rounded, B = 1000
     block_variance = 4 * sigma1 / 1000 + 2 * sigma2 / (1000 * 999)
-    printed = printed_halfwidth_mou(sigma1, sigma2, n, delta)  # type: ignore[arg-type]
+    printed = printed_mou(sigma1, sigma2, n, delta)
     assert printed == pytest.approx(paper_halfwidth_mou(block_variance), rel=1e-12)
     for tau in (0.1, 0.3, 0.49):
         n = 9 * math.log(2 / delta) / (8 * tau * tau) * 1000
-        printed = printed_halfwidth_moru(sigma1, sigma2, n, tau, delta)  # type: ignore[arg-type]
+        printed = printed_moru(sigma1, sigma2, n, tau, delta)
         assert printed == pytest.approx(paper_halfwidth_morm(block_variance, tau), rel=1e-12)
     # tau -> 1/2 with delta doubled gives the constants of the complete form
-    limit = printed_halfwidth_moru(sigma1, sigma2, 10**4, 0.5 - 1e-12, 2 * delta)
-    assert limit == pytest.approx(printed_halfwidth_mou(sigma1, sigma2, 10**4, delta), rel=1e-9)
-    assert printed_halfwidth_mou(sigma1, sigma2, 5, 0.01) == math.inf
+    limit = printed_moru(sigma1, sigma2, 10**4, 0.5 - 1e-12, 2 * delta)
+    assert limit == pytest.approx(printed_mou(sigma1, sigma2, 10**4, delta), rel=1e-9)
 
 
 def test_the_floor_costs_the_printed_form_up_to_3_in_the_second_term() -> None:
@@ -65,10 +81,10 @@ def test_the_floor_costs_the_printed_form_up_to_3_in_the_second_term() -> None:
             delta = 1 - level
             size = mou_blocks(level, n, 1)[1]
             if size >= 2 and n / (4.5 * math.log(1 / delta)) > 2:
-                first = paper_halfwidth_mou(4 / size) / printed_halfwidth_mou(1.0, 0.0, n, delta)
+                first = paper_halfwidth_mou(4 / size) / printed_mou(1.0, 0.0, n, delta)
                 second = paper_halfwidth_mou(2 / (size * (size - 1)))
                 ratios_first.append(first**2)
-                ratios_second.append((second / printed_halfwidth_mou(0.0, 1.0, n, delta)) ** 2)
+                ratios_second.append((second / printed_mou(0.0, 1.0, n, delta)) ** 2)
     assert 1.3 < max(ratios_first) < 1.6
     assert 2.4 < max(ratios_second) < 3.2
 

@@ -23,8 +23,8 @@ from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.options import PAIR_BUDGET
-from distmom.estimators.ustat.run import check_columns
-from distmom.estimators.ustat.several import Pass, count_samples, sample_question, sample_results
+from distmom.estimators.ustat.partition import sample_question, sample_results
+from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
 from distmom.lake import BATCH_ROWS
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.random.philox import resolve_seed
@@ -304,9 +304,9 @@ def _compared(
 ) -> tuple[list[CompareResult], dict[str, Any]]:
     """Results of all columns and statistics, and what was read."""
     plain, sources = options.of(mean_difference()), [source for source, _ in opened]
-    for source, read in opened:
-        check_columns(source.reader(read), plain)
-    passes = count_samples(opened, plain, seed, executor, progress)
+    check_samples(opened, plain)
+    plans = plan_passes(opened, plain, seed, executor, progress)
+    passes = run_passes(plans, (), plain, executor, progress)
     asked, tests = [], []
     by_units = options.rows.block_by is not None
     for c, name in enumerate(columns):

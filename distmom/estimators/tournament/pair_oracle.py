@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,20 +16,17 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
 from distmom.estimators.tournament.pair_blocks import blocks_of_part, check_budget, n_losses, rows_drawn
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
-from distmom.estimators.ustat.sampled_blocks import block_rows, evaluated
-from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
-from distmom.numerics.random.tuple_draws import sample_tuples
-from distmom.numerics.samples.row_samples import RowSamples
-from distmom.numerics.samples.wanted_rows import distinct
 from distmom.passes.block_pass import Counted, Question, run_blocks
 from distmom.passes.cell_map import CellMap, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.gather import RowSource, gather_rows, row_source
+from distmom.passes.drawn_blocks import evaluate_draws
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
+from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
 
@@ -48,7 +45,6 @@ class PairOracle:
         self._plan, self._executor, self._progress, self._keeper = plan, executor, progress, keeper
         self.n_parts = plan.options.n_parts
         self._counted, self._n_blocks = _counted(plan, executor, progress)
-        self._skipped = dict.fromkeys(self._counted.skipped)
         self._rows: RowSource | None = None
         if plan.options.sampled:
             counted = self._counted
@@ -91,7 +87,7 @@ class PairOracle:
             (n, n - null - nan, null, nan, inf),
             plain,
             np.sum([table.missing.sum(axis=0) for table in self._tables], axis=0),
-            tuple(self._skipped),
+            tuple(self._counted.skipped),
             (note,) * len(plain),
             intervals=self._drawn is None,
             cells=np.max([table.cells.max(axis=0) for table in self._tables], axis=0),
@@ -119,37 +115,30 @@ class PairOracle:
             found: BlockLossTable
             (found,) = run_blocks([Question((mine,), work)], self._executor, self._progress)
             return found
-        state: BlockLossTable | None = None
-        step = max(1, MOST_ROWS // (self._drawn * (2 if self._by_pairs else 1)))
-        for first in range(0, self._n_blocks, step):
-            numbers = self._draw(part, first, min(step, self._n_blocks - first), self._rows.n_rows)
-            wanted = distinct(numbers)
-            gathered, bad = gather_rows(self._rows, wanted, self._progress)
-            self._skipped |= dict.fromkeys(bad)
-            if self._by_pairs:
-                numbers = _whole_pairs(numbers, wanted, gathered.used)
-            blocks = block_rows(gathered.values, gathered.used, wanted, numbers)
-            more = evaluated(work, work.merge, [blocks], self._executor)
-            state = more if state is None else work.merge(state, more)
-        assert state is not None
-        return state
+        degree = 2 if self._by_pairs else 1
+        found = evaluate_draws(
+            work, work.merge, self._draws(part), [self._rows], self._progress, degree=degree
+        )
+        return found
 
-    def _draw(self, part: int, first: int, n: int, n_rows: int) -> Any:
-        """Row numbers of some sampled blocks of a part; of pairs the first rows, then the second ones."""
-        assert self._drawn is not None
-        seed, n_part = self._plan.seed, n_rows // self.n_parts
-        again = self._plan.options.scheme == "monte_carlo"
-        first += part * self._n_blocks  # samples of the parts are independent
+    def _draws(self, part: int) -> DrawPlan:
+        """Sampled blocks of a part: rows, or pairs of which both rows count or none."""
+        assert self._drawn is not None and self._rows is not None
+        seed, n_part = self._plan.seed, self._rows.n_rows // self.n_parts
+        again, whole = self._plan.options.scheme == "monte_carlo", self.n_parts * self._n_blocks
         if self._by_pairs:
             key = stream_key(seed, "pairs")
-            pairs = [
-                sample_tuples(key, b, (n_part,), (2,), self._drawn, replace=again)
-                for b in range(first, first + n)
-            ]
-            places = np.array([np.concatenate(sides) for sides in pairs])
+            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again, compiled=False)
         else:
-            places = RowSamples(seed, np.array([n_part]), self._drawn, again).numbers(first, n)
-        return rows_of_part(seed, self.n_parts, part, places)
+            n = np.array([n_part])
+            drawn = draw_rows([n], [seed], whole, [self._drawn], replace=again, compiled=False)
+
+        def draw(first: int, n: int) -> list[Ints]:
+            # samples of the parts are independent
+            (places,) = drawn.draw(part * self._n_blocks + first, n)
+            return [rows_of_part(seed, self.n_parts, part, np.array(places))]
+
+        return replace(drawn, n_rows=(self._rows.n_rows,), n_blocks=self._n_blocks, draw=draw)
 
 
 def _counted(plan: TournamentPlan, executor: Executor, progress: Progress | None) -> tuple[Counted, int]:
@@ -183,12 +172,3 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
 def _values(means: Floats) -> Floats:
     """What is not finite counts as +infinity."""
     return np.where(np.isfinite(means), means, np.inf)
-
-
-def _whole_pairs(numbers: Any, wanted: Ints, used: Bools) -> Any:
-    """Both rows of a pair or none: where one does not count, a row that does not stands for both."""
-    if used.all():
-        return numbers
-    counts = used[np.searchsorted(wanted, numbers)].reshape(len(numbers), 2, -1).all(axis=1)
-    absent = wanted[np.flatnonzero(~used)[0]]
-    return np.where(np.concatenate([counts, counts], axis=1), numbers, absent)

@@ -11,8 +11,8 @@ import numpy as np
 from distmom.cluster import check_memory
 from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.cells import fine_blocks_of
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.partitions import fine_blocks_of
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
@@ -36,10 +36,10 @@ def is_mergeable(kernel: Kernel, n_columns: int) -> bool:
     return kernel.from_covariance(np.eye(n_columns)) is not None
 
 
-def from_comoments(plan: MeanPlan, options: UStatOptions) -> bool:
-    """Whether the statistics of the plan's columns (together, or each for itself) come from co-moments."""
-    n_columns = len(plan.reduction.columns) if options.joint_rows else 1
-    return not options.weighted and is_mergeable(options.kernel, n_columns)
+def from_comoments(options: UStatOptions, n_columns: int) -> bool:
+    """Whether the statistics of so many columns (together, or each for itself) come from co-moments."""
+    whole = options.pairs == "complete" and not options.sampled and not options.weighted
+    return whole and is_mergeable(options.kernel, n_columns if options.joint_rows else 1)
 
 
 def own_comoments(plan: MeanPlan, state: MeanState) -> list[Comoments]:

@@ -1,52 +1,18 @@
-"""Blocks of disjoint pairs: the statistics of blocks that partition the rows, each row in one pair."""
+"""Disjoint pairs: the statistics of blocks that partition the rows, each row in one pair."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.ustat.partitions import Cells, portions
-from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.median import lower_median
-from distmom.passes.block_pass import Counted, Question, run_blocks
 from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
-from distmom.reductions.rows.disjoint_kernel import DisjointKernel
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-
-
-def disjoint_blocks(
-    asked: Sequence[tuple[Counted, ...]],
-    kernel: Kernel,
-    seed: int,
-    executor: Executor,
-    progress: Progress | None,
-    *,
-    variances: bool,
-) -> list[tuple[list[BlockStatistics], Cells]]:
-    """For each column, the mean of the kernel over the pairs of each block of each partition; and the blocks.
-
-    Pairs are formed at random within the blocks that were counted.
-    """
-    cells = [tuple(one.cells for one in partitions) for partitions in asked]
-    questions = [
-        Question((one,), DisjointKernel(kernel, repeat_seed(seed, r)))
-        for partitions in asked
-        for r, one in enumerate(partitions)
-    ]
-    found = []
-    for moments, mine in zip(portions(run_blocks(questions, executor, progress), cells), cells, strict=True):
-        pairs = zip(moments, mine, strict=True)
-        found.append(([disjoint_statistics(kernel, a, (b,), variances=variances) for a, b in pairs], mine))
-    return found
 
 
 def disjoint_statistics(

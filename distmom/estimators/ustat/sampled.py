@@ -1,165 +1,114 @@
-"""Sampling schemes: a pass that counts what the columns hold, then samples of rows or of pairs, gathered."""
+"""Sampling schemes: samples of rows, or of pairs, are gathered from data whose rows have been counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from distmom.errors import ConfigError
-from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.blocks import choose_blocks
-from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.paper_samples import TAU
-from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
-from distmom.estimators.ustat.columns import column_of
-from distmom.estimators.ustat.cost import check_budget, tuples_to_take
+from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.run import Found, check_columns, first_plan
-from distmom.estimators.ustat.sampled_answer import BlockAnswerer, SampleAnswerer
-from distmom.estimators.ustat.sampled_blocks import sampled_blocks
-from distmom.estimators.ustat.sampled_pairs import Columns, RowsOf, planned_pairs, sampled_pairs
-from distmom.estimators.ustat.sampled_tuples import MOST_ROWS
-from distmom.passes.census import column_share, count_rows
-from distmom.passes.gather import COPIES, RowSource, row_source
+from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
+from distmom.estimators.ustat.sampled_tuples import sampled_tuples
+from distmom.estimators.ustat.samples import Pass, Samples, passes_of
+from distmom.passes.census import column_share
+from distmom.passes.drawn_blocks import evaluate_draws
+from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.rows.block_kernel import BlockKernel
-from distmom.theory import morm_blocks
+from distmom.report import UStatisticResult
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import ReadOptions, Source
+    from distmom.passes.census import Census
 
 
 def run_sampled(
-    source: Source,
-    read: ReadOptions,
+    samples: Samples,
+    passes: Sequence[Pass],
+    census: Sequence[Census] | None,
     options: UStatOptions,
     seed: int,
     executor: Executor,
     progress: Progress | None,
-) -> Found:
-    """The median of the statistics of samples of rows, or of pairs, for each column that the kernel takes.
+) -> list[UStatisticResult]:
+    """The median of the statistics of samples of rows or of pairs, for each column (or set of them).
 
-    The first pass reads all rows and tells how many there are, what is missing, and whether files disagree.
+    Pairs are gathered of as many columns at once as may be.
+
+    Parameters
+    ----------
+    samples, passes, options, seed, executor, progress
+    census : sequence of Census, optional
+        Of the files of each sample, if these have been counted already.
     """
-    check_columns(source.reader(read), options)
-    check_data(source, read, options)
-    plan = first_plan(source, read, options, seed, executor, progress)
-    state, skipped = run_plan(plan, 0, executor, progress)
-    groups_of(plan, state, ())  # there are rows
-    of_all = row_source(source, read, plan, skipped, executor)
-    counted = []
-    for c, names in enumerate(options.column_sets(read)):
-        mine, found = (plan, state) if names == read.columns else column_of(plan, state, c)
-        counted.append(Columns(names, mine, (found,)))
-
-    def rows_of(names: tuple[str, ...]) -> tuple[RowSource, ...]:
-        if names == read.columns:
-            return (of_all,)
-        mine = replace(read, columns=names)
-        return (replace(of_all, reader=source.reader(mine), column_share=column_share(source, mine)),)
-
-    draw = sampled_pairs if options.pairs == "incomplete" else _blocks
-    made = draw(options, counted, rows_of, seed, progress)
-    results = [answerer.result(", ".join(one.names)) for one, answerer in zip(counted, made, strict=True)]
-    return Found(results, [plan], skipped)
-
-
-def _blocks(
-    options: UStatOptions, counted: Sequence[Columns], rows_of: RowsOf, seed: int, progress: Progress | None
-) -> Iterator[SampleAnswerer]:
-    """Samples of rows, all pairs of each; of one column after the other."""
-    for names, plan, states in counted:
-        (rows,) = rows_of(names)
-        n_blocks, drawn = block_numbers(options, seed, rows.n_rows, int(states[0].n_rows.sum()))
-        n_tuples = n_blocks * tuples_to_take(options.kernel, rows.n_columns, [(drawn,)])
-        check_budget(options, n_tuples, n_blocks * drawn, n_blocks, rows.executor.threads)
-        kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
-        found = sampled_blocks(
-            kernel,
-            kernel.merge,
-            rows,
-            seed,
-            n_blocks,
-            drawn,
-            replace=options.rows.scheme == "monte_carlo",
-            compiled=plan.reduction.compiled or n_blocks * drawn > SMALL_DRAWS,
-            progress=progress,
-        )
-        yield BlockAnswerer(options, plan, states, found.state, (drawn,), (rows.n_rows,))
+    columns = options.column_sets(samples[0][1])
+    known: Sequence[Census | None] = census or [None] * len(passes)
+    counted = [
+        row_source(source, read, one.plan, one.skipped, executor, rows)
+        for (source, read), one, rows in zip(samples, passes, known, strict=True)
+    ]
+    n_passing = [int(one.state.n_rows.sum()) for one in passes]
+    compiled, n_columns = passes[0].plan.reduction.compiled, counted[0].n_columns if options.joint_rows else 1
+    file_rows = [one.rows for one in counted]
+    draws = planned_draws(options, file_rows, n_passing, n_columns, seed, compiled=compiled)
+    draws.check(options, executor.threads)
+    results = []
+    for start in range(0, len(columns), draws.at_once):
+        together = range(start, min(start + draws.at_once, len(columns)))
+        names = tuple(name for c in together for name in columns[c])
+        sources = [_with(*sample, one, names) for sample, one in zip(samples, counted, strict=True)]
+        each = [passes_of(passes, options, c) for c in together]
+        answer = _pairs if options.pairs == "incomplete" else _rows
+        answerers = answer(options, draws, sources, each, seed, progress)
+        results += [one.result(", ".join(columns[c])) for c, one in zip(together, answerers, strict=True)]
+    return results
 
 
-def check_data(source: Source, read: ReadOptions, options: UStatOptions) -> None:
-    """Refuse data that samples are not drawn from.
-
-    Raises
-    ------
-    ConfigError
-        If there are groups, or the data can be read only once.
-    """
-    scheme = options.rows.scheme
-    if read.by:
-        raise ConfigError(
-            f"by does not go with scheme={scheme!r}: samples are of all rows together; use "
-            "scheme='partition', or where, one group at a time"
-        )
-    if source.one_pass:
-        raise ConfigError(
-            f"scheme={scheme!r} reads its rows several times, and a stream can be read only once; give a "
-            "table, or write the stream to Parquet files"
-        )
+def _with(source: Source, read: ReadOptions, rows: RowSource, names: tuple[str, ...]) -> RowSource:
+    """The same rows of one lake with some of the columns."""
+    mine = replace(read, columns=names)
+    return replace(rows, reader=source.reader(mine), column_share=column_share(source, mine))
 
 
-def block_numbers(options: UStatOptions, seed: int, n_rows: int, n_passing: int) -> tuple[int, int]:
-    """Samples K, and rows B of each as drawn: those of sampled means, with a tuple in every sample.
-
-    Raises
-    ------
-    ConfigError
-        If a sample has fewer rows than a tuple.
-    """
-    rows, degree = options.rows, options.degree
-    tau = TAU if rows.tau is None else rows.tau
-    if rows.block_size is None:
-        morm_blocks(rows.confidence_level, tau, n_passing, degree)
-    elif rows.block_size < degree:
-        raise ConfigError(
-            f"block_size: a tuple of kernel {options.kernel.name!r} has {degree} rows, and a sample "
-            f"{rows.block_size}; use at least {degree}"
-        )
-    blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows, n_valid=n_passing)
-    assert blocks.n_blocks is not None and blocks.block_size is not None
-    return blocks.n_blocks, blocks.block_size
-
-
-def planned_samples(
-    source: Source,
-    read: ReadOptions,
-    plan: MeanPlan,
+def _rows(
     options: UStatOptions,
+    draws: Draws,
+    sources: Sequence[RowSource],
+    passes: Sequence[Sequence[Pass]],
     seed: int,
-    executor: Executor,
-) -> dict[str, Any]:
-    """What the samples will be if all rows are complete, in the words of `explain_ustatistic`."""
-    check_data(source, read, options)
-    n = int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-    width = len(plan.reduction.columns)
-    n_columns, lines = (width, 1) if options.joint_rows else (1, width)
-    told: dict[str, Any] = {"n_rows": n, "fine_blocks": None}
-    if options.pairs == "incomplete":
-        least = plan.unit_memory
-        return told | planned_pairs(options, (n,), n_columns, lines, least=least, executor=executor)
-    k, size = block_numbers(options, seed, n, n)
-    n_tuples = k * tuples_to_take(options.kernel, n_columns, [(size,)])
-    gathered = COPIES * (8 * n_columns + 9) * min(n, k * size, max(MOST_ROWS, size))
-    return told | {
-        "n_blocks": k,
-        "block_size": size,
-        "tuples_one_by_one": n_tuples,
-        "rows_drawn": k * size,
-        "rows_drawn_per_row": round(k * size / n, 3) if n else None,
-        "passes": lines * -(-k // max(1, MOST_ROWS // size)),
-        "memory": max(gathered, plan.unit_memory * executor.threads_per_process),
-    }
+    progress: Progress | None,
+) -> list[SampleAnswerer]:
+    """Samples of rows of one column or set of columns, all pairs of each."""
+    (mine,), plan = passes, draws.plan
+    kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
+    blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
+    states = tuple(one.state for one in mine)
+    return [BlockAnswerer(options, mine[0].plan, states, blocks, plan.sizes, plan.n_rows)]
+
+
+def _pairs(
+    options: UStatOptions,
+    draws: Draws,
+    sources: Sequence[RowSource],
+    passes: Sequence[Sequence[Pass]],
+    seed: int,
+    progress: Progress | None,
+) -> list[SampleAnswerer]:
+    """Samples of pairs, which all columns share."""
+    assert draws.drawn is not None
+    found = sampled_tuples(
+        options.kernel,
+        [replace(source, separate=not options.joint_rows) for source in sources],
+        seed,
+        draws.plan.n_blocks,
+        draws.drawn,
+        replace=options.rows.scheme == "monte_carlo",
+        spread=options.rows.interval != "none",
+        compiled=draws.compiled,
+        progress=progress,
+    )
+    return [
+        PairAnswerer(options, mine[0].plan, tuple(one.state for one in mine), samples)
+        for mine, samples in zip(passes, found, strict=True)
+    ]

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.options import check_count
-from distmom.estimators.ustat.tuple_samples import Gathered, SampledTuples
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.estimators.ustat.tuple_samples import SampledTuples
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import permutation, stream_key
-from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.sampled_leaf import leaf_sample
-from distmom.numerics.samples.wanted_rows import distinct
-from distmom.passes.gather import RowSource, gather_rows
+from distmom.passes.draws import DrawPlan, Gathered, draw_tuples
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
+    from distmom.passes.gather import RowSource
     from distmom.reductions.rows.gather import GatheredRows
 
 Places: TypeAlias = tuple[NDArray[np.intp], ...]
 """Of the first rows of the tuples of a sample, of the second ones, and so on."""
-
-MOST_ROWS = 10_000_000
-"""Rows drawn for samples that are gathered together; more take another pass over the files that hold them."""
 
 GROUPS, GROUP_ROWS = 31, {2: 256, 3: 40, 4: 24, 5: 19, 6: 17}
 """Groups of rows, and rows of each sample in one by the rows that the kernel (of its parts the largest) takes
@@ -102,35 +96,20 @@ def sampled_tuples(
     Row numbers, sums and their order depend on seed and lake alone.
     """
     degrees, n_rows = kernel.degrees, tuple(source.n_rows for source in sources)
-    separate = _check_columns(kernel, sources)
-    _check_numbers(kernel, n_rows, n_blocks, n_tuples, replace)
-    key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
+    separate = sources[0].separate
+    if not separate:
+        kernel.check_columns(sources[0].n_columns)
+    plan = tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace, compiled=compiled)
     found = [_Column(kernel, seed, spread) for _ in range(sources[0].n_columns if separate else 1)]
-    skipped = dict[SkippedFile, None]()
-    starts = np.cumsum((0, *degrees)).tolist()
-    for blocks in _passes(n_blocks, n_tuples * sum(degrees)):
-        tuples = [
-            sample_tuples(key, block, n_rows, degrees, n_tuples, replace=replace, compiled=compiled)
-            for block in blocks
+    for drawn in plan.gathered(sources, progress):
+        of_lakes = [one.places() for one in drawn]
+        places: list[Places] = [
+            tuple(side for one, degree in zip(block, degrees, strict=True) for side in np.split(one, degree))
+            for block in zip(*of_lakes, strict=True)
         ]
-        gathered: list[GatheredRows] = []
-        places: list[Places] = [()] * len(tuples)
-        for source, (first, last) in zip(sources, pairwise(starts), strict=True):
-            wanted = distinct(np.concatenate([side for sides in tuples for side in sides[first:last]]))
-            for i, sides in enumerate(tuples):
-                places[i] += tuple(places_of(side, wanted) for side in sides[first:last])
-            rows, bad = gather_rows(source, wanted, progress)
-            gathered.append(rows)
-            skipped |= dict.fromkeys(bad)
         for c, column in enumerate(found):
-            column.add([rows.column(c) if separate else rows for rows in gathered], places)
-    shared: dict[str, Any] = {
-        "kernel": kernel,
-        "n_rows": n_rows,
-        "n_asked": n_tuples,
-        "replace": replace,
-        "skipped": tuple(skipped),
-    }
+            column.add([one.rows.column(c) if separate else one.rows for one in drawn], places)
+    shared: dict[str, Any] = {"kernel": kernel, "n_rows": n_rows, "n_asked": n_tuples, "replace": replace}
     return [column.samples(shared) for column in found]
 
 
@@ -173,24 +152,34 @@ class _Column:
         return row_spreads(self._kernel, [rows for (rows,) in self._groups], weights)
 
 
-def _check_columns(kernel: Kernel, sources: Sequence[RowSource]) -> bool:
-    """Whether columns are for themselves; ConfigError if the kernel takes others."""
-    separate = sources[0].separate
-    for source in sources:
-        if not separate:
-            kernel.check_columns(source.n_columns)
-    return separate
+def tuple_plan(
+    kernel: Kernel,
+    n_rows: tuple[int, ...],
+    seed: int,
+    n_blocks: int,
+    n_tuples: int,
+    *,
+    replace: bool,
+    compiled: bool = True,
+) -> DrawPlan:
+    """The draws of samples of tuples.
 
-
-def _check_numbers(
-    kernel: Kernel, n_rows: tuple[int, ...], n_blocks: int, n_tuples: int, replace: bool
-) -> None:
+    Raises
+    ------
+    ConfigError
+        If more tuples are asked for than there are.
+    NoAnswerError
+        If a lake has too few rows.
+    """
     check_count("n_blocks", n_blocks)
     check_count("n_pairs", n_tuples)
-    for n, degree in zip(n_rows, kernel.degrees, strict=True):
+    degrees = kernel.degrees
+    for n, degree in zip(n_rows, degrees, strict=True):
         if n < degree:
             raise NoAnswerError(f"the data has {n} rows, and the kernel takes {degree}; give more rows")
     refuse_repeats(kernel, n_rows, n_tuples, replace)
+    key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
+    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace, compiled=compiled)
 
 
 def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:
@@ -204,19 +193,6 @@ def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace
         )
 
 
-def _passes(n_blocks: int, rows_of_block: int) -> Iterator[range]:
-    """Ranges of blocks whose rows are gathered together."""
-    step = max(1, MOST_ROWS // rows_of_block)
-    for start in range(0, n_blocks, step):
-        yield range(start, min(start + step, n_blocks))
-
-
-def columns_at_once(n_rows: int, n_blocks: int, rows_of_block: int) -> int:
-    """Separate columns whose rows of a pass may be gathered together: no more values than of one column."""
-    in_pass = min(n_blocks, max(1, MOST_ROWS // rows_of_block)) * rows_of_block
-    return max(1, MOST_ROWS // min(n_rows, in_pass))
-
-
 def _moments(kernel: Kernel, values: list[Floats], used: list[Bools], places: Places) -> TupleMoments:
     """Moments of one sample over the tuples of rows that count."""
     of = np.repeat(np.arange(len(values)), kernel.degrees).tolist()
@@ -224,16 +200,6 @@ def _moments(kernel: Kernel, values: list[Floats], used: list[Bools], places: Pl
         keep = np.logical_and.reduce([used[s][place] for s, place in zip(of, places, strict=True)])
         places = tuple(place[keep] for place in places)
     return TupleMoments.of(kernel, *(values[s][place] for s, place in zip(of, places, strict=True)))
-
-
-def places_of(numbers: Ints, wanted: Ints) -> NDArray[np.intp]:
-    """Where numbers stand in an ascending list that holds them all; sorted first, which finds them faster."""
-    if (numbers[1:] >= numbers[:-1]).all():
-        return np.searchsorted(wanted, numbers)
-    order = np.argsort(numbers, kind="stable")
-    places = np.empty(numbers.size, np.intp)
-    places[order] = np.searchsorted(wanted, numbers[order])
-    return places
 
 
 def _groups(kernel: Kernel, used: list[Floats], seed: int) -> list[tuple[Floats, ...]]:

@@ -8,49 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from distmom.cluster.work import SkippedFile
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
 from distmom.numerics.median import lower_median
-from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
+from distmom.passes.draws import Gathered
 from distmom.theory import (
     incomplete_variance,
     pair_inverse_inclusion,
     resampled_halfwidth,
     two_sample_variance,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """What became of the distinct rows that were drawn, summed over all passes.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_null, n_nan, n_absent : int
-        Rows that do not count: a value is null, one is NaN, or the filter drops them (or their file was left
-        out).
-    """
-
-    n_rows: int = 0
-    n_null: int = 0
-    n_nan: int = 0
-    n_absent: int = 0
-
-    def plus(self, rows: GatheredRows) -> Gathered:
-        """With the rows of another pass."""
-        null, nan, absent = (int(np.count_nonzero(rows.fates == fate)) for fate in (NULL, NAN, ABSENT))
-        return Gathered(
-            self.n_rows + rows.fates.size, self.n_null + null, self.n_nan + nan, self.n_absent + absent
-        )
-
-    @property
-    def share_used(self) -> float:
-        """Share of the rows that count."""
-        return 1.0 - (self.n_null + self.n_nan + self.n_absent) / max(1, self.n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +46,6 @@ class SampledTuples:
         shape (groups, lakes, ...), see `sample_spreads`. Empty where there are too few rows.
     group_rows : tuple of int
         Of each lake.
-    skipped : tuple of SkippedFile
     """
 
     kernel: Kernel
@@ -89,7 +57,6 @@ class SampledTuples:
     gathered: tuple[Gathered, ...]
     spreads: Floats
     group_rows: tuple[int, ...]
-    skipped: tuple[SkippedFile, ...]
 
     @property
     def n_blocks(self) -> int:

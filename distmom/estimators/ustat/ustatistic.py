@@ -15,10 +15,8 @@ from distmom.estimators.options import check_count
 from distmom.estimators.place import place_of
 from distmom.estimators.recorded import recorded
 from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
-from distmom.estimators.ustat.run import Found, run_ustatistic
-from distmom.estimators.ustat.sampled import run_sampled
-from distmom.estimators.ustat.sampled_several import run_sampled_several
-from distmom.estimators.ustat.several import run_samples, sample_data
+from distmom.estimators.ustat.plan import Found, UStatPlan
+from distmom.estimators.ustat.samples import sample_data
 from distmom.lake import BATCH_ROWS, Source
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.census import column_share
@@ -262,8 +260,7 @@ def ustatistic(
     check_count("batch_rows", batch_rows)
     seed, shown = resolve_seed(rng)
     rows = options.rows
-    several = len(options.kernel.degrees) > 1
-    samples = sample_data(data, options.kernel) if several else (data,)
+    samples = sample_data(data, options.kernel)
     how: Any = {"joint": options.joint_rows, "weights": weights, "storage_options": storage_options}
     opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in samples]
     source, read = opened[0]
@@ -272,12 +269,7 @@ def ustatistic(
     files = tuple(file for source, _ in opened for file in source.files)
     load = load_kernels if worth_compiling(files, column_share(source, read)) else None
     with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
-        if several:
-            run_all = run_sampled_several if options.sampled else run_samples
-            found = run_all(opened, options, seed, executor, progress)
-        else:
-            run = run_sampled if options.sampled else run_ustatistic
-            found = run(source, read, options, seed, executor, progress)
+        found = UStatPlan(opened, options, seed).run(executor, progress)
         n_threads = executor.threads
     sources = [source for source, _ in opened]
     results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.ladder import most_frequent
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.reductions.repeated import RepeatedBlocks
@@ -77,14 +76,42 @@ def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> 
     Those are 64 rows (or ten times the degree), and 5/(1 - q) where the share q of the rows has one value: a
     block of this value alone would look constant. One block where that leaves fewer than five.
     """
-    levels = np.asarray(ladder_levels(count.shape[1]), np.int64)
     n_sample, n_most = _most_frequent(state)
-    others = np.maximum(n_sample - n_most, 0)
-    k = levels[None, :]
-    usable = n[:, None] >= max(LEAST_ROWS, 10 * degree) * k
-    usable &= (n_sample[:, None] == 0) | (n[:, None] * others[:, None] >= 5 * n_sample[:, None] * k)
-    usable &= (k <= np.count_nonzero(count, axis=1)[:, None]) & (k >= LEAST_BLOCKS)
+    others = np.maximum(n_sample - n_most, 0)[:, None]
+    k, usable = _levels(n, count.shape[1], degree)
+    usable &= (n_sample[:, None] == 0) | (n[:, None] * others >= 5 * n_sample[:, None] * k)
+    usable &= k <= np.count_nonzero(count, axis=1)[:, None]
     return np.asarray(np.where(usable, k, 1).max(axis=1))
+
+
+def _levels(n: Floats, n_fine: int, degree: int) -> tuple[Ints, Bools]:
+    """The levels of the ladder, and in which of them the blocks of each group have rows enough."""
+    k = np.asarray(ladder_levels(n_fine), np.int64)[None, :]
+    return k, (n[:, None] >= max(LEAST_ROWS, 10 * degree) * k) & (k >= LEAST_BLOCKS)
+
+
+def expected_cells(
+    plans: Sequence[MeanPlan], n_rows: Sequence[int], degrees: tuple[int, ...]
+) -> list[CellMap]:
+    """The blocks of each sample if its rows are complete, evenly among the blocks, and in one group."""
+    k = plans[0].blocks.n_blocks
+    if k is None:
+        layouts = [plan.blocks.layout for plan in plans]
+        fine = [
+            layout.n_blocks // layout.repeats or plan.blocks.n_cells
+            for layout, plan in zip(layouts, plans, strict=True)
+        ]
+        levels = [
+            _levels(np.array([float(n)]), n_fine, degree)
+            for n, n_fine, degree in zip(n_rows, fine, degrees, strict=True)
+        ]
+        k = min(int(np.where(usable, level, 1).max()) for level, usable in levels)
+    found = []
+    for n in n_rows:
+        count = np.full((1, k), n // k, np.int64)
+        count[0, : n % k] += 1
+        found.append(map_blocks(count, np.array([k]), np.zeros(1, np.bool_)))
+    return found
 
 
 def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
@@ -107,13 +134,6 @@ def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:
     if not isinstance(layout, RepeatedBlocks):
         return plan
     return replace(plan, reduction=replace(plan.reduction, layout=layout.partitions[number]))
-
-
-def portions(states: Sequence[Any], cells: Sequence[Cells]) -> Iterator[list[Any]]:
-    """The states of the partitions of each column, which follow each other."""
-    rest = iter(states)
-    for one in cells:
-        yield [next(rest) for _ in one]
 
 
 def joined(partitions: Sequence[BlockStatistics], cells: Cells) -> BlockStatistics:

@@ -1,0 +1,213 @@
+"""Sampling schemes: how many samples of how many rows or pairs are drawn, in which passes, at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from distmom.errors import ConfigError
+from distmom.estimators.mean.blocks import PLENTY, choose_blocks
+from distmom.estimators.mean.paper_samples import TAU
+from distmom.estimators.mean.plan import SMALL_DRAWS
+from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
+from distmom.estimators.ustat.samples import sample_seed
+from distmom.numerics.arrays import Ints
+from distmom.numerics.kernels.sums import count_tuples
+from distmom.passes.draws import DrawPlan, draw_rows
+from distmom.theory import default_tuples, morgu_blocks, morm_blocks
+from distmom.theory.tuple_designs import TUPLE_BUDGET
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor
+
+
+class Draws(NamedTuple):
+    """The samples that a U-statistic draws.
+
+    Attributes
+    ----------
+    plan : DrawPlan
+    n_tuples : int
+        Tuples that are evaluated one by one, of all samples of one column (or set of columns).
+    n_pairs : int or None
+        Of each sample of pairs, as wanted.
+    drawn : int or None
+        Of each sample of pairs, as drawn from all rows, before the filter.
+    at_once : int
+        Columns whose rows are gathered together.
+    compiled : bool
+    """
+
+    plan: DrawPlan
+    n_tuples: int
+    n_pairs: int | None
+    drawn: int | None
+    at_once: int
+    compiled: bool
+
+    def check(self, options: UStatOptions, threads: int) -> None:
+        """ConfigError if samples of rows have too many pairs."""
+        if self.n_pairs is None:
+            check_budget(options, self.n_tuples, self.plan.rows_drawn, self.plan.n_blocks, threads)
+
+    def describe(
+        self, options: UStatOptions, n_columns: int, lines: int, least: int, executor: Executor
+    ) -> dict[str, Any]:
+        """Tuples, further passes and memory; `least` are bytes that the first pass needs on a thread."""
+        plan, n = self.plan, sum(self.plan.n_rows)
+        size = {"n_pairs": self.n_pairs} if self.n_pairs is not None else {"block_size": sum(plan.sizes)}
+        gathered = plan.memory(n_columns * min(lines, self.at_once))
+        return {
+            "n_rows": n,
+            "fine_blocks": None,
+            "n_blocks": plan.n_blocks,
+            **size,
+            "tuples_one_by_one": self.n_tuples,
+            "rows_drawn": plan.rows_drawn,
+            "rows_drawn_per_row": round(plan.rows_drawn / n, 3) if n else None,
+            "affordable": affordable(options, self.n_tuples, plan.n_blocks) if self.n_pairs is None else None,
+            "passes": -(-lines // self.at_once) * plan.passes,
+            "memory": max(gathered, least * executor.threads_per_process),
+        }
+
+
+def planned_draws(
+    options: UStatOptions,
+    file_rows: Sequence[Ints],
+    n_passing: Sequence[int],
+    n_columns: int,
+    seed: int,
+    *,
+    compiled: bool,
+) -> Draws:
+    """The samples, for `n_passing` of the rows of each lake passing the filter.
+
+    Rows (or pairs of rows) that the filter drops are drawn and left out, so in proportion more are drawn.
+
+    Parameters
+    ----------
+    options : UStatOptions
+    file_rows : sequence of ndarray of int64
+        Rows of the files of each lake.
+    n_passing : sequence of int
+    n_columns : int
+        Of a row.
+    seed : int
+    compiled : bool
+        Whether compiled kernels are at hand.
+
+    Raises
+    ------
+    ConfigError
+        If there are no such numbers, or the pairs of samples of pairs are more than `pair_budget`.
+    NoAnswerError
+        If there are too few rows.
+    """
+    n_rows = tuple(int(rows.sum()) for rows in file_rows)
+    again = options.rows.scheme == "monte_carlo"
+    if options.pairs == "incomplete":
+        k, m, drawn = pair_numbers(options, n_rows, n_passing)
+        compiled = compiled or k * drawn > SMALL_DRAWS
+        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
+        return Draws(plan, k * drawn, m, drawn, plan.columns_at_once(), compiled)
+    k, sizes = row_numbers(options, seed, n_rows, n_passing)
+    compiled = compiled or k * sum(sizes) > SMALL_DRAWS
+    seeds = [sample_seed(seed, t) for t in range(len(n_rows))]
+    plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
+    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None, None, 1, compiled)
+
+
+def row_numbers(
+    options: UStatOptions, seed: int, n_rows: Sequence[int], n_passing: Sequence[int]
+) -> tuple[int, tuple[int, ...]]:
+    """Samples K, and rows of each lake in one as drawn.
+
+    Of one lake they are those of sampled means, with a tuple in every sample. Of several `block_size` is the
+    number of rows of all together, in proportion to those that pass the filter; what is not given is that of
+    the proposition.
+
+    Raises
+    ------
+    ConfigError
+        If a sample has fewer rows of a lake than a tuple, or the proposition does not reach the level.
+    """
+    rows, degrees = options.rows, options.kernel.degrees
+    tau = TAU if rows.tau is None else rows.tau
+    if len(n_rows) > 1:
+        k, sizes = _several_numbers(options, tau, n_passing)
+        drawn = [-(-size * n // max(m, 1)) for size, n, m in zip(sizes, n_rows, n_passing, strict=True)]
+        if rows.scheme != "monte_carlo":
+            drawn = [min(size, n) for size, n in zip(drawn, n_rows, strict=True)]
+        return k, tuple(drawn)
+    if rows.block_size is None:
+        morm_blocks(rows.confidence_level, tau, n_passing[0], degrees[0])
+    elif rows.block_size < degrees[0]:
+        raise ConfigError(
+            f"block_size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
+            f"{rows.block_size}; use at least {degrees[0]}"
+        )
+    blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows[0], n_valid=n_passing[0])
+    assert blocks.n_blocks is not None and blocks.block_size is not None
+    return blocks.n_blocks, (blocks.block_size,)
+
+
+def _several_numbers(
+    options: UStatOptions, tau: float, n_passing: Sequence[int]
+) -> tuple[int, tuple[int, ...]]:
+    """Samples K of several lakes, and rows of each in one, before those that the filter drops are added."""
+    rows, degrees = options.rows, options.kernel.degrees
+    given = rows.n_blocks if isinstance(rows.n_blocks, int) else None
+    if rows.block_size is None:
+        k, sizes = morgu_blocks(rows.confidence_level, tau, n_passing, degrees)
+        return k if given is None else given, sizes
+    sizes = tuple(max(rows.block_size * n // max(sum(n_passing), 1), 0) for n in n_passing)
+    if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
+        raise ConfigError(
+            f"block_size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_passing)} "
+            f"are {', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
+            f"{', '.join(map(str, degrees))}; use a larger one"
+        )
+    if given is None:
+        return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
+    if rows.tau is not None:
+        raise ConfigError("tau: n_blocks and block_size say all; drop tau")
+    return given, sizes
+
+
+def pair_numbers(
+    options: UStatOptions, n_rows: tuple[int, ...], n_passing: Sequence[int]
+) -> tuple[int, int, int]:
+    """Samples K, pairs M of each as wanted, and as drawn from all rows, before the filter.
+
+    K is given, or that of randomized means; M is given, or what `theory.default_tuples` says.
+
+    Raises
+    ------
+    ConfigError
+        If there are no such numbers, or the pairs are more than `pair_budget`.
+    """
+    degrees, rows = options.kernel.degrees, options.rows
+    repeats = rows.scheme == "monte_carlo"
+    if isinstance(rows.n_blocks, int):
+        if rows.tau is not None:
+            raise ConfigError("tau: it sets the number of samples, and n_blocks gives it; drop one")
+        k = rows.n_blocks
+    else:
+        k = morm_blocks(rows.confidence_level, TAU if rows.tau is None else rows.tau, PLENTY)[0]
+    everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
+    m = options.n_pairs
+    if m is None:
+        budget = max(1, TUPLE_BUDGET * passing // max(1, everything))
+        enough = [max(n, degree) for n, degree in zip(n_passing, degrees, strict=True)]
+        m = default_tuples(enough, k, degrees, replacement=repeats, budget=budget)
+    else:
+        refuse_repeats(options.kernel, n_passing, m, repeats)
+    if k * m > options.pair_budget:
+        raise ConfigError(
+            f"n_pairs: {k:,} samples of {m:,} pairs are more than pair_budget={options.pair_budget:.2g}; "
+            "lower n_pairs or n_blocks, or allow a larger pair_budget"
+        )
+    drawn = -(-m * everything // passing) if passing else m
+    return k, m, drawn if repeats else min(drawn, max(everything, 1))

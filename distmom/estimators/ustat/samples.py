@@ -1,0 +1,223 @@
+"""The samples of a U-statistic, one or several: what they hold, what is refused, their first passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.mean.answer import groups_of
+from distmom.estimators.mean.contamination import outlying_number
+from distmom.estimators.mean.mean import run_plan
+from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.options import check_most_blocks
+from distmom.estimators.ustat.comoments import from_comoments, run_comoments
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.numerics.blocks.labels import repeat_seed
+from distmom.numerics.kernels.kernel import Kernel
+from distmom.passes.census import column_share, count_rows, count_valid
+from distmom.passes.opening import refuse_times
+from distmom.reductions.state import MeanState, aligned
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.cluster.work import SkippedFile
+    from distmom.lake import BatchReader, ReadOptions, Source
+    from distmom.numerics.linalg.comoments import Comoments
+
+Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
+"""The rows of each sample, and what to read of them."""
+
+
+def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
+    """The data of every sample that a kernel takes.
+
+    Raises
+    ------
+    ConfigError
+        If it takes several, and the data is not a list of as many.
+    """
+    n = len(kernel.degrees)
+    if n == 1:
+        return (data,)
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
+        return tuple(data)
+    number = {2: "two", 3: "three"}.get(n, str(n))
+    example = "['a/', 'b/']" if n == 2 else "['a/', 'b/', 'c/', …]"
+    raise ConfigError(
+        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as {example}"
+    )
+
+
+def sample_seed(seed: int, number: int) -> int:
+    """The seed of all that is drawn for one of the samples alone; that of the first is the seed itself."""
+    return repeat_seed(seed, number)
+
+
+def check_samples(samples: Samples, options: UStatOptions) -> None:
+    """Refuse what the kernel or the options do not go with, by what is known of the data without reading it.
+
+    Raises
+    ------
+    ConfigError, DataError
+        See `check_columns`; or if there are groups, or data that can be read only once, where these will not
+        do.
+    """
+    for source, read in samples:
+        reader = source.reader(read)
+        check_columns(reader, options)
+        if read.by and options.sampled:
+            raise ConfigError(
+                f"by does not go with scheme={options.rows.scheme!r}: samples are of all rows together; use "
+                "scheme='partition', or where, one group at a time"
+            )
+        n_columns = len(reader.options.value_names) if options.joint_rows else 1
+        if source.one_pass and not (options.pairs == "complete" and from_comoments(options, n_columns)):
+            what = f"scheme={options.rows.scheme!r}" if options.sampled else f"kernel {options.kernel.name!r}"
+            raise ConfigError(
+                f"{what} reads its rows several times, and a stream can be read only once; give a table, or "
+                "write the stream to Parquet files"
+            )
+
+
+def check_columns(reader: BatchReader, options: UStatOptions) -> None:
+    """Refuse columns that the kernel does not take; those of one column each stand for themselves.
+
+    Raises
+    ------
+    ConfigError
+        If it takes another number of columns.
+    DataError
+        If a column holds times.
+    """
+    names = reader.options.value_names[: -1 if options.weighted else None]
+    options.kernel.check_columns(len(names) if options.joint_rows else 1)
+    refuse_times(reader.options, "kernels take numbers: name a column of such")
+
+
+def numbers_of_all(
+    samples: Samples, options: UStatOptions, executor: Executor, progress: Progress | None
+) -> UStatOptions:
+    """The options with numbers in place of what is said of the rows of several samples together.
+
+    A block has `block_size` rows, those of each sample in proportion to its size, so there are the rows of
+    all over that (an odd number); a share as `contamination` is one of the rows (or files) of all.
+    """
+    rows = options.rows
+    if len(samples) == 1 or options.sampled:
+        return options
+    if rows.block_size is not None:
+        n = sum(rows_of(source, options, executor) for source, _ in samples)
+        if rows.block_size > n:
+            raise NoAnswerError(
+                f"block_size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
+            )
+        k = n // rows.block_size
+        check_most_blocks(f"block_size={rows.block_size} of {n} rows", k)
+        rows = replace(rows, block_size=None, n_blocks=k - 1 + k % 2)
+    if isinstance(rows.contamination, float):
+        n = sum(_passing(*sample, options, executor, progress) for sample in samples)
+        rows = replace(rows, contamination=outlying_number(rows.contamination, n))
+    return replace(options, rows=rows)
+
+
+def rows_of(source: Source, options: UStatOptions, executor: Executor) -> int:
+    """Rows of a sample, whether they pass the filter or not."""
+    return int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
+
+
+def _passing(
+    source: Source, read: ReadOptions, options: UStatOptions, executor: Executor, progress: Progress | None
+) -> int:
+    """Rows of a sample that pass the filter, or its files where these are the units."""
+    if options.rows.block_by == "file":
+        return len(source.files)
+    if read.where is None:
+        return rows_of(source, options, executor)
+    bare = source.reader(replace(read, columns=(), by=(), units=()))
+    return count_valid(bare, source.files, executor, options.rows.on_bad_file, progress)
+
+
+class Pass(NamedTuple):
+    """The first pass over one sample, what it found, and the files that it left out."""
+
+    plan: MeanPlan
+    state: MeanState
+    skipped: list[SkippedFile]
+    comoments: Comoments | None = None
+
+    def column(self, c: int) -> Pass:
+        """The same of one column, as a pass over it alone would have it."""
+        plan, state = self.plan, self.state
+        columns = plan.reduction.columns
+        if len(columns) == 1:
+            return self
+        mine = replace(plan, reduction=replace(plan.reduction, columns=(columns[c],)))
+        lines = [c] if len(state.counts) == len(columns) else [c, -1]  # the last one is about the weights
+        one = slice(c, c + 1)
+        found = replace(
+            state, counts=state.counts[lines], moments=state.moments.at(one), samples=state.samples[one]
+        )
+        return Pass(mine, found, self.skipped)
+
+
+def passes_of(passes: Sequence[Pass], options: UStatOptions, c: int) -> Sequence[Pass]:
+    """The passes as the statistic of column c has them, or that of all columns together."""
+    return passes if options.joint_rows else [one.column(c) for one in passes]
+
+
+def plan_passes(
+    samples: Samples, options: UStatOptions, seed: int, executor: Executor, progress: Progress | None
+) -> list[MeanPlan]:
+    """The plans of the passes that count the rows of fine blocks: those of the mean of the same rows.
+
+    Of sampling schemes they are those of a partition, which tells what the columns hold.
+    """
+    counted = replace(options.rows, joint="coordinatewise" if options.joint_rows else False, interval="none")
+    if options.sampled:
+        counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
+    plans = []
+    for number, (source, read) in enumerate(samples):
+        own, share = sample_seed(seed, number), column_share(source, read)
+        plan = plan_mean(source, read, counted, own, executor, progress, share)
+        plans.append(as_blocks_of(plan, options))
+    return plans
+
+
+def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
+    """The plan of a pass that has counted fine blocks, which a kernel is to have its blocks made of."""
+    few = options.few_blocks
+    blocks = plan.blocks if few is None else replace(plan.blocks, n_blocks=few)
+    return replace(plan, options=options.rows, blocks=blocks)
+
+
+def run_passes(
+    plans: Sequence[MeanPlan],
+    by: tuple[str, ...],
+    options: UStatOptions,
+    executor: Executor,
+    progress: Progress | None,
+) -> list[Pass]:
+    """The first passes over all samples, which then have the same groups; with co-moments if these say all.
+
+    Raises
+    ------
+    NoAnswerError
+        If a sample has no rows.
+    """
+    passes = []
+    for plan in plans:
+        if options.joint_rows and from_comoments(options, len(plan.reduction.columns)):
+            both, skipped = run_comoments(plan, len(by), executor, progress)
+            one = Pass(plan, both.means, skipped, both.comoments)
+        else:
+            one = Pass(plan, *run_plan(plan, len(by), executor, progress))
+        groups_of(plan, one.state, by)  # there are rows
+        passes.append(one)
+    if len(passes) == 1:
+        return passes
+    keys = tuple(sorted({key for one in passes for key in one.state.keys}))
+    return [one._replace(state=aligned(one.state, keys)) for one in passes]

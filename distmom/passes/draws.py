@@ -1,0 +1,239 @@
+"""Rows that blocks draw by their numbers: which they are, in which passes they are gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.errors import ConfigError, NoAnswerError
+from distmom.numerics.arrays import Ints
+from distmom.numerics.random.tuple_draws import sample_tuples
+from distmom.numerics.samples.row_samples import RowSamples
+from distmom.numerics.samples.wanted_rows import distinct
+from distmom.passes.gather import COPIES, ROW_BYTES, RowSource, gather_rows
+from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
+
+if TYPE_CHECKING:
+    from distmom.cluster import Progress
+    from distmom.numerics.random.philox import Key
+
+Numbers: TypeAlias = "Sequence[Ints] | Ints"
+"""Numbers of the rows of some blocks, block after block."""
+
+MOST_ROWS = 10_000_000
+"""Rows drawn for blocks that are gathered together; more take another pass over the files that hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What became of the distinct rows that were drawn, summed over all passes.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_null, n_nan, n_absent : int
+        Rows that do not count: a value is null, one is NaN, or the filter drops them (or their file was left
+        out).
+    """
+
+    n_rows: int = 0
+    n_null: int = 0
+    n_nan: int = 0
+    n_absent: int = 0
+
+    def plus(self, rows: GatheredRows) -> Gathered:
+        """With the rows of another pass."""
+        null, nan, absent = (int(np.count_nonzero(rows.fates == fate)) for fate in (NULL, NAN, ABSENT))
+        return Gathered(
+            self.n_rows + rows.fates.size, self.n_null + null, self.n_nan + nan, self.n_absent + absent
+        )
+
+    @property
+    def share_used(self) -> float:
+        """Share of the rows that count."""
+        return 1.0 - (self.n_null + self.n_nan + self.n_absent) / max(1, self.n_rows)
+
+
+class Drawn(NamedTuple):
+    """The rows of one lake that some blocks have drawn.
+
+    Attributes
+    ----------
+    numbers : sequence of ndarray of int64
+        Of the rows of each block.
+    wanted : ndarray of int64
+        The distinct ones, ascending.
+    rows : GatheredRows
+        In their order.
+    """
+
+    numbers: Numbers
+    wanted: Ints
+    rows: GatheredRows
+
+    def places(self) -> list[NDArray[np.intp]]:
+        """Where the rows of each block stand among those gathered."""
+        return [places_of(block, self.wanted) for block in self.numbers]
+
+
+@dataclass(frozen=True)
+class DrawPlan:
+    """Blocks whose rows are drawn from one or several lakes; known before a row is read.
+
+    Attributes
+    ----------
+    n_rows : tuple of int
+        Of each lake.
+    n_blocks : int
+    sizes : tuple of int
+        Rows of each lake that a block takes.
+    draw : callable
+        ``draw(first, n_blocks)``: numbers of the rows of consecutive blocks, for each lake.
+    """
+
+    n_rows: tuple[int, ...]
+    n_blocks: int
+    sizes: tuple[int, ...]
+    draw: Callable[[int, int], Sequence[Numbers]]
+
+    @property
+    def rows_drawn(self) -> int:
+        """Rows of all blocks, those that are drawn again included."""
+        return self.n_blocks * sum(self.sizes)
+
+    @property
+    def blocks_at_once(self) -> int:
+        """Blocks whose rows are gathered together."""
+        return max(1, MOST_ROWS // sum(self.sizes))
+
+    def columns_at_once(self) -> int:
+        """Separate columns that may be gathered together: no more values than of one column."""
+        held = min(self.n_blocks, self.blocks_at_once) * sum(self.sizes)
+        return max(1, MOST_ROWS // max(1, min(sum(self.n_rows), held)))
+
+    @property
+    def passes(self) -> int:
+        """How often the files that hold the rows are read."""
+        return -(-self.n_blocks // self.blocks_at_once)
+
+    def memory(self, n_columns: int) -> int:
+        """Bytes in which the rows of a pass are gathered."""
+        held = min(sum(self.n_rows), self.rows_drawn, max(MOST_ROWS, sum(self.sizes)))
+        return COPIES * (8 * n_columns + ROW_BYTES) * held
+
+    def gathered(
+        self, sources: Sequence[RowSource], progress: Progress | None = None
+    ) -> Iterator[list[Drawn]]:
+        """The rows of all blocks, in passes over the files that hold them; of each lake.
+
+        Of a file that may be left out rows are absent.
+        """
+        for first in range(0, self.n_blocks, self.blocks_at_once):
+            found = []
+            for source, numbers in zip(
+                sources, self.draw(first, min(self.blocks_at_once, self.n_blocks - first)), strict=True
+            ):
+                whole = numbers if isinstance(numbers, np.ndarray) else np.concatenate(numbers)
+                wanted = distinct(whole)
+                found.append(Drawn(numbers, wanted, gather_rows(source, wanted, progress)[0]))
+            yield found
+
+
+def draw_rows(
+    file_rows: Sequence[Ints],
+    seeds: Sequence[int],
+    n_blocks: int,
+    sizes: Sequence[int],
+    *,
+    replace: bool = False,
+    compiled: bool = True,
+) -> DrawPlan:
+    """Samples of rows, of each lake independently, as the sampled mean has them.
+
+    Parameters
+    ----------
+    file_rows : sequence of ndarray of int64
+        Rows of the files of each lake.
+    seeds : sequence of int
+        128 bits for each lake.
+    n_blocks : int
+    sizes : sequence of int
+        Rows of each lake in a sample, as drawn: those that do not count are left out afterwards.
+    replace : bool
+        With replacement; a row drawn twice stands in the block twice.
+    compiled : bool
+        Draw with Numba (the same rows).
+
+    Raises
+    ------
+    ConfigError
+        If a block has more rows than a lake, without replacement.
+    NoAnswerError
+        If a lake has no rows.
+    """
+    n_rows = tuple(int(rows.sum()) for rows in file_rows)
+    for n, size in zip(n_rows, sizes, strict=True):
+        if n == 0:
+            raise NoAnswerError("the data has no rows; give data with rows")
+        if not replace and size > n:
+            raise ConfigError(
+                f"block_size: {size:,} rows without replacement from {n:,} cannot be drawn; use at most {n:,}"
+            )
+    each = [
+        RowSamples(seed, rows, size, replace, compiled)
+        for seed, rows, size in zip(seeds, file_rows, sizes, strict=True)
+    ]
+    return DrawPlan(n_rows, n_blocks, tuple(sizes), lambda *blocks: [one.numbers(*blocks) for one in each])
+
+
+def draw_tuples(
+    key: Key,
+    n_rows: tuple[int, ...],
+    degrees: tuple[int, ...],
+    n_blocks: int,
+    n_tuples: int,
+    *,
+    replace: bool = False,
+    compiled: bool = True,
+) -> DrawPlan:
+    """Samples of tuples of rows of all lakes: of each the first rows of all tuples, then the second ones.
+
+    Parameters
+    ----------
+    key : Key
+        Of the stream that they are drawn from.
+    n_rows, degrees : tuple of int
+        Rows of each lake, and how many of them a tuple has.
+    n_blocks, n_tuples : int
+        Samples, and tuples of each.
+    replace : bool
+        Tuples may repeat in a sample.
+    compiled : bool
+        Draw with Numba (the same tuples).
+    """
+    starts = np.cumsum((0, *degrees)).tolist()
+
+    def draw(first: int, n: int) -> list[list[Ints]]:
+        found: list[list[Ints]] = [[] for _ in degrees]
+        for block in range(first, first + n):
+            sides = sample_tuples(key, block, n_rows, degrees, n_tuples, replace=replace, compiled=compiled)
+            for of_lake, (low, high) in zip(found, pairwise(starts), strict=True):
+                of_lake.append(np.concatenate(sides[low:high]))
+        return found
+
+    return DrawPlan(n_rows, n_blocks, tuple(degree * n_tuples for degree in degrees), draw)
+
+
+def places_of(numbers: Ints, wanted: Ints) -> NDArray[np.intp]:
+    """Where numbers stand in an ascending list that holds them all; sorted first, which finds them faster."""
+    if (numbers[1:] >= numbers[:-1]).all():
+        return np.searchsorted(wanted, numbers)
+    order = np.argsort(numbers, kind="stable")
+    places = np.empty(numbers.size, np.intp)
+    places[order] = np.searchsorted(wanted, numbers[order])
+    return places

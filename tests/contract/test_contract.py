@@ -1,0 +1,104 @@
+"""Calls of the public interface give the same bits as ever, whoever does the work and however it is cut.
+
+The golden answers are written by ``python -m tests.contract``, which says what changed. By default every case
+goes one way (on damaged lakes every other case); the slow tests run every case on all others. All cases on
+one thread:
+``pytest tests/contract -m "" -k "one and thread"``.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shared import SHARED
+
+from tests.contract import golden
+from tests.contract.cases import CASES, answer
+from tests.contract.cases_mean import DAMAGED
+from tests.contract.lakes import Lakes
+from tests.contract.ways import Way
+
+WAYS: dict[str, dict[str, Any]] = {
+    "one thread": {},
+    "three threads": {"threads": 3, "batch_rows": 53, "max_files": 2},
+    "compiled": {"batch_rows": 10**6, "compiled": True},
+    "two processes": {"batch_rows": 61, "max_files": 4, "by_disk": True},
+}
+MADE_WITH, WANTED = golden.read()
+ON_PROCESSES = (
+    pytest.mark.cluster,
+    pytest.mark.xdist_group("contract"),
+    # closing comms leave sockets to the collector now and then
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+)
+
+
+@contextmanager
+def two_processes(scratch: Path) -> Iterator[Any]:
+    import dask
+    from distributed import Client, LocalCluster
+
+    with (
+        dask.config.set({"temporary-directory": str(scratch)}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            memory_limit="1.5GB",
+            silence_logs=60,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> Lakes:
+    return Lakes(tmp_path_factory.mktemp("contract"))
+
+
+def chosen() -> list[Any]:
+    """Every case on every way; one of them is not slow, but for half of the damaged lakes none."""
+    found, ways = [], list(WAYS)
+    for name in CASES:
+        number = zlib.crc32(name.encode())
+        spared = name.endswith(DAMAGED) and number // len(ways) % 2
+        mine = None if spared else ways[number % len(ways)]
+        for way in WAYS:
+            marks = list(ON_PROCESSES) if way == "two processes" else []
+            if way != mine:
+                marks.append(pytest.mark.slow)
+            found.append(pytest.param(name, way, marks=marks, id=f"{name} - {way}"))
+    return found
+
+
+@pytest.mark.parametrize(("name", "way"), chosen())
+def test_the_same_bits_as_ever(
+    name: str, way: str, lakes: Lakes, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    client = None
+    if way == "two processes":
+        client = SHARED.get("contract", lambda: two_processes(tmp_path_factory.mktemp("dask")))
+    found = answer(name, Way(lakes, tmp_path, client=client, **WAYS[way]))
+    same_machine = golden.made_with() == MADE_WITH
+    assert not golden.differences(name, WANTED[name], found, same_machine=same_machine)
+
+
+def test_every_case_has_a_golden_answer() -> None:
+    assert sorted(WANTED) == sorted(CASES), "python -m tests.contract"
+
+
+def test_a_changed_bit_is_told() -> None:
+    """The negative control."""
+    name = "mean/auto/clean"
+    other = {**WANTED[name], "estimate": float.fromhex(WANTED[name]["estimate"]).hex()[:-4] + "7p+3"}
+    for same_machine in (True, False):
+        assert golden.differences(name, WANTED[name], other, same_machine=same_machine)
