@@ -301,3 +301,18 @@ def test_a_bad_file_is_skipped_and_told(tmp_path: Path) -> None:
         dm.describe(tmp_path)
     found = dm.describe(dm.scan(tmp_path, on_bad_file="skip"), rng=0)
     assert found.exit_code == 4 and found.columns["x"].n_rows == 100
+
+
+def test_a_profile_takes_random_blocks_only_and_its_plan_the_same_arguments() -> None:
+    x = np.random.default_rng(0).normal(size=500)
+    many = dm.describe(x, blocks=dm.RandomBlocks(fine="many"), rng=0, confidence_level=0.95)
+    assert many.columns["x"].n_rows == 500 and "fine='many'" in many.run["call"]["code"]
+    for blocks in (9, "paper", dm.FileBlocks(), dm.RandomBlocks(chunk_rows=5)):
+        with pytest.raises(dm.ConfigError, match=r"blocks: .*RandomBlocks\(fine='many'\)"):
+            dm.describe(x, blocks=blocks)
+    with pytest.raises(dm.ConfigError, match="nan: "):
+        dm.describe(dm.scan(x, nan="keep"))
+    with pytest.raises(TypeError, match=r"fine: now blocks=.*RandomBlocks"):
+        dm.describe(x, fine="many")  # type: ignore[call-arg]
+    told = dm.explain(dm.describe, {"x": x, "name": ["a"] * 500}, rng=1)
+    assert (told["n_columns"], told["n_measured"], told["seed"], told["skipped"]) == (2, 1, 1, [])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import flat
 from mean_lakes import cut_work, same, write
 from small_leaves import patch_leaves
 
@@ -131,7 +130,7 @@ def test_the_lift_is_fiellers() -> None:
 
 def swapped(data: dict[str, Any], seed: int, **options: Any) -> tuple[Any, Any]:
     options = {"by": "arm", "rng": seed, **options}
-    return tuple(flat(dm.difference)(data, "spent", control=control, **options) for control in ("old", "new"))
+    return tuple(dm.difference(data, "spent", control=control, **options) for control in ("old", "new"))
 
 
 @pytest.mark.parametrize("options", [{}, {"unit": "user"}, {"unit": "user", "denominator": "views"}], ids=str)
@@ -147,17 +146,17 @@ def test_swapped_variants_negate_the_difference(options: dict[str, Any]) -> None
 def test_scale_shift_and_order_of_the_rows() -> None:
     data = experiment(5)
     options: dict[str, Any] = {"by": "arm", "unit": "user", "control": "old", "rng": 5}
-    right = flat(dm.difference)(data, "spent", **options)
-    doubled = flat(dm.difference)({**data, "spent": 4.0 * data["spent"]}, "spent", **options)
+    right = dm.difference(data, "spent", **options)
+    doubled = dm.difference({**data, "spent": 4.0 * data["spent"]}, "spent", **options)
     assert doubled.difference == 4.0 * right.difference
     assert doubled.interval == (4.0 * right.interval[0], 4.0 * right.interval[1])
     assert doubled.lift == pytest.approx(right.lift, rel=1e-12)
     # a ratio of sums moves with its rows, whatever their number: the offset costs its own digits, no more
-    shifted = flat(dm.difference)({**data, "spent": 1e6 + data["spent"]}, "spent", **options)
+    shifted = dm.difference({**data, "spent": 1e6 + data["spent"]}, "spent", **options)
     assert shifted.difference == pytest.approx(right.difference, rel=1e-3)
     assert shifted.control_mean - 1e6 == pytest.approx(right.control_mean, rel=1e-3)
     order = np.random.default_rng(0).permutation(data["user"].size)
-    mixed = flat(dm.difference)({name: values[order] for name, values in data.items()}, "spent", **options)
+    mixed = dm.difference({name: values[order] for name, values in data.items()}, "spent", **options)
     assert mixed.difference == pytest.approx(right.difference, rel=1e-12)
     assert mixed.interval == pytest.approx(right.interval, rel=1e-12)
 
@@ -171,11 +170,11 @@ def test_wild_units_of_both_variants_and_wild_denominators_are_set_aside() -> No
         "control": "old",
         "rng": 6,
     }
-    right = flat(dm.difference)(data, "spent", **options)
+    right = dm.difference(data, "spent", **options)
     wild = {name: values.copy() for name, values in data.items()}
     wild["spent"][data["user"] < 8] *= 1e6
     wild["views"][(data["user"] >= 8) & (data["user"] < 12)] = 10**9
-    found = flat(dm.difference)(wild, "spent", **options)
+    found = dm.difference(wild, "spent", **options)
     assert found.status == ("contaminated",)
     assert 8 <= found.n_set_aside <= 12
     assert abs(found.difference - right.difference) < (right.interval[1] - right.interval[0]) / 2
@@ -227,6 +226,8 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
 
 
+ONE_THREAD = dm.Threads(1)
+
 LAYOUTS: dict[str, dict[str, Any]] = {
     "rows": {},
     "units": {"unit": "user", "where": "views > 0"},
@@ -251,8 +252,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def compare(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return flat(dm.difference)(lake, "spent", **{"by": "arm", "rng": 7, "threads": 1, **options, **more})
+def compare(lake: Any, options: dict[str, Any], executor: Any = ONE_THREAD, **how: Any) -> Any:
+    data = dm.scan(lake, **how) if how else lake
+    return dm.difference(data, "spent", **{"by": "arm", "rng": 7, "executor": executor, **options})
 
 
 @EACH
@@ -265,9 +267,9 @@ def test_the_bits_do_not_depend_on_how_the_work_is_done(
         assert same(right, compare(lake, options, batch_rows=batch_rows)), batch_rows
     for cut in ({"max_files": 1}, {"unit_bytes": 15_000}):
         cut_work(monkeypatch, **cut)
-        assert same(right, compare(lake, options, threads=3)), cut
+        assert same(right, compare(lake, options, dm.Threads(3))), cut
     monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
-    assert same(right, compare(lake, options, threads=2, batch_rows=33))
+    assert same(right, compare(lake, options, dm.Threads(2), batch_rows=33))
 
 
 def test_missing_values_are_counted_and_a_ratio_needs_both(lake: Path) -> None:
@@ -337,7 +339,7 @@ X = {
 )
 def test_refusals_are_one_line(kind: type[Exception], options: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(kind) as error:
-        flat(dm.difference)(X, "x", **{"by": "arm", "rng": 0, **options})
+        dm.difference(X, "x", **{"by": "arm", "rng": 0, **options})
     assert "\n" not in str(error.value)
     for word in words:
         assert word in str(error.value)
@@ -356,3 +358,13 @@ def test_variants_without_values_and_columns_of_times() -> None:
     ruined = np.where(np.arange(200) % 3, np.inf, 1.0)
     with pytest.raises(dm.NoAnswerError, match="no finite answer"):
         dm.difference({**X, "x": ruined}, "x", by="arm", rng=0)
+
+
+def test_the_plan_takes_the_same_arguments_and_old_keywords_have_a_new_place() -> None:
+    told = dm.explain(dm.difference, X, "x", by="arm", unit="u", rng=3)
+    assert (told["fine_blocks"], told["seed"], told["n_rows"]) == (945, 3, 200)
+    with pytest.raises(dm.DataError, match="'x' holds timestamps"):
+        dm.explain(dm.difference, {**X, "x": np.arange(200).astype("datetime64[s]")}, "x", by="arm")
+    for old, new in {"nan": "dm.scan", "threads": "dm.Threads", "block_by": "unit="}.items():
+        with pytest.raises(TypeError, match=rf"{old}: now .*{new}"):
+            dm.difference(X, "x", by="arm", **{old: 1})  # type: ignore[arg-type]
