@@ -366,7 +366,10 @@ def test_a_stream_is_opened_once():
 
 def test_data_in_memory_is_not_sent_to_a_cluster():
     class NoClient:
-        """Anything asked of it is a mistake."""
+        """It looks like a client; anything asked of it is a mistake."""
+
+        def scheduler_info(self):
+            raise AssertionError
 
     learner = dm.RobustLinearRegression(random_state=0, max_iter=20)
     found = learner.fit(table(), "label", executor=NoClient(), compute="workers")
