@@ -53,7 +53,7 @@ def tournament(lake: Path, out: Path, **place: Any) -> Any:
 def train(lake: Path, out: Path, **place: Any) -> Any:
     """Rows are fetched for four steps at a time, and blocks computed by the workers."""
     learner = dm.RobustLinearRegression(random_state=7, max_iter=12, early_stopping=False)
-    found = learner.fit(lake, "y", columns=["a", "b"], mode="streaming", compute="workers", **place)
+    found = flat(learner.fit)(lake, "y", columns=["a", "b"], mode="streaming", compute="workers", **place)
     return found.coef_.tobytes()
 
 
