@@ -16,7 +16,7 @@ from distmom.numerics.random.philox import resolve_seed
 from distmom.state.files import Change, change
 from distmom.state.fingerprint import Fingerprint, check_same
 from distmom.state.saved import Saved
-from distmom.state.state import State
+from distmom.state.state import State, check_on_change
 
 if TYPE_CHECKING:
     from distmom.lake import FileRef, Source
@@ -177,14 +177,19 @@ class Checkpoint:
         try:
             yield note
         except BaseException:
-            try:
-                if self._fresh:
-                    self.save(content())
-            except DistmomError as error:
-                logger.warning("%s", error)
-            else:
-                logger.info("%s: what was done is saved; the same command goes on from there", self.name)
+            if self._fresh:
+                self._save_on_the_way_out(content)
             raise
+
+    def _save_on_the_way_out(self, content: Callable[[], Content | None]) -> None:
+        """Save where an error ends the work, and say so only if there was something to save."""
+        try:
+            self.save(content())
+        except DistmomError as error:
+            logger.warning("%s", error)
+            return
+        if not self._fresh:
+            logger.info("%s: what was done is saved; the same command goes on from there", self.name)
 
 
 def open_checkpoint(
@@ -198,7 +203,7 @@ def open_checkpoint(
     """The checkpoint of a run that has a state, which may be damaged or of another kind; see `Checkpoint`."""
     if state is not None:
         return Checkpoint(State.of(state, on_change), kind, memory_limit, every)
-    State("-", on_change)
+    check_on_change(on_change)
     if on_change != "error":
         raise ConfigError("on_change: says what becomes of a state; give state too, or drop it")
     return None

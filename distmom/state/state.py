@@ -51,10 +51,7 @@ class State:
         if not isinstance(text, str) or not text or "\0" in text:
             raise ConfigError(f"state: must be the path of a file, not {self.path!r}")
         object.__setattr__(self, "path", text)
-        if self.on_change not in ON_CHANGE:
-            near = difflib.get_close_matches(str(self.on_change), ON_CHANGE, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ConfigError(f"on_change: must be 'error' or 'restart', not {self.on_change!r}{hint}")
+        check_on_change(self.on_change)
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -116,3 +113,11 @@ class State:
             If the disk is full or the file cannot be written.
         """
         write_state(self.file, saved.container())
+
+
+def check_on_change(value: object) -> None:
+    """ConfigError unless it is one of the two words."""
+    if value not in ON_CHANGE:
+        near = difflib.get_close_matches(str(value), ON_CHANGE, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"on_change: must be 'error' or 'restart', not {value!r}{hint}")

@@ -123,8 +123,11 @@ def test_files_that_have_changed() -> None:
     assert gone == "1 of its files has gone (first: a)"
 
 
-def test_what_is_new_is_saved_whatever_ends_the_work(tmp_path: Path) -> None:
+def test_what_is_new_is_saved_whatever_ends_the_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     state, rounds = dm.State(tmp_path / "s"), 0
+    caplog.set_level("INFO", "distmom")
 
     def content() -> Content | None:
         return Content((), {"rounds": rounds}, {}) if rounds != 3 else None
@@ -146,9 +149,13 @@ def test_what_is_new_is_saved_whatever_ends_the_work(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         work(0, error=True)
     assert not state.file.exists(), "there was nothing to save"
+    assert not caplog.messages, "and nobody says that there was"
     for until, saved in ((2, 2), (3, 2), (4, 4)):  # the third is no state that can be continued
+        caplog.clear()
         with pytest.raises(KeyboardInterrupt):
             work(until, error=True)
+        told = [one for one in caplog.messages if "what was done is saved" in one]
+        assert len(told) == (saved == until)
         found = state.load("rounds")
         assert found is not None and found.facts["rounds"] == saved
     assert work(5, error=False) == 5
