@@ -9,13 +9,21 @@ from distmom.errors import (
     ConfigError,
     DataError,
     DistmomError,
+    DoubtfulResultWarning,
     NoAnswerError,
     ResourceError,
 )
 
 if TYPE_CHECKING:
     from distmom import kernels
-    from distmom.estimators.compare.compare import compare, explain_compare
+    from distmom.cluster.executors.places import Cluster, Processes, Threads
+    from distmom.designs.blocks import FileBlocks, RandomBlocks, SampledBlocks, StoredBlocks, UnitBlocks
+    from distmom.designs.loss import Loss
+    from distmom.designs.match import Match
+    from distmom.designs.pairs import CompletePairs, DisjointPairs, SampledPairs
+    from distmom.designs.permutations import Permutations
+    from distmom.estimators.command import explain
+    from distmom.estimators.compare.compare import compare
     from distmom.estimators.describe.describe import describe
     from distmom.estimators.difference.difference import difference
     from distmom.estimators.learn.kmeans import RobustKMeans
@@ -24,17 +32,17 @@ if TYPE_CHECKING:
     from distmom.estimators.learn.minimizer import RobustMinimizer
     from distmom.estimators.learn.model_files import load_model, save_model
     from distmom.estimators.learn.ranker import PairwiseRanker
-    from distmom.estimators.learn.train import explain_train, train
+    from distmom.estimators.learn.train import train
     from distmom.estimators.mean.accumulator import MeanAccumulator
-    from distmom.estimators.mean.explain import explain_mean
     from distmom.estimators.mean.mean import mean
     from distmom.estimators.mean.merge_states import merge_states
     from distmom.estimators.planning.plan import plan
     from distmom.estimators.scorer import robust_scorer
+    from distmom.estimators.session import options
     from distmom.estimators.tournament.cover import epsilon_cover
-    from distmom.estimators.tournament.tournament import explain_tournament, tournament
-    from distmom.estimators.ustat.explain import explain_ustatistic
+    from distmom.estimators.tournament.tournament import tournament
     from distmom.estimators.ustat.ustatistic import ustatistic
+    from distmom.passes.scan import Scan, scan
     from distmom.report import (
         CandidateResult,
         ColumnProfile,
@@ -56,29 +64,45 @@ if TYPE_CHECKING:
 __all__ = [
     "BadFileError",
     "CandidateResult",
+    "Cluster",
     "ColumnProfile",
     "CompareResult",
+    "CompletePairs",
     "ConfigError",
     "DataError",
     "DescribeResult",
     "DifferenceResult",
+    "DisjointPairs",
     "DistmomError",
+    "DoubtfulResultWarning",
+    "FileBlocks",
+    "Loss",
     "MahalanobisMetric",
+    "Match",
     "MeanAccumulator",
     "MeanResult",
     "NoAnswerError",
     "PairwiseRanker",
+    "Permutations",
     "PlanResult",
+    "Processes",
+    "RandomBlocks",
     "ResourceError",
     "Results",
     "RobustKMeans",
     "RobustLinearRegression",
     "RobustLogisticRegression",
     "RobustMinimizer",
+    "SampledBlocks",
+    "SampledPairs",
+    "Scan",
     "State",
+    "StoredBlocks",
+    "Threads",
     "TournamentResult",
     "TrainResult",
     "UStatisticResult",
+    "UnitBlocks",
     "VectorResult",
     "__version__",
     "check_output",
@@ -86,18 +110,16 @@ __all__ = [
     "describe",
     "difference",
     "epsilon_cover",
-    "explain_compare",
-    "explain_mean",
-    "explain_tournament",
-    "explain_train",
-    "explain_ustatistic",
+    "explain",
     "kernels",
     "load_model",
     "mean",
     "merge_states",
+    "options",
     "plan",
     "robust_scorer",
     "save_model",
+    "scan",
     "tournament",
     "train",
     "ustatistic",
@@ -106,24 +128,39 @@ __all__ = [
 
 _HOMES = {
     "CandidateResult": "distmom.report",
+    "Cluster": "distmom.cluster.executors.places",
     "ColumnProfile": "distmom.report",
     "CompareResult": "distmom.report",
+    "CompletePairs": "distmom.designs.pairs",
     "DescribeResult": "distmom.report",
     "DifferenceResult": "distmom.report",
+    "DisjointPairs": "distmom.designs.pairs",
+    "FileBlocks": "distmom.designs.blocks",
+    "Loss": "distmom.designs.loss",
     "MahalanobisMetric": "distmom.estimators.learn.metric",
+    "Match": "distmom.designs.match",
     "MeanAccumulator": "distmom.estimators.mean.accumulator",
     "MeanResult": "distmom.report",
     "PairwiseRanker": "distmom.estimators.learn.ranker",
+    "Permutations": "distmom.designs.permutations",
     "PlanResult": "distmom.report",
+    "Processes": "distmom.cluster.executors.places",
+    "RandomBlocks": "distmom.designs.blocks",
     "Results": "distmom.report",
     "RobustKMeans": "distmom.estimators.learn.kmeans",
     "RobustLinearRegression": "distmom.estimators.learn.linear",
     "RobustLogisticRegression": "distmom.estimators.learn.linear",
     "RobustMinimizer": "distmom.estimators.learn.minimizer",
+    "SampledBlocks": "distmom.designs.blocks",
+    "SampledPairs": "distmom.designs.pairs",
+    "Scan": "distmom.passes.scan",
+    "StoredBlocks": "distmom.designs.blocks",
+    "Threads": "distmom.cluster.executors.places",
     "State": "distmom.state",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",
     "UStatisticResult": "distmom.report",
+    "UnitBlocks": "distmom.designs.blocks",
     "VectorResult": "distmom.report",
     "__version__": "distmom.version",
     "check_output": "distmom.report",
@@ -131,18 +168,16 @@ _HOMES = {
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
     "epsilon_cover": "distmom.estimators.tournament.cover",
-    "explain_compare": "distmom.estimators.compare.compare",
-    "explain_mean": "distmom.estimators.mean.explain",
-    "explain_tournament": "distmom.estimators.tournament.tournament",
-    "explain_train": "distmom.estimators.learn.train",
-    "explain_ustatistic": "distmom.estimators.ustat.explain",
+    "explain": "distmom.estimators.command",
     "kernels": "distmom.kernels",
     "load_model": "distmom.estimators.learn.model_files",
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
+    "options": "distmom.estimators.session",
     "plan": "distmom.estimators.planning.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "save_model": "distmom.estimators.learn.model_files",
+    "scan": "distmom.passes.scan",
     "tournament": "distmom.estimators.tournament.tournament",
     "train": "distmom.estimators.learn.train",
     "ustatistic": "distmom.estimators.ustat.ustatistic",

@@ -38,6 +38,10 @@ class ResourceError(DistmomError, RuntimeError):
     exit_code = 6
 
 
+class DoubtfulResultWarning(UserWarning):
+    """A result whose status is not ok was returned; turn it off by ``distmom.options(warn=False)``."""
+
+
 class BadFileError(DataError):
     """A file cannot be read or does not fit the others; ``on_bad_file="skip"`` goes on without it."""
 

@@ -1,36 +1,30 @@
-"""``distmom compare``: whether columns of two samples have one law."""
+"""``distmom compare``: whether columns of two samples have one distribution."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.answer import answer, given, options_named
-from distmom.cli.mean import BLOCK_OPTIONS, DATA_OPTIONS, OUTPUT_OPTIONS, RUN_OPTIONS, SCRATCH_OPTION
-
-SHARED = ("nan", "missing", "on_bad_file", "n_blocks", "block_by", "confidence_level", "rng")
-"""Options that mean the same as for ``distmom mean``."""
+from distmom.cli import options as o
+from distmom.cli.answer import answer
 
 OWN_OPTIONS = [
-    click.Option(
+    o.Option(
         ["-c", "--column"],
         metavar="NAME",
         multiple=True,
         help="Column to compare; repeat it for several. May be left out if the data has only one.",
     ),
-    click.Option(["--by"], metavar="NAME", help="Column of which two values make the samples."),
-    click.Option(
-        ["--sample", "samples"], metavar="VALUE", multiple=True, help="These values: give it twice."
-    ),
-    click.Option(
+    o.Option(["--by"], metavar="NAME", help="Column of which two values make the samples."),
+    o.Option(["--sample", "samples"], metavar="VALUE", multiple=True, help="These values: give it twice."),
+    o.Option(
         ["--where"],
         metavar="TEXT",
         multiple=True,
         help="Condition of all rows; given twice, that of each sample.",
     ),
-    click.Option(
+    o.Option(
         ["--statistic", "statistics"],
         type=click.Choice(["mean", "auc", "energy", "mmd", "mmd-laplace"]),
         multiple=True,
@@ -38,15 +32,15 @@ OWN_OPTIONS = [
         show_default=True,
         help="What to compare by; repeatable.",
     ),
-    click.Option(["--bandwidth"], type=float, help="Of mmd.  [default: the median distance of rows]"),
-    click.Option(
+    o.Option(["--bandwidth"], type=float, help="Of mmd.  [default: the median distance of rows]"),
+    o.Option(
         ["--permutations", "--n-permutations", "n_permutations"],
         type=int,
         default=9_999,
         show_default=True,
         help="Permutations of the test.",
     ),
-    click.Option(
+    o.Option(
         ["--test-rows"],
         type=int,
         default=10_000,
@@ -54,41 +48,49 @@ OWN_OPTIONS = [
         metavar="ROWS",
         help="Most rows of each sample in the test.",
     ),
-    click.Option(["--pair-budget"], type=float, metavar="PAIRS", help="Most pairs to evaluate one by one."),
-    click.Option(
-        ["--interval"],
-        type=click.Choice(["auto", "order", "exact", "none"]),
-        default="auto",
-        show_default=True,
-        help="Kind of interval.",
-    ),
 ]
+DATA = o.without(o.DATA, "column", "by", "where")
+BLOCKS = o.named(o.BLOCKS, ("n_blocks", "block_by"))
 
 
 @click.command(
     "compare",
+    cls=o.Command,
     short_help="Two samples compared: did a column drift?",
     params=[
-        click.Argument(["data"], nargs=-1, required=True),
-        *OWN_OPTIONS,
-        *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
-        *RUN_OPTIONS,
-        SCRATCH_OPTION,
-        *OUTPUT_OPTIONS,
+        o.ARGUMENT,
+        *(*OWN_OPTIONS, *DATA, *BLOCKS),
+        *(o.interval("auto", "order", "exact", "none"), o.CONFIDENCE, o.SEED),
+        *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
     ],
 )
 def compare_command(
-    data: tuple[str, ...], dry_run: bool, as_json: bool, output: Path | None, quiet: bool, **options: Any
+    data: tuple[str, ...],
+    n_permutations: int,
+    test_rows: int,
+    statistics: tuple[str, ...],
+    bandwidth: float | None,
+    **flags: Any,
 ) -> int:
     """Columns of two samples compared: differences that bad rows cannot move, and a permutation test.
 
     DATA is two Parquet files, folders, patterns or @list.txt, one for each sample; or one, with --by, or with
     --where given twice.
     """
-    from distmom.estimators.compare.compare import compare, explain_compare
+    from distmom.designs.permutations import Permutations
+    from distmom.estimators.compare.compare import compare
 
-    arguments = given(options, "column", "block_by", "samples", "where", "statistics")
-    if arguments["where"] is not None and len(arguments["where"]) == 1:
-        (arguments["where"],) = arguments["where"]
-    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
-    return answer(data, arguments, explain_compare, compare, **flags)
+    flags["test"] = Permutations(n_permutations, test_rows)
+    flags["statistics"] = statistics if bandwidth is None else _with_bandwidth(statistics, bandwidth)
+    return answer(compare, data, flags)
+
+
+def _with_bandwidth(statistics: tuple[str, ...], bandwidth: float) -> tuple[Any, ...]:
+    """The statistics, of which discrepancies have this bandwidth."""
+    from distmom.errors import ConfigError
+    from distmom.numerics.kernels.catalogue import mmd
+
+    kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
+    if not kinds.keys() & set(statistics):
+        raise ConfigError("--bandwidth: is of --statistic mmd; drop it, or add that statistic")
+    return tuple(mmd(bandwidth, kinds[name]) if name in kinds else name for name in statistics)

@@ -38,7 +38,7 @@ NEXT_OF_JOBS = "say in [data] what to read, and in the tables below what to do w
 @click.pass_context
 def init_command(ctx: click.Context, template: str, path: Path | None, force: bool) -> int:
     """Write a template."""
-    from distmom.estimators.options import check_choice
+    from distmom.checks import check_choice
     from distmom.jobs.template_files import is_folder, template_files, template_names
 
     check_choice("template", template, template_names())

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from distmom.cli.answer import remember_command
-from distmom.cli.mean import OUTPUT_OPTIONS
-from distmom.cli.show import messages_on_stderr, show_results
-from distmom.estimators.options import CHOICES
+from distmom.cli import options as o
+from distmom.cli.answer import print_results
+from distmom.cli.show import messages_on_stderr
 
 
 @click.command(
@@ -26,7 +25,7 @@ from distmom.estimators.options import CHOICES
         ),
         click.Option(
             ["--interval"],
-            type=click.Choice(CHOICES["interval"]),
+            type=click.Choice(o.INTERVALS),
             help="Kind of interval.  [default: that of the states]",
         ),
         click.Option(
@@ -34,7 +33,7 @@ from distmom.estimators.options import CHOICES
             type=float,
             help="Confidence level of the interval.  [default: that of the states]",
         ),
-        *(option for option in OUTPUT_OPTIONS if option.name != "dry_run"),
+        *o.without(o.OUTPUT, "dry_run"),
     ],
 )
 def merge_command(
@@ -52,7 +51,7 @@ def merge_command(
     options and seed; a file that two of them hold is an error.
     """
     from distmom.estimators.mean.merge_states import merge_states
-    from distmom.report import Results, check_output, write_results
+    from distmom.report import Results, check_output
 
     if output is not None:
         check_output(output)
@@ -60,9 +59,5 @@ def merge_command(
     with messages_on_stderr(quiet):
         found = merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
     together = Results.of(found)
-    remember_command(together)
-    if output is not None:
-        write_results(together, output)
-    if as_json or not (quiet and output is not None):
-        show_results(together, as_json=as_json, quiet=quiet)
+    print_results(together, output, as_json=as_json, quiet=quiet)
     return together.exit_code

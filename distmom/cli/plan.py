@@ -7,25 +7,8 @@ from typing import Any
 import click
 
 from distmom.cli.failures import write_stdout
-from distmom.cli.mean import CountOrShare
 from distmom.cli.show import show_json
-
-
-class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A whole number, also written as ``1e9`` or ``64_000_000``."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not number.is_integer() or number < 1:
-            self.fail(f"{value!r} is not a whole number of rows", param, ctx)
-        text = str(value).replace("_", "")
-        return int(text) if text.isdecimal() else int(number)
+from distmom.cli.types import CountOrShare, WholeNumber
 
 
 @click.command("plan", short_help="Blocks, widths and costs for so many rows; reads nothing.")

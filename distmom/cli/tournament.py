@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.answer import answer, given, options_named
-from distmom.cli.mean import (
-    BLOCK_OPTIONS,
-    DATA_OPTIONS,
-    OUTPUT_OPTIONS,
-    RUN_OPTIONS,
-    SCRATCH_OPTION,
-)
+from distmom.cli import options as o
+from distmom.cli.answer import answer
 
 
 class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -35,94 +28,61 @@ class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 OWN_OPTIONS = [
-    click.Option(
+    o.Option(
         ["--candidate", "candidates"],
         metavar="NAME",
         multiple=True,
         required=True,
         help="Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
     ),
-    click.Option(
-        ["--target"], metavar="NAME", help="Column that the candidates predict, rank or bring near."
-    ),
-    click.Option(
+    o.Option(["--target"], metavar="NAME", help="Column that the candidates predict, rank or bring near."),
+    o.Option(
         ["--loss"],
         type=LossName(),
         default="squared",
         show_default=True,
         help="Loss of a row, or of a pair of rows.",
     ),
-    click.Option(
+    o.Option(
         ["--loss-parameter"],
         type=float,
         help="Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).",
     ),
-    click.Option(
+    o.Option(
         ["--feature", "features"],
         metavar="NAME",
         multiple=True,
         help="Column that a matrix, a partition or a model takes which does not say so; repeatable.",
     ),
-    click.Option(
+    o.Option(
         ["--distance"],
         type=click.Choice(("auto", "prediction", "loss")),
         default="auto",
         show_default=True,
         help="What keeps candidates apart: predictions, or roots of losses.",
     ),
-    click.Option(["--beta-r"], type=float, help="Candidates no farther apart do not meet.  [default: found]"),
-    click.Option(
-        ["--scheme"],
-        type=click.Choice(("partition", "swor", "monte_carlo")),
-        default="partition",
-        show_default=True,
-        help="Blocks of losses of pairs: all rows, or samples without or with replacement.",
-    ),
-    click.Option(["--block-size"], type=int, metavar="ROWS", help="Of a sampled block."),
-    click.Option(
-        ["--pairs"],
-        type=click.Choice(("complete", "incomplete")),
-        default="complete",
-        show_default=True,
-        help="All pairs of a block, or samples of pairs.",
-    ),
-    click.Option(
-        ["--pair-count", "--n-pairs", "n_pairs"], type=int, metavar="M", help="Pairs of a sample of pairs."
-    ),
-    click.Option(["--pair-budget"], type=float, metavar="PAIRS", help="Most losses of pairs to evaluate."),
-    click.Option(
-        ["--state"],
-        type=click.Path(),
-        metavar="FILE",
-        help="Keep the rounds that are done there, and go on where a run was stopped.",
-    ),
+    o.Option(["--beta-r"], type=float, help="Candidates no farther apart do not meet.  [default: found]"),
 ]
-SHARED = (
-    *("where", "missing", "on_bad_file"),
-    *("n_blocks", "block_by", "chunk_rows", "contamination", "confidence_level", "rng"),
-)
-"""Options that mean the same as for ``distmom mean``."""
+DATA = o.without(o.DATA, "column", "by", "nan")
+BLOCKS = o.without(o.BLOCKS, "order", "repeats", "fine", "tau")
 
 
 @click.command(
     "tournament",
+    cls=o.Command,
     short_help="Choose the best of several predictions or models.",
     params=[
-        click.Argument(["data"], nargs=-1, required=True),
-        *OWN_OPTIONS,
-        *options_named((*DATA_OPTIONS, *BLOCK_OPTIONS), SHARED),
-        *RUN_OPTIONS,
-        SCRATCH_OPTION,
-        *OUTPUT_OPTIONS,
+        o.ARGUMENT,
+        *(*OWN_OPTIONS, *DATA, *BLOCKS, *o.PAIRS),
+        *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
     ],
 )
 def tournament_command(
     data: tuple[str, ...],
-    dry_run: bool,
-    as_json: bool,
-    output: Path | None,
-    quiet: bool,
-    **options: Any,
+    distance: str,
+    beta_r: float | None,
+    loss_parameter: float | None,
+    **flags: Any,
 ) -> int:
     """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
 
@@ -132,8 +92,12 @@ def tournament_command(
     The league table goes to standard output, the champion first; JSON has champions, finalists, the table
     and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
     """
-    from distmom.estimators.tournament.tournament import explain_tournament, tournament
+    from distmom.designs.loss import Loss
+    from distmom.designs.match import Match
+    from distmom.estimators.tournament.tournament import tournament
 
-    arguments = given(options, "candidates", "features", "block_by")
-    flags: Any = {"dry_run": dry_run, "as_json": as_json, "output": output, "quiet": quiet}
-    return answer(data, arguments, explain_tournament, tournament, **flags)
+    if distance != "auto" or beta_r is not None:
+        flags["match"] = Match(distance, beta_r)  # type: ignore[arg-type]
+    if loss_parameter is not None:
+        flags["loss"] = Loss(flags["loss"], loss_parameter)
+    return answer(tournament, data, flags)

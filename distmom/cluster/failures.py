@@ -58,7 +58,7 @@ def killed(unit: Named) -> ResourceError:
     """Workers died whenever they ran ``unit``, also when it ran alone."""
     return ResourceError(
         f"{unit.name}: every worker that read it died, most likely out of memory; "
-        "give workers more memory (memory_limit=), fewer threads each, or read fewer columns"
+        "give workers more memory (memory_limit), fewer threads each, or read fewer columns"
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.checks import check_choice, check_count, check_fraction
+from distmom.designs.blocks import MOST_CHUNK_ROWS, check_most_blocks
 from distmom.errors import ConfigError
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -31,45 +31,26 @@ ON_CHANGE = ("error", "restart")
 """What to do when files that a saved state holds have changed or are gone."""
 
 
-MOST_BLOCKS = 1_000_000
-MOST_CHUNK_ROWS = 1 << 40
-"""More rows than any file has."""
-
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("a sampling scheme", "order='stored'", "samples are drawn at random; drop order"),
     (
-        "a sampling scheme",
-        "block_by",
-        "samples are of rows; use scheme='partition' for whole units",
-    ),
-    ("a sampling scheme", "chunk_rows", "samples are of single rows; use scheme='partition'"),
-    ("a sampling scheme", "repeats", "samples overlap already; use scheme='partition', or more n_blocks"),
-    (
-        "a sampling scheme",
+        "SampledBlocks",
         "contamination",
-        "an outlying row may be in many samples, and no bound allows for that; use scheme='partition'",
+        "an outlying row may be in many samples, and no bound allows for that; use RandomBlocks",
     ),
-    ("a sampling scheme", "weights", "samples are of rows with equal chances; use scheme='partition'"),
+    ("SampledBlocks", "weights", "samples are of rows with equal chances; use RandomBlocks"),
     (
-        "a sampling scheme",
+        "SampledBlocks",
         "interval='order'",
         "its blocks share rows, so their order statistics cover only the "
         "median given the data; use interval='exact'",
     ),
     (
-        "scheme='monte_carlo'",
+        "SampledBlocks(replace=True)",
         "interval='paper'",
         "the paper has no bound for samples with replacement; use interval='exact'",
     ),
-    ("order='stored'", "block_by", "both say which rows form a block; drop one"),
-    ("order='stored'", "chunk_rows", "stored blocks are contiguous already; drop chunk_rows"),
-    ("order='stored'", "repeats", "there is only one way to cut rows as they are stored; drop repeats"),
-    ("block_by", "chunk_rows", "both say which rows stay together; drop one"),
-    ("block_by", "repeats", "units are put into blocks once; drop repeats"),
-    ("block_by", "fine", "units are put into a fixed number of cells; drop fine"),
-    ("block_by", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
+    ("blocks of units", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
     ("chunk_rows", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
-    ("repeats", "chunk_rows", "partitions of chunks are not repeated; drop one"),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
     (
         "repeats",
@@ -79,23 +60,20 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ),
     ("repeats", "interval='paper'", "the paper has no bound for repeated partitions; use interval='exact'"),
     (
-        "block_by columns",
+        "UnitBlocks",
         "a share as contamination",
         "units are counted only as they are read; give a number",
     ),
-    ("contamination", "n_blocks='paper'", "the proposition knows no outlying rows; use n_blocks='auto'"),
+    ("contamination", "blocks='paper'", "the proposition knows no outlying rows; use blocks='auto'"),
     ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
     ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
-    ("joint", "n_blocks='paper'", "the proposition is for single means; use n_blocks='auto' or a number"),
+    ("joint", "blocks='paper'", "the proposition is for single means; use blocks='auto' or a number"),
     (
         "joint='geometric'",
         "interval='order'",
         "vectors have no order; use interval='exact', or joint='coordinatewise'",
     ),
     ("joint", "interval='paper'", "the paper has no bound for vectors; use interval='exact'"),
-    ("n_blocks", "block_size", "with scheme='partition' one gives the other; drop one"),
-    ("fine", "a given n_blocks", "the number of blocks is fixed; drop one"),
-    ("tau", "scheme='partition'", "tau splits the error of sampled blocks; drop it or use scheme='swor'"),
 )
 """Pairs of options that exclude each other, with the remedy: the only list of them."""
 
@@ -183,14 +161,11 @@ class MeanOptions:
 
     def _check_pairs(self) -> None:
         sampled = self.scheme in SAMPLING
-        given = isinstance(self.n_blocks, int)
         met = {
-            "a sampling scheme": sampled,
-            "scheme='partition'": not sampled,
-            "scheme='monte_carlo'": self.scheme == "monte_carlo",
-            "block_by columns": isinstance(self.block_by, tuple),
-            "order='stored'": self.order == "stored",
-            "block_by": self.block_by is not None,
+            "SampledBlocks": sampled,
+            "SampledBlocks(replace=True)": self.scheme == "monte_carlo",
+            "UnitBlocks": isinstance(self.block_by, tuple),
+            "blocks of units": self.block_by is not None,
             "chunk_rows": self.chunk_rows > 1,
             "repeats": self.repeats > 1,
             "contamination": self.contamination is not None,
@@ -200,14 +175,9 @@ class MeanOptions:
             "joint='geometric'": self.joint == "geometric",
             "interval='order'": self.interval == "order",
             "interval='paper'": self.interval == "paper",
-            "n_blocks": given and not sampled,
-            "n_blocks='paper'": self.n_blocks == "paper",
-            "a given n_blocks": given or self.n_blocks == "paper" or self.block_size is not None or sampled,
-            "block_size": self.block_size is not None,
-            "fine": self.fine != "standard",
-            "tau": self.tau is not None,
+            "blocks='paper'": self.n_blocks == "paper" and not sampled,
         }
-        refuse_pairs(REFUSED, met, {"a sampling scheme": f"scheme={self.scheme!r}"})
+        refuse_pairs(REFUSED, met, {})
 
     @property
     def delta(self) -> float:
@@ -234,43 +204,9 @@ def refuse_pairs(
             raise ConfigError(f"{said.get(first, first)} does not go with {second}: {remedy}")
 
 
-def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """ConfigError unless the value is one of the allowed words."""
-    if value not in allowed:
-        near = difflib.get_close_matches(str(value), allowed, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}{hint}")
-
-
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """ConfigError unless the value is a whole number, at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
-        raise ConfigError(f"{name}: must be a whole number of at least {least}, not {value!r}")
-
-
-def whole(value: Any) -> Any:
-    """A float that is a whole number, such as 1e9, as an int; anything else as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def check_fraction(name: str, value: Any, below: float, example: str) -> None:
-    """ConfigError unless the value lies strictly between 0 and `below`."""
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not good or not math.isfinite(value) or not 0.0 < value < below:
-        raise ConfigError(f"{name}: must lie between 0 and {below:g}, {example}, not {value!r}")
-
-
 def _check_n_blocks(value: Any) -> None:
     if isinstance(value, str):
         check_choice("n_blocks", value, ("auto", "paper"))
         return
     check_count("n_blocks", value)
     check_most_blocks("n_blocks", int(value))
-
-
-def check_most_blocks(name: str, n_blocks: int) -> None:
-    """ConfigError if so many blocks would make the states of units too large."""
-    if n_blocks > MOST_BLOCKS:
-        raise ConfigError(
-            f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; each costs 24 bytes in every unit"
-        )

@@ -4,49 +4,61 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
+from distmom.cluster.executors.places import Place
+from distmom.designs.blocks import BlockDesign
+from distmom.designs.pairs import PairDesign
 from distmom.lake.files.secrets import plain_address
+from distmom.passes.scan import Scan
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-UNTOLD = frozenset(("client", "progress", "storage_options"))
+UNTOLD = frozenset(("executor",))
 """Arguments that mean nothing elsewhere, or may hold secrets."""
 
 MOST = 20
 """Members of a list or mapping that are kept."""
 
 
-def recorded(function: Callable[P, R]) -> Callable[P, R]:
+def record(
+    function: str, found: Any, given: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]
+) -> None:
     """Let the result's ``run["call"]`` have the function's name and the arguments that are not defaults.
 
-    Where no seed was given, the drawn one stands there, so that the call repeats the result.
+    Where no seed was given, the drawn one stands there, so that the call repeats the result. ``code`` is the
+    call as Python.
     """
-    signature = inspect.signature(function)
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        found = function(*args, **kwargs)
-        run = getattr(found, "run", None)
-        if isinstance(run, dict):
-            given = signature.bind(*args, **kwargs).arguments
-            kept = {
-                name: plainly(value)
-                for name, value in given.items()
-                if name not in UNTOLD and not _default(value, signature.parameters[name].default)
-            }
-            run["call"] = {"function": function.__name__, "arguments": kept | {"rng": run.get("seed")}}
-        return found
-
-    return call
+    run = getattr(found, "run", None)
+    if not isinstance(run, dict):
+        return
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name not in UNTOLD and not _default(value, parameters[name].default)
+    }
+    seed = {"rng": run.get("seed")}
+    words = {name: plainly(value) for name, value in kept.items()} | seed
+    if isinstance(given.get("data"), Scan) and given["data"].where is not None:
+        words.setdefault("where", plainly(given["data"].where))
+    positional = [n for n, p in parameters.items() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    texts, gap = [], False
+    for name, value in {**kept, **seed}.items():
+        gap = gap or name not in positional
+        texts.append(code(value) if not gap else f"{name}={code(value)}")
+    run["call"] = {
+        "function": function,
+        "arguments": words,
+        "code": f"dm.{function}({', '.join(texts)})",
+    }
 
 
 def _default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _empty(value: Any) -> bool:
+    return isinstance(value, tuple) and not value  # an Arrow expression cannot be compared with one
 
 
 def plainly(value: Any) -> Any:
@@ -57,6 +69,10 @@ def plainly(value: Any) -> Any:
     >>> plainly(["a", 1, {"b": object()}]), plainly("s3://me:secret@lake?token=x")
     (['a', 1, {'b': '<object>'}], 's3://lake?token=...')
     """
+    if isinstance(value, Scan):
+        return plainly(value.data)
+    if isinstance(value, (BlockDesign, PairDesign)) or type(value).__module__.startswith("distmom.designs"):
+        return repr(value)
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str):
@@ -72,3 +88,24 @@ def plainly(value: Any) -> Any:
     if is_dataclass(value) and not fields(value) and isinstance(name, str):
         return name  # a kernel of the catalogue without parameters
     return f"<{type(value).__name__}>"
+
+
+def code(value: Any) -> str:
+    """A value as it would be written in Python; objects that have no such text in angle brackets."""
+    if isinstance(value, Scan):
+        given = {
+            f.name: getattr(value, f.name)
+            for f in fields(value)
+            if f.repr and f.name != "data" and getattr(value, f.name) is not f.default
+        }
+        words = [f"{name}={code(v)}" for name, v in given.items() if v is not None and not _empty(v)]
+        inside = ", ".join([code(value.data), *words])
+        return f"dm.scan({inside})" if words else inside
+    if isinstance(value, (list, tuple)) and len(value) <= MOST and any(isinstance(v, Scan) for v in value):
+        return f"[{', '.join(map(code, value))}]"
+    if type(value).__module__.startswith("distmom.designs") or isinstance(value, Place):
+        return f"dm.{value!r}"
+    plain = plainly(value)
+    if isinstance(plain, str) and plain.startswith("<") and not isinstance(value, (str, os.PathLike)):
+        return plain
+    return repr(plain)

@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.checks import check_choice
+from distmom.cluster.executors.places import Threads
+from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.mean import mean
-from distmom.estimators.options import MeanOptions, check_choice
+from distmom.estimators.options import MeanOptions
+from distmom.estimators.row_options import design_words
+from distmom.estimators.session import quietly
 from distmom.numerics.losses.table import LOSSES, log_of_given, names_of
+from distmom.passes.scan import scan
 from distmom.report import Results
 
 RowLoss = Callable[[Any, Any], Any]
@@ -26,7 +32,7 @@ class RobustScorer:
     """
 
     loss: str | RowLoss
-    n_blocks: int | str
+    blocks: Blocks
     contamination: int | float | None
     response: str
     rng: int
@@ -36,15 +42,15 @@ class RobustScorer:
         losses = self.row_losses(estimator, X, y)
         try:
             # NaN losses must count against the model: they ruin their blocks instead of being left out
-            found = mean(
-                losses,
-                n_blocks=self.n_blocks,
-                contamination=self.contamination,
-                nan="keep",
-                interval="none",
-                rng=self.rng,
-                threads=1,
-            )
+            with quietly():
+                found = mean(
+                    scan(losses, nan="keep"),
+                    blocks=self.blocks,
+                    contamination=self.contamination,
+                    interval="none",
+                    rng=self.rng,
+                    executor=Threads(1),
+                )
         except NoAnswerError:
             return float("-inf")
         estimate = Results.of(found)[0].estimate
@@ -70,7 +76,7 @@ class RobustScorer:
 def robust_scorer(
     loss: str | RowLoss,
     *,
-    n_blocks: int | str = "auto",
+    blocks: Blocks = "auto",
     contamination: int | float | None = None,
     response: str = "predict",
     rng: int = 0,
@@ -86,7 +92,7 @@ def robust_scorer(
     loss : str or callable
         ``squared``, ``absolute``, ``huber`` (threshold 1), ``pinball`` (median), ``zero_one``, ``log`` (needs
         `predict_proba`), or ``loss(y_true, y_predicted)`` giving one number a row.
-    n_blocks : int or {"auto", "paper"}
+    blocks : int, {"auto", "paper"}, or block design
         As for `distmom.mean`. A fold of fewer than 40 rows has too few for the automatic rule, which then
         takes their plain mean: give a number.
     contamination : int or float, optional
@@ -130,8 +136,9 @@ def robust_scorer(
         raise ConfigError(
             f"rng: must be a whole number, as all models must meet the same blocks, not {rng!r}"
         )
-    MeanOptions(n_blocks=n_blocks, contamination=contamination)
-    return RobustScorer(loss, n_blocks, contamination, response, rng)
+    design = as_design(blocks)
+    MeanOptions(**design_words(design), contamination=contamination)
+    return RobustScorer(loss, design, contamination, response, rng)
 
 
 def _log_losses(estimator: Any, X: Any, truth: NDArray[Any]) -> NDArray[np.float64]:

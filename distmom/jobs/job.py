@@ -14,8 +14,7 @@ from distmom.jobs import kinds
 from distmom.jobs.config import Config
 from distmom.jobs.keys import DATA, OUTPUT, RUN, Key, Tables
 from distmom.jobs.log_lines import MinuteLines
-
-SEED = 0
+from distmom.jobs.objects import call_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def job_of(
     name : str
         Of the job.
     function : str
-        Name of the function; ``explain_`` with this name tells what it would do.
+        Name of the function.
     own : mapping
         The tables of this job alone.
     data, run : mapping
@@ -69,34 +68,16 @@ def job_of(
     """
 
     def results(config: Config, progress: MinuteLines) -> dm.Results:
-        found = dm.Results.of(getattr(dm, function)(**call_of(config, as_one), progress=progress))
+        with dm.options(progress=progress, warn=False):
+            found = dm.Results.of(getattr(dm, function)(**call_of(config, as_one)))
         if tell is not None:
             tell(found)
         return found
 
     def plan(config: Config) -> dict[str, Any]:
-        found: dict[str, Any] = getattr(dm, f"explain_{function}")(**call_of(config, as_one))
-        return found
+        return dm.explain(getattr(dm, function), **call_of(config, as_one))
 
     return Job(name, {"data": data, **own, "run": run, "output": OUTPUT}, results, plan)
-
-
-def call_of(config: Config, as_one: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The arguments that a configuration stands for: the one place where tables become a call.
-
-    The seed is 0 where none is given, as on the command line.
-    """
-    call: dict[str, Any] = {}
-    for name in config.values:
-        given = config.table(name)
-        if name == "data" and isinstance(given["data"], list) and len(given["data"]) == 1:
-            [given["data"]] = given["data"]
-        if name == "run":
-            given.pop("log", None)
-            given["rng"] = None if given.get("rng") == "random" else given.get("rng", SEED)
-        if name != "output":
-            call |= {name: given} if name in as_one else given
-    return call
 
 
 def kind_names() -> list[str]:

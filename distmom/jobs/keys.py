@@ -11,6 +11,7 @@ KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "whole number": ("a whole number", (int,)),
     "number": ("a number", (int, float)),
     "whole number or text": ("a whole number or a text", (int, str)),
+    "true or false": ("true or false", (bool,)),
     "true, false or text": ("true, false or a text", (bool, str)),
     "options": ("a table of texts, numbers, true and false", (dict,)),
 }
@@ -52,9 +53,35 @@ DATA = {
     "path": Key("texts", "data", required=True, path=True),
     "paths": Key("texts", "data", required=True, path=True),
     "where": Key("text"),
-    "missing": Key("text"),
-    "on_bad_file": Key("text"),
+    "exclude": Key("texts"),
+    "nan": Key("text", choices=("omit", "raise", "keep")),
+    "missing": Key("text", choices=("error", "null")),
+    "on_bad_file": Key("text", choices=("error", "skip")),
     "storage_options": Key("options"),
+    "batch_rows": Key("whole number"),
+}
+BLOCKS = {
+    "design": Key("text", choices=("random", "stored", "units", "files", "sampled")),
+    "n": Key("whole number or text"),
+    "size": Key("whole number"),
+    "columns": Key("texts"),
+    "chunk_rows": Key("whole number"),
+    "repeats": Key("whole number"),
+    "fine": Key("text", choices=("standard", "many")),
+    "tau": Key("number"),
+    "replace": Key("true or false"),
+}
+PAIRS = {
+    "kind": Key("text", choices=("complete", "sampled", "disjoint")),
+    "n": Key("number"),
+    "replace": Key("true or false"),
+    "budget": Key("number"),
+}
+PROMISE = {
+    "contamination": Key("number"),
+    "interval": Key("text"),
+    "confidence": Key("number", "confidence_level"),
+    "confidence_level": Key("number"),
 }
 RUN = {
     "seed": Key("whole number or text", "rng"),
@@ -63,15 +90,19 @@ RUN = {
     "threads": Key("whole number"),
     "scheduler": Key("text"),
     "memory_limit": Key("whole number or text"),
-    "batch_rows": Key("whole number"),
     "state": Key("text", path=True),
-    "on_change": Key("text"),
+    "on_change": Key("text", choices=("error", "restart")),
     "log": Key("text", choices=("text", "json")),
 }
 SCRATCH = {**RUN, "scratch": Key("text", path=True)}
 """Of jobs that may sort rows on disk."""
 
 OUTPUT = {"files": Key("texts", required=True, path=True)}
+
+
+def only(keys: Mapping[str, Key], *names: str) -> dict[str, Key]:
+    """Some of the keys."""
+    return {name: keys[name] for name in names}
 
 
 def refusing(keys: Mapping[str, Key], why: str, *names: str) -> dict[str, Key]:

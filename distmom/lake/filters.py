@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.columns.convert import bit_values, valid_rows
+from distmom.lake.group_filter import GroupFilter
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
 from distmom.lake.where.nodes import Node, columns_of
@@ -31,6 +32,11 @@ class Filter(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it reads."""
+        ...
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Those among them whose values are compared as keys of groups are."""
         ...
 
     @property
@@ -72,6 +78,11 @@ class TextFilter:
     text: str
     node: Node = field(repr=False)
     columns: tuple[str, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
     @property
     def identity(self) -> str:
@@ -123,6 +134,11 @@ class ExpressionFilter:
     def columns(self) -> tuple[str, ...]:
         """Columns that the expression reads."""
         return tuple(self.schema.names)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
     @property
     def text(self) -> str:
@@ -223,7 +239,7 @@ def as_filter(where: str | Filter | pc.Expression | None, source: Source) -> Fil
         return parsed
     if type(where).__name__ == "Expression" and type(where).__module__.startswith("pyarrow"):
         return _expression_filter(where, source.schema())
-    if isinstance(where, (TextFilter, ExpressionFilter)):
+    if isinstance(where, (TextFilter, ExpressionFilter, GroupFilter)):
         return where
     raise ConfigError(f"where must be a text or an Arrow expression, not {type(where).__name__}")
 

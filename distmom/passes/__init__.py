@@ -1,1 +1,1 @@
-"""Passes over the data that know no statistic: opening, counting rows, gathering and regrouping them."""
+"""What passes over the data, whatever is asked: opening, counting, drawing, gathering, regrouping rows."""

@@ -103,7 +103,7 @@ def _evaluated(
 
 def _check_fits(needed: int, threads: int, executor: Executor) -> None:
     """ResourceError if the largest block does not fit into memory."""
-    remedy = "use more blocks (n_blocks), which are smaller, or fewer columns"
+    remedy = "use more blocks, which are smaller, or fewer columns"
     check_memory(needed, threads, executor.memory, "the largest range of blocks", remedy=remedy)
 
 

@@ -182,7 +182,8 @@ def draw_rows(
             raise NoAnswerError("the data has no rows; give data with rows")
         if not replace and size > n:
             raise ConfigError(
-                f"block_size: {size:,} rows without replacement from {n:,} cannot be drawn; use at most {n:,}"
+                f"blocks: size: {size:,} rows without replacement from {n:,} cannot be drawn; "
+                f"use at most {n:,}"
             )
     each = [
         RowSamples(seed, rows, size, replace, compiled)

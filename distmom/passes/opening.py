@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from distmom.cluster.dask_frame import open_frame
+from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.lake import ReadOptions, open_lake
+from distmom.lake import ReadOptions
 from distmom.lake.filters import as_filter
+from distmom.passes.scan import Scan
 
 if TYPE_CHECKING:
     from distmom.lake import Source
@@ -20,42 +21,29 @@ MOST_BATCH_ROWS_OF_GROUPS = 65_536
 
 
 def open_data(
-    data: Any,
+    scan: Scan,
     column: Names,
     by: Names,
-    where: Any,
-    missing: str,
-    batch_rows: int,
     block_by: str | tuple[str, ...] | None = None,
     *,
     joint: bool = False,
     weights: str | None = None,
-    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
-    source = open_source(data, storage_options)
+    source = scan.source
     columns = names_of("column", column) or _only_columns(source, weights)
     keys = names_of("by", by)
     both = [name for name in columns if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
-    if keys:
-        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
+    batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
     vectors = () if joint else None
     units = unit_columns(block_by, columns)
-    filter_ = as_filter(where, source)
+    filter_ = as_filter(scan.where, source)
     if weights is not None:
         columns = (*columns, weights)
-    read = ReadOptions(columns, keys, filter_, missing, batch_rows, vectors, units)  # type: ignore[arg-type]
+    read = ReadOptions(columns, keys, filter_, scan.missing, batch_rows, vectors, units)
     return source, read
-
-
-def open_source(data: Any, storage_options: Mapping[str, object] | None) -> Source:
-    """The source of the rows: a Dask DataFrame, files here or in an object store, or data in memory."""
-    frame = open_frame(data)
-    if frame is not None and storage_options:
-        raise ConfigError("storage_options: a Dask DataFrame has its own; drop them")
-    return frame or open_lake(data, storage_options=storage_options)
 
 
 def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,23 +52,10 @@ def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...
     both = [name for name in columns if name in units]
     if both:
         raise ConfigError(
-            f"block_by: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
+            f"blocks: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
             "drop it from one of them"
         )
     return units
-
-
-def names_of(parameter: str, value: Any) -> tuple[str, ...]:
-    """One name or several, distinct."""
-    if value is None:
-        return ()
-    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else None
-    if names is None or isinstance(value, Mapping) or not all(isinstance(n, str) for n in names):
-        raise ConfigError(f"{parameter}: must be a column's name or a list of names, not {value!r}")
-    twice = [n for i, n in enumerate(names) if n in names[:i]]
-    if twice:
-        raise ConfigError(f"{parameter}: {twice[0]!r} is given twice; name each column once")
-    return names
 
 
 def refuse_times(read: ReadOptions, remedy: str) -> None:

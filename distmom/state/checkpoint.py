@@ -130,7 +130,7 @@ class Checkpoint:
         if found is None:
             return
         if self.state.on_change != "restart":
-            raise DataError(f"{self.name}: {found.text}; use on_change='restart' {found.remedy}")
+            raise DataError(f"{self.name}: {found.text}; use State(path, on_change='restart') {found.remedy}")
         logger.warning("%s: %s; everything is read again", self.name, found.text)
         self.saved, self.restarted = None, found.text
 

@@ -222,10 +222,10 @@ def _inadmissible(what: str, n_rows: int, confidence_level: float, least_delta: 
     if least_delta >= 1.0:
         return ConfigError(
             f"confidence_level: {what} admit no confidence level at n={n_rows} rows, {received}; "
-            "give more rows, or give n_blocks"
+            "give more rows, or give the number of blocks"
         )
     delta = Decimal(least_delta).normalize(Context(prec=4, rounding=ROUND_CEILING))
     return ConfigError(
         f"confidence_level: {what} of n={n_rows} rows admit delta = 1 - confidence_level in [{delta}, 1), "
-        f"{received}; use a confidence_level of at most {1 - delta}, or give n_blocks"
+        f"{received}; use a confidence_level of at most {1 - delta}, or give the number of blocks"
     )

@@ -54,11 +54,11 @@ def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
         grouped(drawn),
         "x",
         by="sample",
-        n_blocks=INTERVALS[kind],
-        interval=kind,
+        interval=kind,  # type: ignore[arg-type]
         confidence_level=LEVEL,
         rng=seed + first,
-        threads=1,
+        blocks=INTERVALS[kind],  # type: ignore[arg-type]
+        executor=dm.Threads(1),
     )
     return np.array([one.interval for one in _means(found) if one.interval is not None]).reshape(-1, 2)
 
@@ -177,6 +177,7 @@ def _means(found: Any) -> list[dm.MeanResult]:
 
 
 def _grouped(data: Floats, seed: int, n_blocks: int | str, repeats: int = 1) -> Floats:
-    found = dm.mean(grouped(data), "x", by="sample", n_blocks=n_blocks, repeats=repeats, rng=seed, **HERE)
+    design = dm.RandomBlocks(n_blocks, repeats=repeats)  # type: ignore[arg-type]
+    found = dm.mean(grouped(data), "x", by="sample", blocks=design, rng=seed, **HERE)
     ordered = sorted(_means(found), key=lambda one: (one.group or {})["sample"])
     return np.array([one.estimate for one in ordered], dtype=float)

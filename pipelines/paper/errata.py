@@ -73,10 +73,8 @@ def _squares_of_few(first: int, n: int, seed: int) -> list[float]:
             pa.table(dict(zip(names, data, strict=True))),
             names,
             kernel="variance",
-            scheme="swor",
-            pairs="incomplete",
-            n_blocks=1,
-            n_pairs=FEW_PAIRS,
+            pairs=dm.SampledPairs(FEW_PAIRS),
+            blocks=1,
             rng=seed + start,
             **HERE,
         )

@@ -19,7 +19,7 @@ from pipelines.paper.laws import N_ROWS, Floats
 
 AT_ONCE = 100
 N_PAIRS = N_ROWS * (N_ROWS - 1) // 2
-HERE: dict[str, Any] = {"interval": "none", "threads": 1}
+HERE: dict[str, Any] = {"interval": "none", "executor": dm.Threads(1)}
 """Chunks of samples share the processors, not the rows of one."""
 
 Blocks = list[Floats]
@@ -113,66 +113,63 @@ def _variances(samples: Floats, **options: Any) -> Sequence[Floats]:
 
 def _mom(samples: Floats, delta: float, captioned: bool, seed: int) -> Blocks:
     n_blocks = partition_blocks(delta, 1.0 if captioned else 4.5)
-    return _of_groups(dm.mean, samples, n_blocks=n_blocks, rng=seed)
+    return _of_groups(dm.mean, samples, blocks=n_blocks, rng=seed)
 
 
 def _half_pairs(samples: Floats, delta: float, captioned: bool, seed: int) -> Blocks:
     n_blocks = partition_blocks(delta, 1.0) if captioned else 1
-    return _of_groups(
-        dm.ustatistic, samples, kernel="variance", pairs="disjoint", n_blocks=n_blocks, rng=seed
-    )
+    return _of_groups(dm.ustatistic, samples, kernel="variance", pairs="disjoint", blocks=n_blocks, rng=seed)
 
 
 def _mou(samples: Floats, delta: float, captioned: bool, seed: int) -> Blocks:
     return _of_groups(
-        dm.ustatistic, samples, kernel="variance", n_blocks=partition_blocks(delta, 4.5), rng=seed
+        dm.ustatistic, samples, kernel="variance", blocks=partition_blocks(delta, 4.5), rng=seed
     )
 
 
 def _moru(samples: Floats, delta: float, captioned: bool, seed: int) -> Blocks:
     n_blocks = partition_blocks(delta, 4.5)  # no tau is stated; K and B of the partition fit
     size = N_ROWS // n_blocks
-    return _of_columns(samples, seed, _variances, scheme="swor", n_blocks=n_blocks, block_size=size)
+    return _of_columns(samples, seed, _variances, blocks=dm.SampledBlocks(n_blocks, size))
 
 
-def _morm(tau: float, scheme: str) -> Callable[[Floats, float, bool, int], Blocks]:
+def _morm(tau: float, replace: bool) -> Callable[[Floats, float, bool, int], Blocks]:
     def blocks(samples: Floats, delta: float, captioned: bool, seed: int) -> Blocks:
-        return _of_columns(samples, seed, _means, scheme=scheme, tau=tau, confidence_level=1.0 - delta)
+        design = dm.SampledBlocks(tau=tau, replace=replace)
+        return _of_columns(samples, seed, _means, blocks=design, confidence_level=1.0 - delta)
 
     return blocks
 
 
-def _moiu(tau: float, scheme: str) -> Callable[[Floats, float, bool, int], Blocks]:
+def _moiu(tau: float, replace: bool) -> Callable[[Floats, float, bool, int], Blocks]:
     def blocks(samples: Floats, delta: float, captioned: bool, seed: int) -> Blocks:
         return _of_columns(
             samples,
             seed,
             _variances,
-            scheme=scheme,
-            pairs="incomplete",
-            n_blocks=sample_blocks(delta, tau),
-            n_pairs=pairs_of_sample(delta, tau),
+            pairs=dm.SampledPairs(pairs_of_sample(delta, tau), replace),
+            blocks=sample_blocks(delta, tau),
         )
 
     return blocks
 
 
 _TAUS = {"1/6": 1.0 / 6.0, "3/10": 0.3, "9/20": 0.45}
-_SCHEMES = {"SWoR": "swor", "MC": "monte_carlo"}
+_SCHEMES = {"SWoR": False, "MC": True}
 
 ROWS = (
     Row("mean", "MoM", _mom),
     *(
-        Row("mean", f"MoRM_{word}_{short}", _morm(tau, scheme))
+        Row("mean", f"MoRM_{word}_{short}", _morm(tau, replace))
         for word, tau in _TAUS.items()
-        for short, scheme in _SCHEMES.items()
+        for short, replace in _SCHEMES.items()
     ),
     Row("variance", "MoU_1/2;1/2", _half_pairs),
     Row("variance", "MoU_Partition", _mou),
     Row("variance", "MoRU_SWoR", _moru),
     *(
-        Row("variance", f"MoIU_{word}_{short}", _moiu(_TAUS[word], scheme))
+        Row("variance", f"MoIU_{word}_{short}", _moiu(_TAUS[word], replace))
         for word in ("1/6", "3/10")
-        for short, scheme in _SCHEMES.items()
+        for short, replace in _SCHEMES.items()
     ),
 )

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import distmom as dm
 from tests.benchmarks.lakes import write_lake, write_tiny
 
 Timings = dict[str, list[float]]
@@ -77,16 +78,15 @@ def dask_mean(lake: Path) -> float:
 
 def main_column(lake: Path, repeat: int) -> None:
     """One float64 column: 101 blocks, the defaults, contiguous blocks; Polars, DuckDB, Dask DataFrame."""
-    import distmom as dm
 
     sql = (
         "select median(m) from (select hash(filename, file_row_number) % 101 b, avg(x) m from "
         f"read_parquet('{lake}/*.parquet', file_row_number=true, filename=true) group by b)"
     )
     runs: dict[str, Callable[[], object]] = {
-        "distmom, 101 blocks": lambda: dm.mean(lake, "x", n_blocks=101, rng=0),
+        "distmom, 101 blocks": lambda: dm.mean(lake, "x", rng=0, blocks=101),
         "distmom, defaults": lambda: dm.mean(lake, "x", rng=0),
-        "distmom, stored order": lambda: dm.mean(lake, "x", order="stored", rng=0),
+        "distmom, stored order": lambda: dm.mean(lake, "x", rng=0, blocks=dm.StoredBlocks()),
         "Polars mean": lambda: polars_mean(lake),
         "DuckDB avg": lambda: duckdb_query(f"select avg(x) from '{lake}/*.parquet'"),
         "Polars median of means": lambda: polars_median_of_means(lake),
@@ -130,15 +130,16 @@ def decode(lake: Path, columns: list[str]) -> int:
 
 def several(lake: Path, repeat: int) -> None:
     """Weights, and four columns at once; below each what PyArrow takes to decode the same columns."""
-    import distmom as dm
 
     four = ["x", "y", "amount", "k"]
     runs: dict[str, Callable[[], object]] = {
-        "one plain column": lambda: dm.mean(lake, "x", rng=0, threads=2),
-        "x weighted by amount": lambda: dm.mean(lake, "x", weights="amount", rng=0, threads=2),
-        "y weighted by x": lambda: dm.mean(lake, "y", weights="x", rng=0, threads=2),
-        "x weighted by x: nothing more to decode": lambda: dm.mean(lake, "x", weights="x", rng=0, threads=2),
-        "four columns": lambda: dm.mean(lake, four, rng=0, threads=2),
+        "one plain column": lambda: dm.mean(lake, "x", rng=0, executor=dm.Threads(2)),
+        "x weighted by amount": lambda: dm.mean(lake, "x", weights="amount", rng=0, executor=dm.Threads(2)),
+        "y weighted by x": lambda: dm.mean(lake, "y", weights="x", rng=0, executor=dm.Threads(2)),
+        "x weighted by x: nothing more to decode": lambda: dm.mean(
+            lake, "x", weights="x", rng=0, executor=dm.Threads(2)
+        ),
+        "four columns": lambda: dm.mean(lake, four, rng=0, executor=dm.Threads(2)),
         "decode x": lambda: decode(lake, ["x"]),
         "decode x and amount": lambda: decode(lake, ["x", "amount"]),
         "decode x and y": lambda: decode(lake, ["x", "y"]),
@@ -155,10 +156,9 @@ def several(lake: Path, repeat: int) -> None:
 
 def nulls(lake: Path, repeat: int) -> None:
     """The same with 5 % nulls."""
-    import distmom as dm
 
     runs = {
-        "distmom, 5 % nulls": lambda: dm.mean(lake, "x", n_blocks=101, rng=0),
+        "distmom, 5 % nulls": lambda: dm.mean(lake, "x", rng=0, blocks=101),
         "Polars mean": lambda: polars_mean(lake),
     }
     table("5 % nulls", timed(runs, repeat), "distmom, 5 % nulls", {"Polars mean": "≤ 2.2"})
@@ -168,15 +168,13 @@ def cluster(lake: Path, repeat: int) -> None:
     """A warm cluster of two processes against two threads."""
     from distributed import Client, LocalCluster
 
-    import distmom as dm
-
     local = LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit="4GB"
     )
     with local as two, Client(two) as client:
         runs = {
-            "distmom, cluster 2 × 1": lambda: dm.mean(lake, "x", n_blocks=101, rng=0, client=client),
-            "distmom, 2 threads": lambda: dm.mean(lake, "x", n_blocks=101, rng=0, threads=2),
+            "distmom, cluster 2 × 1": lambda: dm.mean(lake, "x", rng=0, blocks=101, executor=client),
+            "distmom, 2 threads": lambda: dm.mean(lake, "x", rng=0, blocks=101, executor=dm.Threads(2)),
         }
         seconds = timed(runs, repeat)
     table("A warm cluster", seconds, "distmom, cluster 2 × 1", {"distmom, 2 threads": "≤ 1.3"})
@@ -184,7 +182,6 @@ def cluster(lake: Path, repeat: int) -> None:
 
 def groups(lake: Path, repeat: int) -> None:
     """1,000 integer groups."""
-    import distmom as dm
 
     runs = {
         "distmom, 1,000 groups": lambda: dm.mean(lake, "x", by="k", rng=0),
@@ -214,7 +211,6 @@ def memory(lakes: dict[str, Path]) -> None:
 
 def tiny(lake: Path) -> None:
     """20,000 files of two rows."""
-    import distmom as dm
 
     runs = {
         "distmom, 20,000 files": lambda: dm.mean(lake, "x", rng=0),

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+import distmom as dm
 from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
 from distmom.cluster.executors.client import ClientExecutor
 from distmom.cluster.plan import UNIT_BYTES, bytes_of_unit
@@ -143,14 +144,13 @@ def listing_seconds(folder: Path) -> float:
 
 def runs(lake: Path, workers: int) -> float:
     """Median of three means on a warm cluster."""
-    import distmom as dm
 
     with cluster(workers) as client:
-        dm.mean(lake, "x", rng=0, client=client)
+        dm.mean(lake, "x", rng=0, executor=client)
         seconds = []
         for _ in range(3):
             start = time.perf_counter()
-            dm.mean(lake, "x", rng=0, client=client)
+            dm.mean(lake, "x", rng=0, executor=client)
             seconds.append(time.perf_counter() - start)
     return sorted(seconds)[1]
 

@@ -52,7 +52,7 @@ def measure(endpoint: str, threads: int) -> tuple[float, float]:
     start = time.perf_counter()
     open_lake("s3://box/t", storage_options=options)
     listed = time.perf_counter()
-    found = dm.mean("s3://box/t", "x", rng=0, threads=threads, storage_options=options)
+    found = dm.mean(dm.scan("s3://box/t", storage_options=options), "x", rng=0, executor=dm.Threads(threads))
     assert found.plain_estimate == 2.0
     return listed - start, time.perf_counter() - listed
 

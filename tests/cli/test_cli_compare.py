@@ -36,7 +36,9 @@ def test_json_is_what_python_gives(distmom: Run, lakes: list[Path]) -> None:
     ended = distmom("compare", *lakes, "-c", "x", "-c", "y", "--statistic", "auc", *QUICK, "--json")
     assert ended.code == 0, ended.err
     found = strict_json(ended.out)["results"]
-    right = dm.compare([str(p) for p in lakes], ["x", "y"], statistics="auc", n_permutations=199, rng=0)
+    right = dm.compare(
+        [str(p) for p in lakes], ["x", "y"], statistics="auc", rng=0, test=dm.Permutations(199)
+    )
     assert found == [strict_json(json.dumps(r.to_dict(), allow_nan=False)) for r in right]
     assert [r["drifted"] for r in found] == [False, True]
 

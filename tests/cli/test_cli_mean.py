@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from flat import flat
 
 import distmom as dm
 from distmom.cli.mean import mean_command
@@ -194,7 +195,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 def test_options_reach_the_estimator(distmom: Run, lake: Path, name: str) -> None:
     words, options = OPTIONS[name]
     found = strict_json(distmom("mean", lake, "-c", "y", *words, "--json").out)
-    expected = dm.mean(lake, "y", rng=0, **options)
+    expected = flat(dm.mean)(lake, "y", rng=0, **options)
     assert isinstance(expected, dm.MeanResult)
     assert found["results"] == [expected.to_dict()]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 
 import distmom as dm
 
@@ -34,7 +35,7 @@ def test_json_is_the_result_of_python(distmom: Run, pairs: Path) -> None:
         "ustat", pairs, "-c", "x", "-c", "y", "--kernel", "kendall", "--blocks", 5, "--json", "--quiet"
     )
     document = json.loads(done.out)
-    found = dm.ustatistic(pairs, ["x", "y"], kernel="kendall", n_blocks=5, rng=0)
+    found = dm.ustatistic(pairs, ["x", "y"], kernel="kendall", rng=0, blocks=5)
     assert document["results"] == [found.to_dict()] and done.code == 0
     assert document["results"][0]["n_pairs"] == found.n_pairs > 5 * 239 * 238 // 2
 
@@ -79,7 +80,7 @@ def test_samples_of_pairs_in_the_words_of_python(distmom: Run, pairs: Path) -> N
     words = ("-c", "x", "--kernel", "gini", "--pairs", "incomplete", "--scheme", "swor", "--blocks", 5)
     done = distmom("ustat", pairs, *words, "--pair-count", 300, "--json", "--quiet")
     wanted: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 300}
-    found = dm.ustatistic(pairs, "x", kernel="gini", rng=0, **wanted)
+    found = flat(dm.ustatistic)(pairs, "x", kernel="gini", rng=0, **wanted)
     assert json.loads(done.out)["results"] == [found.to_dict()] and found.n_pairs == 1500
     assert json.loads(distmom("ustat", pairs, *words, "--dry-run", "--json").out)["plan"]["n_pairs"] == 12_000
 
@@ -100,7 +101,7 @@ def test_a_function_of_ones_own_is_named_by_its_module(
     done = distmom("ustat", *ask, "--kernel", "own_kernels:wide", "--degree", 3)
     document = json.loads(done.out)["results"][0]
     made = dm.kernels.kernel(importlib.import_module("own_kernels").wide, degree=3)
-    assert document == dm.ustatistic(pairs, "x", kernel=made, n_blocks=25, rng=0).to_dict()
+    assert document == dm.ustatistic(pairs, "x", kernel=made, rng=0, blocks=25).to_dict()
     two = ("ustat", pairs, *ask, "--kernel", "own_kernels:between", "--degree", "2,1")
     assert json.loads(distmom(*two).out)["results"][0]["estimate"] == pytest.approx(1 / 3, abs=0.03)
     ready = distmom("ustat", *ask, "--kernel", "own_kernels:ready")

@@ -104,7 +104,7 @@ def test_the_file_of_a_scheduler(processes_client: Any, tmp_path: Path) -> None:
         ({"workers": True}, "workers: must be a whole number of at least 1, not True"),
         (
             {"client": "tcp://127.0.0.1:1"},
-            "expected a distributed.Client, not str; for an address use scheduler=",
+            "expected a distributed.Client, not str; for an address use Cluster(address)",
         ),
         ({"scheduler": "nonsense://x"}, "expected an address such as"),
         ({"memory_limit": "much"}, "memory_limit: expected bytes"),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 
 import distmom as dm
 
@@ -25,7 +26,7 @@ def frame() -> Any:
 def test_it_is_the_lake_of_its_partitions(frame: Any) -> None:
     found = dm.mean(frame, "x", rng=0)
     assert found.n_rows == ROWS and found.plain_estimate == pytest.approx(X.mean(), rel=1e-12)
-    assert dm.mean(frame, "x", rng=0, threads=1).same_bits(found)
+    assert dm.mean(frame, "x", rng=0, executor=dm.Threads(1)).same_bits(found)
     assert dm.mean(frame["x"], rng=0).same_bits(found)
     assert dm.mean(frame.repartition(npartitions=2), "x", rng=0).estimate != found.estimate
 
@@ -34,12 +35,12 @@ def test_groups_filters_and_row_counts(frame: Any) -> None:
     groups = dm.mean(frame, "x", by="k", where="x > 0 and name == 'a'", rng=0)
     assert [r.n_rows for r in groups] == [int(((k == FRAME.k) & (X > 0)).sum()) for k in range(3)]
     for options in ({"order": "stored"}, {"scheme": "swor", "n_blocks": 5, "block_size": 100}):
-        assert np.isfinite(dm.mean(frame, "x", rng=0, **options).estimate)
+        assert np.isfinite(flat(dm.mean)(frame, "x", rng=0, **options).estimate)
 
 
 def test_units_may_lie_in_several_partitions(frame: Any) -> None:
-    whole = dm.mean(FRAME, "x", block_by=["k", "name"], where="x > 0", rng=0)
-    found = dm.mean(frame, "x", block_by=["k", "name"], where="x > 0", rng=0)
+    whole = dm.mean(FRAME, "x", where="x > 0", rng=0, blocks=dm.UnitBlocks(["k", "name"]))
+    found = dm.mean(frame, "x", where="x > 0", rng=0, blocks=dm.UnitBlocks(["k", "name"]))
     assert (found.n_units, found.n_blocks) == (whole.n_units, whole.n_blocks) == (3, whole.n_blocks)
     assert found.estimate == pytest.approx(whole.estimate, rel=1e-12)
 
@@ -70,7 +71,7 @@ def test_other_collections_are_refused() -> None:
 @pytest.mark.xdist_group("cluster")
 def test_on_a_cluster_also_persisted(frame: Any, processes_client: Any) -> None:
     here = dm.mean(frame, "x", rng=0)
-    assert dm.mean(frame, "x", rng=0, client=processes_client).same_bits(here)
+    assert dm.mean(frame, "x", rng=0, executor=processes_client).same_bits(here)
     held = processes_client.persist(frame)
-    assert dm.mean(held, "x", rng=0, client=processes_client).same_bits(here)
-    assert dm.mean(held.assign(z=1.0), "x", rng=0, client=processes_client).same_bits(here)
+    assert dm.mean(held, "x", rng=0, executor=processes_client).same_bits(here)
+    assert dm.mean(held.assign(z=1.0), "x", rng=0, executor=processes_client).same_bits(here)

@@ -34,7 +34,7 @@ COMPARED: dict[str, dict[str, Any]] = {
     "auc": {"statistics": "auc", "n_blocks": 9},
     "energy": {"statistics": "energy"},
     "discrepancy": {"statistics": "mmd", "column": "y"},
-    "discrepancy by laplace": {"statistics": ("mmd-laplace",), "bandwidth": 1.0, "column": "y"},
+    "discrepancy by laplace": {"statistics": dm.kernels.mmd(1.0, "laplace"), "column": "y"},
     "two columns": {"column": ["x", "y"], "statistics": ("mean", "auc")},
     "few test rows": {"column": ["x", "y"], "test_rows": 150},
     "units": {"block_by": "unit", "column": "y", "statistics": ("mean", "auc")},
@@ -85,7 +85,7 @@ VARIED: dict[str, dict[str, Any]] = {
 
 
 def varied(lake: str, options: dict[str, Any]) -> Case:
-    given = {"by": "arm", "rng": SEED, **options}
+    given = {"by": "arm", "rng": SEED, "confidence_level": 0.99, **options}
     return lambda way: way.run(dm.difference, way.lakes[lake], "y", **given)
 
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import distmom as dm
 from tests.contract.lakes import N_ROWS, columns, scattered, table
 from tests.contract.ways import Way
+from tests.flat import flat
 
 Case = Callable[[Way], Any]
 SEED = 7
@@ -233,13 +234,13 @@ def streamed(column: Any, name: str, least: int, **options: Any) -> Case:
     """An accumulator that takes a table in pieces of at least so many rows."""
 
     def case(way: Way) -> Any:
-        stream = dm.MeanAccumulator(column, rng=SEED, name=name, **options)
+        stream = flat(dm.MeanAccumulator)(column, rng=SEED, name=name, **options)
         rows = table(N_ROWS, 3, scattered)
         size = max(least, min(way.batch_rows or 400, 2_000))
         for start in range(0, N_ROWS, size):
             stream.update(rows.slice(start, size))
         again = dm.MeanAccumulator.from_bytes(stream.to_bytes())
-        other = dm.MeanAccumulator(column, rng=SEED, name="other", **options)
+        other = flat(dm.MeanAccumulator)(column, rng=SEED, name="other", **options)
         other.update(table(300, 4))
         again.merge(other)
         return stream.result(), again.result()

@@ -30,19 +30,19 @@ def explained(function: Any, *arguments: Any, **options: Any) -> Case:
 
 CASES: dict[str, Case] = {f"plan/{name}": planned(options) for name, options in PLANNED.items()}
 CASES |= {
-    "explain/mean": explained(dm.explain_mean, "x"),
-    "explain/mean, samples": explained(dm.explain_mean, ["x", "y"], scheme="swor", tau=0.3),
-    "explain/mean, contaminated": explained(dm.explain_mean, "x", contamination=5, by="key"),
-    "explain/mean, repeated": explained(dm.explain_mean, "x", repeats=3, n_blocks=9),
-    "explain/ustatistic": explained(dm.explain_ustatistic, "x", kernel="gini"),
+    "explain/mean": explained(dm.mean, "x"),
+    "explain/mean, samples": explained(dm.mean, ["x", "y"], scheme="swor", tau=0.3),
+    "explain/mean, contaminated": explained(dm.mean, "x", contamination=5, by="key"),
+    "explain/mean, repeated": explained(dm.mean, "x", repeats=3, n_blocks=9),
+    "explain/ustatistic": explained(dm.ustatistic, "x", kernel="gini"),
     "explain/ustatistic, one by one": explained(
-        dm.explain_ustatistic, ["y", "z"], kernel=dm.kernels.rbf(1.0), n_blocks=5
+        dm.ustatistic, ["y", "z"], kernel=dm.kernels.rbf(1.0), n_blocks=5
     ),
     "explain/ustatistic, incomplete": explained(
-        dm.explain_ustatistic, "x", kernel="gini", pairs="incomplete", scheme="swor", n_blocks=7
+        dm.ustatistic, "x", kernel="gini", pairs="sampled", scheme="swor", n_blocks=7
     ),
-    "explain/compare": explained(dm.explain_compare, "x", by="label"),
-    "explain/tournament": explained(dm.explain_tournament, ["p0", "p1"], "target"),
-    "explain/tournament, pairs": explained(dm.explain_tournament, ["p0", "p1"], "target", loss="ranking"),
-    "explain/train": explained(dm.explain_train, "regression", target="target", columns=["y", "z"]),
+    "explain/compare": explained(dm.compare, "x", by="label"),
+    "explain/tournament": explained(dm.tournament, ["p0", "p1"], "target"),
+    "explain/tournament, pairs": explained(dm.tournament, ["p0", "p1"], "target", loss="ranking"),
+    "explain/train": explained(dm.train, "regression", target="target", columns=["y", "z"]),
 }

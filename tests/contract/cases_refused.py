@@ -33,8 +33,6 @@ CASES: dict[str, Case] = {
     "refused/a column of texts": refused(dm.mean, "key"),
     "refused/blocks and their size": refused(dm.mean, "x", n_blocks=5, block_size=10),
     "refused/zero blocks": refused(dm.mean, "x", n_blocks=0),
-    "refused/samples of units": refused(dm.mean, "x", scheme="swor", block_by="unit"),
-    "refused/a scheme that is none": refused(dm.mean, "x", scheme="bootstrap"),
     "refused/a level of one": refused(dm.mean, "x", confidence_level=1.0),
     "refused/half of the rows": refused(dm.mean, "x", contamination=0.5),
     "refused/more outliers than half": refused(dm.mean, "x", contamination=1_000),
@@ -43,7 +41,9 @@ CASES: dict[str, Case] = {
     "refused/NaN is an error": refused(dm.mean, "x", nan="raise"),
     "refused/a damaged file": refused(dm.mean, "y", lake="spoilt"),
     "refused/negative weights": refused(dm.mean, "x", weights="y", lake="bad file"),
-    "refused/too little memory": lambda way: dm.mean(way.lakes["clean"], "x", memory_limit="1kB", threads=1),
+    "refused/too little memory": lambda way: dm.mean(
+        way.lakes["clean"], "x", executor=dm.Threads(1, memory_limit="1kB")
+    ),
     "refused/no such folder": lambda way: way.run(dm.mean, way.scratch / "nowhere", "x"),
     "refused/nothing but NaN": lambda way: way.run(dm.mean, {"x": np.full(50, np.nan)}, "x"),
     "refused/a file is gone": changed,

@@ -25,14 +25,14 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "auc, incomplete": {
         "kernel": "auc",
         "scheme": "swor",
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "n_blocks": 7,
         "n_pairs": 200,
     },
     "auc, incomplete with replacement": {
         "kernel": "auc",
         "scheme": "monte_carlo",
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "n_blocks": 7,
         "n_pairs": 200,
     },
@@ -78,7 +78,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "energy, incomplete": {
         "kernel": "energy",
         "scheme": "swor",
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "n_blocks": 5,
         "n_pairs": 150,
     },

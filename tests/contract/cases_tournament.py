@@ -11,6 +11,7 @@ from tests.contract import functions
 from tests.contract.cases_mean import SEED, Case, lakes_of
 from tests.contract.lakes import columns
 from tests.contract.ways import Way
+from tests.flat import flat
 
 ROWS = ["p0", "p1", "p2"]
 COMPUTED: dict[str, Any] = {
@@ -64,7 +65,7 @@ PLAYED: dict[str, dict[str, Any]] = {
     "ranking of sampled pairs": {
         "loss": "ranking",
         "scheme": "monte_carlo",
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "n_pairs": 200,
         "n_blocks": 7,
     },
@@ -153,7 +154,7 @@ def scored(loss: Any, target: str = "target", **options: Any) -> Case:
         if target == "target":
             truth[::97] = 1e9
         X = np.stack([data["y"], data["z"]], axis=1)
-        return dm.robust_scorer(loss, **options)(_Model(), X, truth)
+        return flat(dm.robust_scorer)(loss, **options)(_Model(), X, truth)
 
     return case
 

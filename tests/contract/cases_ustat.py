@@ -111,9 +111,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "block_size": 60,
         "statistic": "v",
     },
-    "incomplete": {"pairs": "incomplete", "scheme": "swor", "n_blocks": 7, "n_pairs": 200},
+    "incomplete": {"pairs": "sampled", "scheme": "swor", "n_blocks": 7, "n_pairs": 200},
     "incomplete, distance": {
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "scheme": "swor",
         "n_blocks": 5,
         "kernel": "distance",
@@ -122,13 +122,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "where": "u > 0.2",
     },
     "incomplete with replacement": {
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "scheme": "monte_carlo",
         "n_blocks": 7,
         "n_pairs": 200,
     },
     "incomplete of two columns": {
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "scheme": "monte_carlo",
         "n_blocks": 5,
         "n_pairs": 99,
@@ -153,14 +153,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "disjoint triples": {"pairs": "disjoint", "kernel": "third-moment", "n_blocks": 7},
     "disjoint, contaminated": {"pairs": "disjoint", "contamination": 3},
     "incomplete triples": {
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "scheme": "swor",
         "kernel": "third-moment",
         "n_blocks": 5,
         "n_pairs": 50,
     },
     "incomplete ratio": {
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "scheme": "swor",
         "kernel": "kendall-b",
         "column": ["y", "u"],
@@ -213,7 +213,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "three rows, incomplete": {
         "kernel": K.kernel(functions.spread_of_three, 3),
-        "pairs": "incomplete",
+        "pairs": "sampled",
         "scheme": "swor",
         "n_blocks": 5,
         "n_pairs": 150,

@@ -7,7 +7,6 @@ inside the package.
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import distmom as dm
 from tests.contract.lakes import Lakes
+from tests.flat import explained, flat
 
 MODULES = (
     "distmom.estimators.compare.compare",
@@ -62,24 +63,24 @@ class Way:
     max_files: int | None = None
     by_disk: bool = False
 
-    def keywords(self, *names: str) -> dict[str, Any]:
-        """Keywords of where and how to run, those among the names."""
-        where = {"threads": self.threads} if self.client is None else {"client": self.client}
-        if self.batch_rows is not None:
-            where["batch_rows"] = self.batch_rows
-        return {name: value for name, value in where.items() if name in names}
+    @property
+    def place(self) -> Any:
+        """Where to run."""
+        return dm.Threads(self.threads) if self.client is None else self.client
 
     def run(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Call a public function so."""
-        return function(*arguments, **options, **self.keywords(*inspect.signature(function).parameters))
+        if self.batch_rows is not None and function is not dm.train:
+            options["batch_rows"] = self.batch_rows
+        return flat(function)(*arguments, **options, executor=self.place)
 
     def explain(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call a public function that tells the plan of another one."""
-        return function(*arguments, **options, **self.keywords("threads", "client"))
+        """Ask for the plan of such a call."""
+        return explained(function)(*arguments, **options, executor=self.place)
 
     def fit(self, learner: Any, *arguments: Any, **options: Any) -> Any:
         """Let a learner learn from a lake so."""
-        return learner.fit(*arguments, **options, **self.keywords("threads", "client"))
+        return learner.fit(*arguments, **options, executor=self.place)
 
     @contextmanager
     def set(self) -> Iterator[None]:

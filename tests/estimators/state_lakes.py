@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import results, write
 
 import distmom as dm
@@ -94,7 +95,7 @@ class CutShort:
 def interrupted(lake: Any, state: Path, after: int, **options: Any) -> bool:
     """Run until so many units are done; whether the run was cut short."""
     try:
-        dm.mean(lake, state=state, progress=CutShort(after), **options)
+        flat(dm.mean)(lake, state=state, progress=CutShort(after), **options)
     except KeyboardInterrupt:
         return True
     return False
@@ -112,7 +113,7 @@ N = 11
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
     """The mean on one thread, with a seed."""
-    return dm.mean(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
+    return flat(dm.mean)(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
 
 
 def facts(found: Any) -> Any:

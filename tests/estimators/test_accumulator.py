@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import same, write
@@ -72,12 +73,12 @@ ROWS = rows()
 
 
 def stream(options: dict[str, Any], **more: Any) -> dm.MeanAccumulator:
-    return dm.MeanAccumulator(**{"columns": "x", "rng": 7, **options, **more})
+    return flat(dm.MeanAccumulator)(**{"columns": "x", "rng": 7, **options, **more})
 
 
 def whole(data: Any, options: dict[str, Any]) -> Any:
     options = {"columns": "x", "rng": 7, **options}
-    return dm.mean(data, options.pop("columns"), **options)
+    return flat(dm.mean)(data, options.pop("columns"), **options)
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +196,7 @@ def test_many_groups_in_small_pieces() -> None:
         mine.update(table.slice(start, 123))
         if start % 2:
             mine = dm.MeanAccumulator.from_bytes(mine.to_bytes())
-    assert same(mine.result(), dm.mean(table, "x", by=["k", "l"], n_blocks=5, rng=7))
+    assert same(mine.result(), dm.mean(table, "x", by=["k", "l"], rng=7, blocks=5))
 
 
 # --- several streams
@@ -295,7 +296,7 @@ def test_what_does_not_merge() -> None:
         ({"rng": -1}, ["rng"]),
         ({"name": None}, ["name"]),
         ({"contamination": 0.1}, ["contamination=0.1, a share, depends on the number of rows"]),
-        ({"contamination": 2}, ["contamination=2 without n_blocks depends"]),
+        ({"contamination": 2}, ["contamination=2 without a number of blocks depends"]),
         ({"block_by": ["x"]}, ["block_by"]),
     ],
     ids=str,
@@ -393,10 +394,13 @@ def test_lists_are_vectors(type_: pa.DataType, options: dict[str, Any]) -> None:
     v = pa.array([None if i % 11 == 0 else g.normal(size=3).tolist() for i in range(2_000)], type_)
     table = pa.table({"v": v, "k": g.integers(0, 3, 2_000), "w": g.random(2_000)})
     options = {"joint": True, "rng": 0, **options}
-    mine, early = dm.MeanAccumulator("v", **options), dm.MeanAccumulator("v", name="early", **options)
+    mine, early = (
+        flat(dm.MeanAccumulator)("v", **options),
+        flat(dm.MeanAccumulator)("v", name="early", **options),
+    )
     for start in range(0, 2_000, 300):
         mine.update(table.slice(start, 300))
-    found, whole = mine.result(), dm.mean(table, "v", **options)
+    found, whole = mine.result(), flat(dm.mean)(table, "v", **options)
     assert same(found, whole) and same(dm.MeanAccumulator.from_bytes(mine.to_bytes()).result(), whole)
     early.merge(mine)  # has not seen a list yet
     early.update(table)

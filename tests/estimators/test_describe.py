@@ -129,9 +129,9 @@ def test_a_file_in_parts_has_the_facts_of_the_whole(tmp_path: Path, monkeypatch:
         seen.append(plan_units(*args, **{**options, "unit_bytes": 2_000, "leaf_rows": 64}))
         return seen[-1]
 
-    right = dm.describe(tmp_path, rng=1, threads=1)
+    right = dm.describe(tmp_path, rng=1, executor=dm.Threads(1))
     monkeypatch.setattr(mean_plan, "plan_units", parts)
-    assert same(right, dm.describe(tmp_path, rng=1, threads=2))
+    assert same(right, dm.describe(tmp_path, rng=1, executor=dm.Threads(2)))
     assert any(unit.rows is not None for unit in seen[-1])
 
 
@@ -143,7 +143,7 @@ def test_files_of_a_folder_are_taken_together_where_there_are_too_many(
         shift = 1e5 if i // 5 == 4 else 0.0
         write(tmp_path / f"day={i // 5:02}" / f"{i:02}.parquet", {"x": g.normal(size=100) + shift})
     monkeypatch.setattr(describe_plan, "MOST_FILES", 20)
-    found = dm.describe(tmp_path, rng=0, threads=1)
+    found = dm.describe(tmp_path, rng=0, executor=dm.Threads(1))
     assert found.data["folders"] and [(u.kind, u.name) for u in found.named] == [("folder", "day=04")]
     assert {s.kind for s in found.columns["x"].sources} == {"folder"}
     assert "taken together" in str(found)
@@ -152,7 +152,7 @@ def test_files_of_a_folder_are_taken_together_where_there_are_too_many(
             patch.setattr(
                 mean_plan, "plan_units", lambda *a, n=max_files, **k: plan_units(*a, **{**k, "max_files": n})
             )
-            assert same(found, dm.describe(tmp_path, rng=0, threads=2))
+            assert same(found, dm.describe(tmp_path, rng=0, executor=dm.Threads(2)))
 
 
 def test_folders_are_taken_at_the_greatest_depth_that_is_few_enough() -> None:
@@ -258,7 +258,7 @@ def test_a_dask_frame_is_described_by_its_partitions() -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"x": np.arange(600.0), "t": ["a", None] * 300})
-    found = dm.describe(dd.from_pandas(frame, npartitions=12), rng=0, threads=2)
+    found = dm.describe(dd.from_pandas(frame, npartitions=12), rng=0, executor=dm.Threads(2))
     assert found.columns["x"].plain_estimate == 299.5 and found.columns["t"].n_null == 300
     assert found.data["n_files"] == 12 and found.named == ()
 
@@ -299,5 +299,20 @@ def test_a_bad_file_is_skipped_and_told(tmp_path: Path) -> None:
     (tmp_path / "1.parquet").write_bytes(b"nonsense")
     with pytest.raises(dm.DataError, match=r"1\.parquet"):
         dm.describe(tmp_path)
-    found = dm.describe(tmp_path, on_bad_file="skip", rng=0)
+    found = dm.describe(dm.scan(tmp_path, on_bad_file="skip"), rng=0)
     assert found.exit_code == 4 and found.columns["x"].n_rows == 100
+
+
+def test_a_profile_takes_random_blocks_only_and_its_plan_the_same_arguments() -> None:
+    x = np.random.default_rng(0).normal(size=500)
+    many = dm.describe(x, blocks=dm.RandomBlocks(fine="many"), rng=0, confidence_level=0.95)
+    assert many.columns["x"].n_rows == 500 and "fine='many'" in many.run["call"]["code"]
+    for blocks in (9, "paper", dm.FileBlocks(), dm.RandomBlocks(chunk_rows=5)):
+        with pytest.raises(dm.ConfigError, match=r"blocks: .*RandomBlocks\(fine='many'\)"):
+            dm.describe(x, blocks=blocks)
+    with pytest.raises(dm.ConfigError, match="nan: "):
+        dm.describe(dm.scan(x, nan="keep"))
+    with pytest.raises(TypeError, match=r"fine: now blocks=.*RandomBlocks"):
+        dm.describe(x, fine="many")  # type: ignore[call-arg]
+    told = dm.explain(dm.describe, {"x": x, "name": ["a"] * 500}, rng=1)
+    assert (told["n_columns"], told["n_measured"], told["seed"], told["skipped"]) == (2, 1, 1, [])

@@ -226,6 +226,8 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
 
 
+ONE_THREAD = dm.Threads(1)
+
 LAYOUTS: dict[str, dict[str, Any]] = {
     "rows": {},
     "units": {"unit": "user", "where": "views > 0"},
@@ -250,8 +252,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def compare(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return dm.difference(lake, "spent", **{"by": "arm", "rng": 7, "threads": 1, **options, **more})
+def compare(lake: Any, options: dict[str, Any], executor: Any = ONE_THREAD, **how: Any) -> Any:
+    data = dm.scan(lake, **how) if how else lake
+    return dm.difference(data, "spent", **{"by": "arm", "rng": 7, "executor": executor, **options})
 
 
 @EACH
@@ -264,9 +267,9 @@ def test_the_bits_do_not_depend_on_how_the_work_is_done(
         assert same(right, compare(lake, options, batch_rows=batch_rows)), batch_rows
     for cut in ({"max_files": 1}, {"unit_bytes": 15_000}):
         cut_work(monkeypatch, **cut)
-        assert same(right, compare(lake, options, threads=3)), cut
+        assert same(right, compare(lake, options, dm.Threads(3))), cut
     monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
-    assert same(right, compare(lake, options, threads=2, batch_rows=33))
+    assert same(right, compare(lake, options, dm.Threads(2), batch_rows=33))
 
 
 def test_missing_values_are_counted_and_a_ratio_needs_both(lake: Path) -> None:
@@ -355,3 +358,13 @@ def test_variants_without_values_and_columns_of_times() -> None:
     ruined = np.where(np.arange(200) % 3, np.inf, 1.0)
     with pytest.raises(dm.NoAnswerError, match="no finite answer"):
         dm.difference({**X, "x": ruined}, "x", by="arm", rng=0)
+
+
+def test_the_plan_takes_the_same_arguments_and_old_keywords_have_a_new_place() -> None:
+    told = dm.explain(dm.difference, X, "x", by="arm", unit="u", rng=3)
+    assert (told["fine_blocks"], told["seed"], told["n_rows"]) == (945, 3, 200)
+    with pytest.raises(dm.DataError, match="'x' holds timestamps"):
+        dm.explain(dm.difference, {**X, "x": np.arange(200).astype("datetime64[s]")}, "x", by="arm")
+    for old, new in {"nan": "dm.scan", "threads": "dm.Threads", "block_by": "unit="}.items():
+        with pytest.raises(TypeError, match=rf"{old}: now .*{new}"):
+            dm.difference(X, "x", by="arm", **{old: 1})  # type: ignore[arg-type]

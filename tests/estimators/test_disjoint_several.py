@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of, rows_of
 
 import distmom as dm
 from distmom import kernels
-from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
 from distmom.theory import width_factor
 
@@ -36,7 +36,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def run(data: Any, column: Any = "y", **options: Any) -> Any:
-    return dm.ustatistic(data, column, **{"pairs": "disjoint", "rng": 0, "threads": 1, **options})
+    return flat(dm.ustatistic)(data, column, **{"pairs": "disjoint", "rng": 0, "threads": 1, **options})
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -63,7 +63,7 @@ def test_tuples_are_those_of_plain_loops(both: list[Path], name: str) -> None:
     assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10)
     assert found.estimate == pytest.approx(sorted(expected)[2], rel=1e-10)
     assert found.n_pairs == n_tuples and found.pairs == "disjoint"
-    plan = explain_ustatistic(both, "y", kernel=kernel, pairs="disjoint", n_blocks=5)
+    plan = dm.explain(dm.ustatistic, both, "y", kernel=kernel, pairs="disjoint", blocks=5)
     assert abs(plan["tuples_one_by_one"] - n_tuples) <= 5
 
 

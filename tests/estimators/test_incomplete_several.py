@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import explained, flat
 from gather_lakes import all_rows, row_source
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
-from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
@@ -63,7 +63,7 @@ def test_values_are_means_over_the_tuples_drawn(both: list[Path], name: str, sch
     kernel = KERNELS[name]
     options = {"pairs": "incomplete", "scheme": scheme, "n_blocks": 5, "n_pairs": 300, "rng": 7}
     column = "y" if name in ("energy", "mean-difference") else "x"  # with nulls, NaN and an infinite value
-    found = dm.ustatistic(both, column, kernel=kernel, threads=1, **options)
+    found = flat(dm.ustatistic)(both, column, kernel=kernel, threads=1, **options)
     rows = [all_rows(lake, [column])[0][:, 0] for lake in both]
     key = stream_key(SEED, f"tuples of {', '.join(map(str, kernel.degrees))}")
     sizes, of = tuple(x.size for x in rows), np.repeat([0, 1], kernel.degrees)
@@ -80,7 +80,7 @@ def test_values_are_means_over_the_tuples_drawn(both: list[Path], name: str, sch
     assert found.n_used_by_sample == tuple(int((~np.isnan(x)).sum()) for x in rows)
     left_out = [note for note in found.notes if f"{1500 - n_tuples} of 1,500" in note]
     assert bool(left_out) == (n_tuples < 1500) == (column == "x")
-    plan = explain_ustatistic(both, column, kernel=kernel, **options)
+    plan = explained(dm.ustatistic)(both, column, kernel=kernel, **options)
     assert (plan["n_blocks"], plan["n_pairs"], plan["n_rows"]) == (5, 300, sum(sizes))
     assert plan["rows_drawn"] == 1500 * sum(kernel.degrees)
 
@@ -178,12 +178,12 @@ def test_any_cut_of_the_work(both: list[Path], monkeypatch: pytest.MonkeyPatch) 
     options: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 60}
     options |= {"rng": 1, "where": "u > 0.2"}
     for kernel in ("auc", "energy"):  # two results of one column, one of two columns
-        right = dm.ustatistic(both, ["y", "u"], kernel=kernel, **options, threads=1)
+        right = flat(dm.ustatistic)(both, ["y", "u"], kernel=kernel, **options, threads=1)
         cut = {"kernel": kernel, "threads": 3, "batch_rows": 17}
-        assert same(right, dm.ustatistic(both, ["y", "u"], **cut, **options))
+        assert same(right, flat(dm.ustatistic)(both, ["y", "u"], **cut, **options))
         with monkeypatch.context() as patch:
             patch.setattr(draws, "MOST_ROWS", 100)  # intervals are from the rows of the first of its passes
-            found = dm.ustatistic(both, ["y", "u"], **cut, **options)
+            found = flat(dm.ustatistic)(both, ["y", "u"], **cut, **options)
         for one, other in zip(np.ravel(right), np.ravel(found), strict=True):
             assert np.array_equal(one.block_estimates, other.block_estimates)
 
@@ -192,18 +192,18 @@ def test_defaults_wild_rows_and_what_is_refused() -> None:
     g = np.random.default_rng(8)
     x, y = g.normal(size=3000), g.normal(size=2000) + 0.5
     options: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "rng": 0, "confidence_level": 0.9}
-    found = dm.ustatistic([x, y], kernel="mean-difference", **options, n_blocks=11)
+    found = flat(dm.ustatistic)([x, y], kernel="mean-difference", **options, n_blocks=11)
     assert found.n_pairs == 11 * 10 * 5000  # ten for each row
     assert found.interval[0] < 0.5 < found.interval[1]
     x[:10] = -1e9
-    wild = dm.ustatistic([x, y], kernel="mean-difference", **options, n_blocks=35, n_pairs=100)
+    wild = flat(dm.ustatistic)([x, y], kernel="mean-difference", **options, n_blocks=35, n_pairs=100)
     assert abs(wild.estimate - 0.5) < 0.5 < 1e5 < wild.plain_estimate
     with pytest.raises(dm.ConfigError, match=r"7 without repeats are more than the 6 that 3 and 2 rows"):
-        dm.ustatistic([x[:3], y[:2]], kernel="auc", **options, n_blocks=3, n_pairs=7)
+        flat(dm.ustatistic)([x[:3], y[:2]], kernel="auc", **options, n_blocks=3, n_pairs=7)
     with pytest.raises(dm.ConfigError, match="rows are not paired with themselves"):
-        dm.ustatistic([x, y], kernel="energy", **options, statistic="v")
+        flat(dm.ustatistic)([x, y], kernel="energy", **options, statistic="v")
     with pytest.raises(dm.NoAnswerError, match="the kernel takes 2"):
-        dm.ustatistic([x, y[:1]], kernel="energy", **options, n_blocks=3, n_pairs=7)
+        flat(dm.ustatistic)([x, y[:1]], kernel="energy", **options, n_blocks=3, n_pairs=7)
 
 
 def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:

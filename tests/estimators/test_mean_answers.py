@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -54,13 +55,13 @@ def test_intervals_grow_with_confidence() -> None:
 
 def test_few_given_blocks_get_the_exact_interval() -> None:
     least = least_order_blocks(0.01)
-    assert dm.mean(X, n_blocks=least - 1, rng=0).interval_kind == "exact"
-    assert dm.mean(X, n_blocks=least, rng=0).interval_kind == "order"
+    assert dm.mean(X, rng=0, blocks=least - 1).interval_kind == "exact"
+    assert dm.mean(X, rng=0, blocks=least).interval_kind == "order"
 
 
 def test_the_exact_interval_by_its_formula() -> None:
     """K blocks, p* the Beta quantile, Cantelli for both sides; V from the blocks' own spread is near it."""
-    found = dm.mean(X, n_blocks=9, interval="exact", rng=0)
+    found = dm.mean(X, interval="exact", rng=0, blocks=9)
     low, high = interval(found)
     assert found.estimate == pytest.approx((low + high) / 2)
     from scipy.special import betaincinv
@@ -71,90 +72,90 @@ def test_the_exact_interval_by_its_formula() -> None:
 
 
 def test_the_paper_interval_of_the_partition() -> None:
-    found = dm.mean(X, n_blocks="paper", interval="paper", rng=0)
+    found = dm.mean(X, interval="paper", rng=0, blocks="paper")
     k, size = mom_blocks(0.99, X.size)
     assert found.n_blocks == k == 5
     assert size - 21 <= found.block_size[0] <= size <= found.block_size[1] <= size + 21  # one fine block
     low, high = interval(found)
     assert (high - low) / 2 == pytest.approx(paper_halfwidth_mom(X.var(), X.size, 0.01), rel=0.3)
-    other = dm.mean(X, n_blocks=9, interval="paper", rng=0)
+    other = dm.mean(X, interval="paper", rng=0, blocks=9)
     assert other.interval is None and f"{k} blocks, not 9" in str(other.interval_reason)
 
 
 def test_the_paper_interval_of_samples() -> None:
-    found = dm.mean(X, scheme="swor", tau=0.3, interval="paper", rng=0)
+    found = dm.mean(X, interval="paper", rng=0, blocks=dm.SampledBlocks(tau=0.3))
     k, size = morm_blocks(0.99, 0.3, X.size)
     assert (found.n_blocks, found.block_size) == (k, (size, size))
     low, high = interval(found)
     right = paper_halfwidth_morm(mean_variance(X.var(), size), 0.3)
     assert (high - low) / 2 == pytest.approx(right, rel=0.3)
-    other = dm.mean(X, scheme="swor", n_blocks=9, block_size=100, interval="paper", rng=0)
+    other = dm.mean(X, interval="paper", rng=0, blocks=dm.SampledBlocks(9, size=100))
     assert other.interval is None and "not 9" in str(other.interval_reason)
     k, size = morm_blocks(0.99, 0.45, X.size)
     for given, holds in ((size - 1, True), (size, True), (size + 1, False), (X.size, False)):
-        mine = dm.mean(X, scheme="swor", n_blocks=k, block_size=given, interval="paper", rng=0)
+        mine = dm.mean(X, interval="paper", rng=0, blocks=dm.SampledBlocks(k, size=given))
         assert (mine.interval is not None) == holds
         assert holds or f"at most {size:,} rows" in str(mine.interval_reason)
 
 
 def test_the_exact_interval_of_samples() -> None:
-    found = dm.mean(X, scheme="swor", n_blocks=201, block_size=400, rng=0)
+    found = dm.mean(X, rng=0, blocks=dm.SampledBlocks(201, size=400))
     low, high = interval(found)
     assert found.interval_kind == "exact"
     assert (high - low) / 2 == pytest.approx(sampled_halfwidth(X.var(), X.size, 201, 400, 0.01), rel=0.3)
-    none = dm.mean(X, scheme="swor", n_blocks=9, block_size=1, rng=0)
+    none = dm.mean(X, rng=0, blocks=dm.SampledBlocks(9, size=1))
     assert none.interval is None and none.interval_reason == "samples of one row show no spread"
     x = X.copy()
     x[0] = np.inf
-    ruined = dm.mean(x, scheme="swor", n_blocks=9, block_size=1_000, rng=3)
+    ruined = dm.mean(x, rng=3, blocks=dm.SampledBlocks(9, size=1_000))
     assert ruined.n_ruined_blocks and ruined.interval is None and "ruined" in str(ruined.interval_reason)
 
 
 def test_no_interval_where_none_is_wanted() -> None:
     for options in ({}, {"n_blocks": 5}, {"scheme": "swor"}):
-        found = dm.mean(X, interval="none", rng=0, **options)
+        found = flat(dm.mean)(X, interval="none", rng=0, **options)
         assert (found.interval, found.interval_kind, found.interval_reason) == (None, "none", "not asked for")
 
 
 def test_small_groups_do_not_break_the_paper_interval() -> None:
     table = pa.table({"x": X[:2_010], "k": ["many"] * 2_000 + ["few"] * 10})
-    few, many = dm.mean(table, "x", by="k", n_blocks=5, interval="paper", rng=0)
+    few, many = dm.mean(table, "x", by="k", interval="paper", rng=0, blocks=5)
     assert interval(many) and few.n_rows == 10
     tiny = pa.table({"x": X[:2_003], "k": ["many"] * 2_000 + ["few"] * 3})
-    few, many = dm.mean(tiny, "x", by="k", n_blocks=5, interval="paper", rng=0)
+    few, many = dm.mean(tiny, "x", by="k", interval="paper", rng=0, blocks=5)
     assert interval(many) and few.interval is None and few.interval_reason
     for options in ({"n_blocks": 9, "block_size": 1_000}, {"tau": 0.3}):
-        few, many = dm.mean(tiny, "x", by="k", scheme="swor", interval="paper", rng=0, **options)
+        few, many = flat(dm.mean)(tiny, "x", by="k", scheme="swor", interval="paper", rng=0, **options)
         assert few.interval is None and few.interval_reason
 
 
 @pytest.mark.parametrize("options", [{}, {"scheme": "swor", "block_size": 50}, {"order": "stored"}], ids=str)
 def test_of_an_even_number_of_blocks_the_lower_middle_one_is_the_answer(options: dict[str, Any]) -> None:
-    found = dm.mean(X, n_blocks=4, rng=0, **options)
+    found = flat(dm.mean)(X, n_blocks=4, rng=0, **options)
     assert found.n_blocks == 4 and found.estimate == np.sort(found.block_estimates)[1]
 
 
 def test_up_to_half_of_the_blocks_may_be_ruined() -> None:
     x = X.copy()
     x[:4] = np.inf
-    found = dm.mean(x, n_blocks=9, order="stored", rng=0)
+    found = dm.mean(x, rng=0, blocks=dm.StoredBlocks(9))
     assert found.n_ruined_blocks == 1 and math.isfinite(found.estimate)
     step = -(-x.size // 9)
     for ruined in range(1, 10):
         y = X.copy()
         y[np.arange(ruined) * step + 1] = -np.inf
         if ruined <= 4:
-            found = dm.mean(y, n_blocks=9, order="stored", rng=0)
+            found = dm.mean(y, rng=0, blocks=dm.StoredBlocks(9))
             assert (found.n_ruined_blocks, found.n_inf) == (ruined, ruined) and math.isfinite(found.estimate)
         else:
             with pytest.raises(dm.NoAnswerError, match=f"{ruined} of 9 blocks are ruined .{ruined} infinite"):
-                dm.mean(y, n_blocks=9, order="stored", rng=0)
+                dm.mean(y, rng=0, blocks=dm.StoredBlocks(9))
 
 
 def test_half_ruined_samples_have_no_answer() -> None:
     x = np.array([np.inf, 1.0, 2.0, 3.0])
     with pytest.raises(dm.NoAnswerError, match="blocks are ruined"):
-        dm.mean(x, scheme="swor", n_blocks=9, block_size=4, rng=0)
+        dm.mean(x, rng=0, blocks=dm.SampledBlocks(9, size=4))
 
 
 def test_wild_rows_are_set_aside_and_the_plain_mean_is_lost() -> None:
@@ -177,9 +178,9 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert {"07.parquet", "31.parquet"} <= set(found.accused_files) and len(found.accused_files) < 12
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
     assert found.other_estimate is not None and any("the answer is by files" in note for note in found.notes)
-    given = dm.mean(tmp_path, n_blocks=45, rng=0)
+    given = dm.mean(tmp_path, rng=0, blocks=45)
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
-    assert any("by rows, because n_blocks was given" in note for note in given.notes)
+    assert any("by rows, because the number of blocks was given" in note for note in given.notes)
     clean = tmp_path / "clean"
     for i in range(60):
         write(clean / f"{i:02}.parquet", {"x": np.random.default_rng(i).normal(size=400)})

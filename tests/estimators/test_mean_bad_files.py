@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from mean_lakes import cut_work, results, same, write
 
 import distmom as dm
@@ -76,7 +77,9 @@ def damage(request: pytest.FixtureRequest) -> Any:
 
 
 def run(lake: Path, options: dict[str, Any], **more: Any) -> Any:
-    return dm.mean(lake, **{"column": "x", "rng": 3, "batch_rows": 10_000, "threads": 2, **options, **more})
+    return flat(dm.mean)(
+        lake, **{"column": "x", "rng": 3, "batch_rows": 10_000, "threads": 2, **options, **more}
+    )
 
 
 @EACH

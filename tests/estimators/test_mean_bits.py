@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import cut_work, dirty_lake, same, write
 from small_leaves import patch_leaves
 
@@ -85,7 +86,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return dm.mean(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
+    return flat(dm.mean)(lake, **{"column": "x", "rng": 7, "threads": 1, **options, **more})
 
 
 @EACH
@@ -128,7 +129,7 @@ def test_rows_of_a_lake_and_of_a_table_in_memory_are_one_file_each(tmp_path: Pat
     file, array = dm.mean(path, rng=1), dm.mean(x, rng=1)
     assert file.plain_estimate == pytest.approx(array.plain_estimate, rel=1e-14)
     assert not file.same_bits(array)  # the path is part of the key of every draw
-    assert same(array, dm.mean(x, rng=1, threads=2, batch_rows=7))
+    assert same(array, dm.mean(dm.scan(x, batch_rows=7), rng=1, executor=dm.Threads(2)))
 
 
 def test_seeds_differ(lake: Path) -> None:
@@ -142,7 +143,7 @@ def test_ten_runs_agree_also_for_a_law_without_a_mean(
     g = np.random.default_rng(1)
     for i in range(37):
         write(tmp_path / f"{i:03}.parquet", {"x": g.standard_cauchy(1000 + 97 * i)})
-    right = dm.mean(tmp_path, "x", rng=0, threads=1)
+    right = dm.mean(tmp_path, "x", rng=0, executor=dm.Threads(1))
     cut_work(monkeypatch, max_files=1)
     for run_number in range(10):
-        assert right.same_bits(dm.mean(tmp_path, "x", rng=0, threads=1 + run_number % 4))
+        assert right.same_bits(dm.mean(tmp_path, "x", rng=0, executor=dm.Threads(1 + run_number % 4)))

@@ -38,7 +38,7 @@ def test_blocks_are_those_of_the_row_by_row_twin(tmp_path: Path) -> None:
         for row in range(n):
             label = int(labels(row // 5, 1, file_key(resolve_seed(7)[0], name), table)[0])
             blocks.setdefault(label // 113, []).append(float(x[row]))
-    found = dm.mean(tmp_path, chunk_rows=5, n_blocks=9, rng=7)
+    found = dm.mean(tmp_path, rng=7, blocks=dm.RandomBlocks(9, chunk_rows=5))
     assert found.block_estimates == pytest.approx([np.mean(blocks[k]) for k in range(9)], rel=1e-12)
     assert found.block_size == (565, 568)
 
@@ -51,11 +51,11 @@ def test_a_burst_dirties_few_blocks() -> None:
         for start in g.integers(0, x.size - length, 5):
             bad = x.copy()
             bad[start : start + length] = 1e9
-            found = dm.mean(bad, n_blocks=105, chunk_rows=chunk_rows, rng=0)
+            found = dm.mean(bad, rng=0, blocks=dm.RandomBlocks(105, chunk_rows=chunk_rows))
             dirty = int((found.block_estimates > 1e5).sum())
             assert dirty <= (length - 1) // chunk_rows + 2
             assert abs(found.estimate) < 0.1  # 5 standard errors of a median of 105 blocks are 0.03
-            rows = dm.mean(bad, n_blocks=105, rng=0)
+            rows = dm.mean(bad, rng=0, blocks=105)
             # of 105 blocks, 105 (1 - e^(-L/105)) hold a bad row: 46, 71 (of which 53 break it), 99, 105
             assert (rows.block_estimates > 1e5).sum() > 105 * (1 - np.exp(-length / 105)) - 20
             assert (rows.estimate > 1e5) == (length > 100)
@@ -69,7 +69,11 @@ def test_coverage_for_rows_that_resemble_their_neighbours() -> None:
     for chunk_rows in (1, 192):
         for kind in ("order", "exact"):
             found = dm.mean(
-                x, n_blocks=21, chunk_rows=chunk_rows, interval=kind, confidence_level=0.95, rng=0
+                x,
+                interval=kind,
+                confidence_level=0.95,
+                rng=0,
+                blocks=dm.RandomBlocks(21, chunk_rows=chunk_rows),
             )
             intervals = [r.interval for r in found]
             assert all(i is not None for i in intervals)
@@ -83,7 +87,7 @@ def test_coverage_for_rows_that_resemble_their_neighbours() -> None:
 
 def test_the_automatic_number_of_blocks_covers_too() -> None:
     x = autoregression(np.random.default_rng(3), 40_000, 100)
-    found = dm.mean(x, chunk_rows=192, confidence_level=0.95, rng=0)
+    found = dm.mean(x, confidence_level=0.95, rng=0, blocks=dm.RandomBlocks(chunk_rows=192))
     assert all(r.status == ("ok",) for r in found)
     # 100 trials of probability 0.93: fewer than 80 with probability 2e-5
     assert sum(r.interval[0] <= 0.0 <= r.interval[1] for r in found) >= 80  # type: ignore[index]
@@ -96,17 +100,17 @@ def test_a_chunk_as_long_as_a_file_keeps_files_whole(tmp_path: Path) -> None:
         x = g.normal(size=100 + i) + i
         means.append(x.mean())
         write(tmp_path / f"{i:02}.parquet", {"x": x})
-    found = dm.mean(tmp_path, chunk_rows=10**12, n_blocks=1_001, rng=0)
+    found = dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(1_001, chunk_rows=10**12))
     kept = found.block_estimates
     # 30 files in 1,001 cells: those that share a cell are averaged
     assert 25 <= kept.size <= 30
     assert sum(np.isclose(means, value, rtol=1e-12).any() for value in kept) >= 20
     assert any(f"only {kept.size} of 1001 blocks hold rows" in note for note in found.notes)
-    single = dm.mean(tmp_path / "00.parquet", chunk_rows=10**12, rng=0)
+    single = dm.mean(tmp_path / "00.parquet", rng=0, blocks=dm.RandomBlocks(chunk_rows=10**12))
     assert single.status == ("plain mean, no guarantee",) and single.interval is None
 
 
 @pytest.mark.parametrize("chunk_rows", [0, -1, 1.5, True, None, 2**40 + 1, 10**40])
 def test_wrong_numbers_of_rows(chunk_rows: object) -> None:
     with pytest.raises(dm.ConfigError, match=r"^chunk_rows: "):
-        dm.mean(np.zeros(10), chunk_rows=chunk_rows)  # type: ignore[arg-type]
+        dm.mean(np.zeros(10), blocks=dm.RandomBlocks(chunk_rows=chunk_rows))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import FatalFile, KillWorkers, SomeWorkers, cut_work, dirty_lake, same, write
 
 import distmom as dm
@@ -41,7 +42,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return dm.mean(lake, **{"column": "x", "rng": 7, **options, **more})
+    return flat(dm.mean)(lake, **{"column": "x", "rng": 7, **options, **more})
 
 
 # each death takes seconds: those whose states are least alike
@@ -83,9 +84,9 @@ def test_workers_may_come_after_the_run_began(lake: Path) -> None:
     ):
         later = threading.Timer(0.5, cluster.scale, [1])
         later.start()
-        found = dm.mean(lake, "x", rng=0, client=client)
+        found = dm.mean(lake, "x", rng=0, executor=client)
         later.join()
-    assert same(found, dm.mean(lake, "x", rng=0, threads=1))
+    assert same(found, dm.mean(lake, "x", rng=0, executor=dm.Threads(1)))
 
 
 def test_half_of_the_workers_vanish_and_others_come(
@@ -240,7 +241,7 @@ def test_kernels_are_loaded_beforehand_where_the_plan_wants_them(
         ClientExecutor, "prepare", lambda self, load: (loaded.append(load), prepare(self, load))
     )
     client = client_of(2)
-    assert dm.explain_mean(lake, "x", client=client)["engine"] == ("compiled" if times else "numpy")
+    assert dm.explain(dm.mean, lake, "x", executor=client)["engine"] == ("compiled" if times else "numpy")
     assert not loaded, "looking starts nothing"
     assert same(run(lake, {}, threads=1), run(lake, {}, client=client))
     assert loaded == [load_kernels] * times
@@ -303,7 +304,7 @@ def test_data_in_memory_stays_here_beside_an_active_client(monkeypatch: pytest.M
         dm.describe(x, rng=0)
         dm.difference({"x": x, "arm": x % 2}, "x", by="arm", rng=0)
         dm.tournament({"x": x, "y": x + 1.0}, ["x"], "y", rng=0)
-        assert dm.explain_ustatistic(x, kernel="gini")["threads"] == dm.explain_mean(x)["threads"]
+        assert dm.explain(dm.ustatistic, x, kernel="gini")["threads"] == dm.explain(dm.mean, x)["threads"]
 
 
 @pytest.mark.parametrize("way", ["threads", "workers=2"])

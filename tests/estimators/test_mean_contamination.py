@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from mean_lakes import same, write
 
 import distmom as dm
 from distmom.estimators.mean.contamination import outlying_number
-from distmom.estimators.mean.explain import explain_mean
 from distmom.inference import intervals as rule_intervals
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import REASON_WORDS, NoInterval
@@ -52,9 +52,9 @@ def test_ten_rows_ask_for_59_blocks() -> None:
     assert found.notes == ("allows for 10 arbitrary rows",)
     assert found.block_size == (340, 340)
     assert same(found, dm.mean(X, contamination=10 / X.size, rng=0)), "as a share"
-    told = explain_mean(X, contamination=10)
+    told = dm.explain(dm.mean, X, contamination=10)
     assert (told["n_blocks"], told["contamination"], told["fine_blocks"]) == (59, 10, 1003)
-    assert explain_mean(X)["contamination"] is None
+    assert dm.explain(dm.mean, X)["contamination"] is None
     planned = dm.plan(X.size, contamination=10).recommended
     assert planned.n_blocks == 59 and planned.exact == pytest.approx(
         partition_halfwidth(1 / 340, 59, 0.01, 10)
@@ -64,14 +64,14 @@ def test_ten_rows_ask_for_59_blocks() -> None:
 @pytest.mark.parametrize("options", [{}, {"order": "stored"}, {"fine": "many"}], ids=str)
 def test_the_exact_width_is_that_with_arbitrary_blocks(options: dict[str, Any]) -> None:
     """The same blocks with and without: the widths differ by the factors alone."""
-    clean = dm.mean(
+    clean = flat(dm.mean)(
         X, n_blocks=59, interval="exact", rng=0, **{k: v for k, v in options.items() if k != "fine"}
     )
-    found = dm.mean(X, contamination=10, rng=0, **options)
+    found = flat(dm.mean)(X, contamination=10, rng=0, **options)
     if "fine" not in options:  # other fine blocks, other labels
         assert np.array_equal(found.block_estimates, clean.block_estimates)
         assert half(found) / half(clean) == pytest.approx(width_factor(59, 0.01, 10) / width_factor(59, 0.01))
-    least = dm.mean(X, contamination=10, n_blocks=21, rng=0)
+    least = dm.mean(X, contamination=10, rng=0, blocks=21)
     assert half(least) > 5 * half(found)  # more than twice the rows, but no more: finite, and useless
 
 
@@ -82,17 +82,17 @@ def test_the_order_interval_takes_its_ranks_from_the_other_blocks() -> None:
     ordered = np.sort(found.block_estimates)
     assert found.interval == (ordered[rank - 1], ordered[59 - rank])
     assert found.achieved_level == order_level(59, rank, 10) >= 0.99
-    few = dm.mean(X, contamination=10, n_blocks=21, interval="order", rng=0)
+    few = dm.mean(X, contamination=10, interval="order", rng=0, blocks=21)
     assert few.interval == (np.sort(few.block_estimates)[0], np.sort(few.block_estimates)[20])
-    many = dm.mean(X, contamination=10, n_blocks=21, interval="order", confidence_level=0.9999, rng=0)
+    many = dm.mean(X, contamination=10, interval="order", confidence_level=0.9999, rng=0, blocks=21)
     assert many.interval is None and many.interval_reason == "too few blocks for this confidence level"
 
 
 def test_repeated_partitions_allow_for_arbitrary_rows_too() -> None:
-    found = dm.mean(X, contamination=10, repeats=3, rng=0)
+    found = dm.mean(X, contamination=10, rng=0, blocks=dm.RandomBlocks(repeats=3))
     k = best_blocks(X.size, 0.01, 10, repeated=True)
     assert found.n_blocks == k and found.block_estimates.size == 3 * k
-    clean = dm.mean(X, n_blocks=k, repeats=3, rng=0)
+    clean = dm.mean(X, rng=0, blocks=dm.RandomBlocks(k, repeats=3))
     assert np.array_equal(found.block_estimates, clean.block_estimates)
     right = repeated_halfwidth(1.0, k, 0.01, 10) / repeated_halfwidth(1.0, k, 0.01)
     assert half(found) / half(clean) == pytest.approx(right)
@@ -104,7 +104,7 @@ def test_ten_arbitrary_rows_are_within_the_interval(wild: float, options: dict[s
     """Wherever they are; the plain mean is lost. (Student 3: the mean is 0.)"""
     x = X.copy()
     x[G.permutation(x.size)[:10]] = wild
-    found = dm.mean(x, contamination=10, rng=0, **options)
+    found = flat(dm.mean)(x, contamination=10, rng=0, **options)
     assert found.interval is not None and found.interval[0] < 0.0 < found.interval[1]
     assert abs(found.estimate) < 0.1
     if abs(wild) > 1e3:
@@ -114,11 +114,11 @@ def test_ten_arbitrary_rows_are_within_the_interval(wild: float, options: dict[s
 def test_ruined_blocks_count_if_they_are_more() -> None:
     x = X.copy()
     x[[5, 400, 9_000]] = np.inf
-    three = dm.mean(x, n_blocks=59, interval="exact", rng=0)
+    three = dm.mean(x, interval="exact", rng=0, blocks=59)
     assert three.n_ruined_blocks == 3
-    assert half(dm.mean(x, n_blocks=59, contamination=2, rng=0)) == half(three)
-    assert half(dm.mean(x, n_blocks=59, contamination=3, rng=0)) == half(three)
-    five = half(dm.mean(x, n_blocks=59, contamination=5, rng=0))
+    assert half(dm.mean(x, contamination=2, rng=0, blocks=59)) == half(three)
+    assert half(dm.mean(x, contamination=3, rng=0, blocks=59)) == half(three)
+    five = half(dm.mean(x, contamination=5, rng=0, blocks=59))
     assert five / half(three) == pytest.approx(width_factor(59, 0.01, 5) / width_factor(59, 0.01, 3))
 
 
@@ -141,44 +141,46 @@ def test_a_share_is_of_the_rows_that_pass(tmp_path: Path) -> None:
         dm.mean(tmp_path, "x", where="u = 1", contamination=500, rng=0)
     with pytest.raises(dm.NoAnswerError, match="filter"):
         dm.mean(tmp_path, "x", where="u = 9", contamination=1, rng=0)
-    told = explain_mean(tmp_path, "x", where="u = 1", contamination=0.01)
+    told = dm.explain(dm.mean, tmp_path, "x", where="u = 1", contamination=0.01)
     assert told["contamination"] == 40 and "without" in told["filter"]
 
 
 def test_files_are_counted_where_they_are_blocks(tmp_path: Path) -> None:
     for i in range(400):
         write(tmp_path / f"{i:03}.parquet", {"x": X[i * 20 : (i + 1) * 20]})
-    found = dm.mean(tmp_path, block_by="file", contamination=0.01, rng=0)
+    found = dm.mean(tmp_path, contamination=0.01, rng=0, blocks=dm.FileBlocks())
     # 4 of 400 files; cells are drawn by hash, so blocks hold about as many rows
     assert best_blocks(400, 0.01, 4) == 25
     assert found.notes[0] == "allows for 4 arbitrary files" and 22 <= found.n_blocks <= 25
     for i in range(4):
         write(tmp_path / f"{i:03}.parquet", {"x": np.full(20, 1e9)})
-    wild = dm.mean(tmp_path, block_by="file", contamination=4, rng=0)
+    wild = dm.mean(tmp_path, contamination=4, rng=0, blocks=dm.FileBlocks())
     assert wild.interval is not None and wild.interval[0] < 0.0 < wild.interval[1]
     with pytest.raises(dm.ConfigError, match=r"contamination: 200 arbitrary files of 400 .* at most 199"):
-        dm.mean(tmp_path, block_by="file", contamination=200, rng=0)
+        dm.mean(tmp_path, contamination=200, rng=0, blocks=dm.FileBlocks())
 
 
 def test_units_are_counted_where_they_are_blocks() -> None:
     """As many blocks as for many units, whose number is not known before; few units leave no interval."""
     u = np.arange(20_060) % 2_006
     table = {"x": X, "u": u}
-    clean = dm.mean(table, "x", block_by="u", contamination=10, rng=0)
+    clean = dm.mean(table, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u"))
     assert clean.notes[0] == "allows for 10 arbitrary units"
     assert clean.n_blocks == best_blocks(10**9, 0.01, 10)
     wild = {"x": np.where(u < 10, 1e9, X), "u": u}
-    found = dm.mean(wild, "x", block_by="u", contamination=10, rng=0)
+    found = dm.mean(wild, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u"))
     assert half(found) < 2.0 and found.interval is not None
     assert found.interval[0] < 0.0 < found.interval[1]
-    assert dm.mean(wild, "x", block_by="u", n_blocks=9, rng=0).estimate > 1e6, "nine blocks are outvoted"
-    given = dm.mean(wild, "x", block_by="u", n_blocks=45, contamination=10, rng=0)
+    assert dm.mean(wild, "x", rng=0, blocks=dm.UnitBlocks("u", 9)).estimate > 1e6, "nine blocks are outvoted"
+    given = dm.mean(wild, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u", 45))
     assert given.n_blocks == 45 and half(given) > half(found)
-    few = dm.mean({"x": X, "u": np.arange(20_060) % 20}, "x", block_by="u", contamination=10, rng=0)
+    few = dm.mean(
+        {"x": X, "u": np.arange(20_060) % 20}, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u")
+    )
     assert few.n_units == 20 and few.interval is None
     assert few.interval_reason == REASON_WORDS[NoInterval.VACUOUS]
     with pytest.raises(dm.ConfigError, match=r"a share as contamination: units are counted only as they"):
-        dm.mean(table, "x", block_by="u", contamination=0.01, rng=0)
+        dm.mean(table, "x", contamination=0.01, rng=0, blocks=dm.UnitBlocks("u"))
 
 
 def test_all_arbitrary_rows_may_lie_in_one_group() -> None:
@@ -226,7 +228,7 @@ def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
 )
 def test_errors_name_numbers_and_the_remedy(options: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(dm.ConfigError) as caught:
-        dm.mean(X, rng=0, **options)
+        flat(dm.mean)(X, rng=0, **options)
     text = str(caught.value)
     assert "\n" not in text and all(word in text for word in words), text
 
@@ -240,7 +242,7 @@ def test_more_blocks_than_can_be_kept() -> None:
     with pytest.raises(dm.ConfigError, match=r"600,000 arbitrary rows ask for .* blocks.*where"):
         dm.mean(x, contamination=0.2, rng=0)
     with pytest.raises(dm.ResourceError, match=r"projected memory .* exceeds the limit of 500 MB"):
-        dm.mean(x, contamination=100_000, rng=0, memory_limit="500MB", threads=1)
+        dm.mean(x, contamination=100_000, rng=0, executor=dm.Threads(1, memory_limit="500MB"))
 
 
 def test_a_per_cent_of_many_rows() -> None:
@@ -275,5 +277,5 @@ def test_thousands_of_unequal_blocks_have_a_bound_in_closed_form(monkeypatch: py
 def test_the_widths_of_fine_blocks_are_what_a_given_number_has() -> None:
     """Contamination takes the fine blocks of its number of blocks, so the same labels."""
     assert fine_blocks(59) == 1003
-    given, assumed = (dm.mean(X, rng=0, **o) for o in ({"n_blocks": 59}, {"contamination": 10}))
+    given, assumed = (flat(dm.mean)(X, rng=0, **o) for o in ({"n_blocks": 59}, {"contamination": 10}))
     assert np.array_equal(given.block_estimates, assumed.block_estimates) and given.path == assumed.path

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -34,7 +35,7 @@ def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> P
     ],
 )
 def test_file_effects_are_told(tmp_path: Path, effect: float, options: dict[str, Any], told: bool) -> None:
-    found = dm.mean(lake(tmp_path, effect), "x", rng=0, **options)
+    found = flat(dm.mean)(lake(tmp_path, effect), "x", rng=0, **options)
     assert (ALIKE in found.notes) == told
     assert found.status == ("ok",)
 
@@ -49,7 +50,7 @@ def test_the_remedy_holds(tmp_path: Path) -> None:
         for i in range(60):
             write(folder / f"{i:02}.parquet", {"x": g.standard_normal(100) + 0.5 * g.standard_normal()})
         for name, options in {"rows": {}, "file": {"block_by": "file"}}.items():
-            found = dm.mean(folder, "x", rng=seed, confidence_level=0.95, **options)
+            found = flat(dm.mean)(folder, "x", rng=seed, confidence_level=0.95, **options)
             covered[name] += found.interval[0] <= 0.0 <= found.interval[1]
     assert covered["file"] >= 31  # P(Bin(40, 0.95) < 31) = 1e-4
     assert covered["rows"] < 31

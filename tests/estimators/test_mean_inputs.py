@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -55,8 +56,8 @@ KINDS = {
     "options", [{}, {"by": "k", "where": "x > 0"}, {"n_blocks": 7}, {"block_by": "u"}], ids=str
 )
 def test_every_kind_gives_the_bits_of_a_table(kind: str, options: dict[str, Any]) -> None:
-    same = dm.mean(TABLE, "x", rng=0, **options)
-    found = dm.mean(KINDS[kind](), "x", rng=0, **options)
+    same = flat(dm.mean)(TABLE, "x", rng=0, **options)
+    found = flat(dm.mean)(KINDS[kind](), "x", rng=0, **options)
     pairs = (
         zip([found], [same], strict=True)
         if isinstance(found, dm.MeanResult)
@@ -67,7 +68,7 @@ def test_every_kind_gives_the_bits_of_a_table(kind: str, options: dict[str, Any]
 
 @pytest.mark.parametrize("batch_rows", [1_000, 10**6])
 def test_batches_of_a_stream_are_cut_and_numbered(batch_rows: int) -> None:
-    found = dm.mean(reader(19_999), "x", rng=0, batch_rows=batch_rows)
+    found = dm.mean(dm.scan(reader(19_999), batch_rows=batch_rows), "x", rng=0)
     assert isinstance(found, dm.MeanResult) and found.same_bits(dm.mean(TABLE, "x", rng=0))
 
 
@@ -91,13 +92,15 @@ def test_other_formats_and_dotted_names_stream(tmp_path: Path) -> None:
     feather.write_feather(TABLE, tmp_path / "a.arrow", compression="uncompressed")
     dataset = ds.dataset(tmp_path, format="ipc")
     assert dm.mean(dataset, "a.b", rng=0).plain_estimate == 1.0
-    assert dm.mean(dataset, "x", order="stored", rng=0).same_bits(dm.mean(TABLE, "x", order="stored", rng=0))
+    assert dm.mean(dataset, "x", rng=0, blocks=dm.StoredBlocks()).same_bits(
+        dm.mean(TABLE, "x", rng=0, blocks=dm.StoredBlocks())
+    )
 
 
 def test_a_stream_that_needs_two_passes_is_refused() -> None:
     for options in ({"order": "stored"}, {"block_size": 100}, {"scheme": "swor"}):
         with pytest.raises(dm.ConfigError, match="read only once"):
-            dm.mean(reader(100), "x", rng=0, **options)
+            flat(dm.mean)(reader(100), "x", rng=0, **options)
 
 
 def test_a_stream_that_breaks_is_one_line() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joint_vectors import JOINT, LAYOUTS, cloud
@@ -59,11 +60,11 @@ def test_blocks_are_those_of_the_columns_on_complete_rows(
     if by and "swor" in layout.values():
         layout = {**layout, "block_size": 300}
     options = {"rng": 3, "threads": 1, "by": by, **layout}
-    found = dm.mean(lake, ["x", "y"], joint=joint, **options)
+    found = flat(dm.mean)(lake, ["x", "y"], joint=joint, **options)
     if "scheme" in layout:  # the filter would change the number of rows that a sample draws
-        alone = [dm.mean(lake, name, **options) for name in ("x", "y")]
+        alone = [flat(dm.mean)(lake, name, **options) for name in ("x", "y")]
     else:
-        alone = [dm.mean(lake, name, where="both", **options) for name in ("x", "y")]
+        alone = [flat(dm.mean)(lake, name, where="both", **options) for name in ("x", "y")]
     vectors = list(found) if by else [found]
     columns = [list(a) if by else [a] for a in alone]
     for vector, x, y in zip(vectors, *columns, strict=True):
@@ -97,17 +98,17 @@ def test_rows_are_counted_once(lake: Path) -> None:
         found = dm.mean(lake, column, joint=True, rng=0)
         counts = (found.n_rows, found.n_null, found.n_nan, found.n_inf, found.n_used)
         assert counts == (x.size, (~valid).sum(), nan.sum(), 1, (valid & ~nan).sum())
-        kept = dm.mean(lake, column, joint=True, rng=0, nan="keep", n_blocks=301)
+        kept = dm.mean(dm.scan(lake, nan="keep"), column, joint=True, rng=0, blocks=301)
         assert kept.n_used == valid.sum() and kept.n_ruined_blocks > 1
         with pytest.raises(dm.DataError, match=r"parquet: column '(x|v\[0\])' is NaN in row \d+"):
-            dm.mean(lake, column, joint=True, rng=0, nan="raise")
+            dm.mean(dm.scan(lake, nan="raise"), column, joint=True, rng=0)
 
 
 def test_the_radius_of_a_given_number_of_blocks() -> None:
     x = cloud()
-    found = dm.mean(x, joint=True, n_blocks=11, rng=1)
+    found = dm.mean(x, joint=True, rng=1, blocks=11)
     assert found.interval_kind == "exact" and found.radius is not None
-    [columns] = [dm.mean(x, n_blocks=11, rng=1, interval="exact")]
+    [columns] = [dm.mean(x, rng=1, interval="exact", blocks=11)]
     # the half-width of a column is sd sqrt(average/least) factor: the same sd, by the other factor
     halves = [(r.interval[1] - r.interval[0]) / 2 for r in columns]
     scale = vector_factor(11, 0.01) / width_factor(11, 0.01)
@@ -122,7 +123,7 @@ def test_the_automatic_radius_is_that_of_the_best_level_moved_to_the_estimate() 
     x = cloud(12_000)
     found = dm.mean(x, joint=True, rng=1)
     best = min((5, 7, 9, 15, 21, 27), key=lambda k: k * vector_factor(k, 0.01) ** 2)
-    ball = dm.mean(x, joint=True, n_blocks=105, rng=1)  # of 945 fine blocks, as under auto
+    ball = dm.mean(x, joint=True, rng=1, blocks=105)  # of 945 fine blocks, as under auto
     groups = ball.block_estimates.reshape(best, -1, 3)
     rows = np.array([12_000 // 105 + (i < 12_000 % 105) for i in range(105)])
     assert found.n_blocks == 35 and found.radius is not None
@@ -138,15 +139,15 @@ def test_the_automatic_radius_is_that_of_the_best_level_moved_to_the_estimate() 
 def test_intervals_of_coordinates_hold_together() -> None:
     x = cloud()
     for n_blocks, interval in ((63, "order"), (7, "exact")):
-        found = dm.mean(x, joint="coordinatewise", n_blocks=n_blocks, rng=1, interval=interval)
+        found = dm.mean(x, joint="coordinatewise", rng=1, interval=interval, blocks=n_blocks)
         level = 1.0 - 0.01 / 3
-        alone = dm.mean(x, n_blocks=n_blocks, rng=1, interval=interval, confidence_level=level)
+        alone = dm.mean(x, rng=1, interval=interval, confidence_level=level, blocks=n_blocks)
         assert found.interval_kind == interval and found.radius is None and found.gap is None
         np.testing.assert_allclose(found.intervals, [r.interval for r in alone], rtol=1e-9)
         assert found.estimate.tolist() == [r.estimate for r in alone]
         if interval == "order":
             assert found.achieved_level == pytest.approx(1 - sum(1 - r.achieved_level for r in alone))
-    assert dm.mean(x, joint="coordinatewise", n_blocks=7, rng=1).interval_kind == "exact"
+    assert dm.mean(x, joint="coordinatewise", rng=1, blocks=7).interval_kind == "exact"
     assert dm.mean(x, joint="coordinatewise", rng=1).interval_kind == "order"
 
 
@@ -155,8 +156,8 @@ def test_intervals_of_coordinates_hold_together() -> None:
 def test_errors_of_samples(joint: str, scheme: str) -> None:
     x = cloud()
     options = {"scheme": scheme, "n_blocks": 15, "block_size": 400, "rng": 1}
-    found = dm.mean(x, joint=joint, **options)
-    alone = dm.mean(x, **options)
+    found = flat(dm.mean)(x, joint=joint, **options)
+    alone = flat(dm.mean)(x, **options)
     blocks = np.column_stack([r.block_estimates for r in alone])
     assert np.array_equal(found.block_estimates, blocks)
     a, delta = row_inverse_inclusion(6_000, 400, replacement=scheme == "monte_carlo"), 0.01
@@ -190,23 +191,23 @@ def test_outlying_rows_are_allowed_for() -> None:
 
 def test_one_column_is_a_vector_of_one() -> None:
     x = cloud(d=1)
-    alone = dm.mean(x, n_blocks=9, rng=0)
+    alone = dm.mean(x, rng=0, blocks=9)
     for joint in ("geometric", "coordinatewise"):
-        found = dm.mean(x, joint=joint, n_blocks=9, rng=0)
+        found = dm.mean(x, joint=joint, rng=0, blocks=9)
         assert found.estimate.tolist() == [alone.estimate] and found.status == alone.status
 
 
 def test_unequal_blocks_and_ruined_ones_widen_the_radius(tmp_path: Path) -> None:
     for i, n in enumerate((2_000, 500, 500, 400, 300, 300, 100)):
         write(tmp_path / f"{i}.parquet", {name: cloud(n, 2, i)[:, j] for j, name in enumerate("xy")})
-    found = dm.mean(tmp_path, ["x", "y"], joint=True, block_by="file", n_blocks=5, rng=0)
+    found = dm.mean(tmp_path, ["x", "y"], joint=True, rng=0, blocks=dm.FileBlocks(5))
     assert found.radius is not None and found.block_size[1] > 1.5 * found.block_size[0]
     equal = vector_factor(found.n_blocks, 0.01) * math.sqrt(found.trace / (4_100 / found.n_blocks))
     assert found.radius > equal
     x = cloud()
-    clean = dm.mean(x, joint=True, n_blocks=25, rng=0)
+    clean = dm.mean(x, joint=True, rng=0, blocks=25)
     x[0, 1] = np.inf
-    ruined = dm.mean(x, joint=True, n_blocks=25, rng=0)
+    ruined = dm.mean(x, joint=True, rng=0, blocks=25)
     assert ruined.n_ruined_blocks == 1 and np.isfinite(ruined.estimate).all()
     factor = vector_factor(25, 0.01, 1) / vector_factor(25, 0.01)
     assert ruined.radius == pytest.approx(clean.radius * factor, rel=0.05)
@@ -220,7 +221,7 @@ def test_no_radius_and_why() -> None:
     assert few.status == ("plain mean, no guarantee",) and few.n_blocks == 1
     assert few.radius is None and "too few rows" in (few.interval_reason or "")
     assert few.estimate == pytest.approx(x[:20].mean(axis=0))
-    fewer = dm.mean(x[:3], joint=True, n_blocks=5, rng=0)
+    fewer = dm.mean(x[:3], joint=True, rng=0, blocks=5)
     assert fewer.n_blocks == 3 and fewer.interval_reason == "fewer rows than blocks"
     assert "lowered from 5 to 3" in fewer.notes[0]
     flat = np.column_stack([x[:, 0], np.full(2_000, 7.0)])
@@ -230,20 +231,20 @@ def test_no_radius_and_why() -> None:
     assert by_columns.intervals[1].tolist() == [7.0, 7.0] and np.ptp(by_columns.intervals[0]) > 0.1
     assert found.notes == by_columns.notes and found.notes[0].startswith("1: all values are equal")
     for options in ({}, {"n_blocks": 5}, {"scheme": "swor", "n_blocks": 5, "block_size": 30}):
-        constant = dm.mean(np.ones((200, 2)), joint=True, rng=0, **options)
+        constant = flat(dm.mean)(np.ones((200, 2)), joint=True, rng=0, **options)
         assert constant.estimate.tolist() == [1.0, 1.0] and constant.trace == constant.radius == 0.0
         assert constant.notes[0].startswith("0, 1: all values are equal")
     rare = np.column_stack([x[:, 0], np.arange(2_000) == 77, np.arange(2_000) == 5])
-    found = dm.mean(rare[:, 1:], joint=True, n_blocks=5, rng=0)
+    found = dm.mean(rare[:, 1:], joint=True, rng=0, blocks=5)
     assert found.radius is None and "constant" in found.interval_reason
-    by_columns = dm.mean(rare, joint="coordinatewise", n_blocks=63, rng=0)
+    by_columns = dm.mean(rare, joint="coordinatewise", rng=0, blocks=63)
     assert np.isnan(by_columns.intervals[1]).all() and np.isfinite(by_columns.intervals[0]).all()
     assert "constant" in by_columns.interval_reason
-    assert dm.mean(rare, joint=True, n_blocks=63, rng=0).radius > 0.0
+    assert dm.mean(rare, joint=True, rng=0, blocks=63).radius > 0.0
     x[:1_500:3, 1] = np.inf
     for n_blocks in (5, "auto"):
         with pytest.raises(dm.NoAnswerError, match=r"'0, 1'.*ruined.*500 infinite"):
-            dm.mean(x, joint=True, n_blocks=n_blocks, rng=0)
+            dm.mean(x, joint=True, rng=0, blocks=n_blocks)
     with pytest.raises(dm.NoAnswerError, match=r"'0, 1': none of the 9 rows has a value \(0 null, 9 NaN\)"):
         dm.mean(np.full((9, 2), np.nan), joint=True, rng=0)
 
@@ -259,19 +260,19 @@ def test_shifts_rotations_and_powers_of_two(seed: int, layout: str, power: int) 
     turn, _ = np.linalg.qr(g.normal(size=(3, 3)))
     shift = g.normal(size=3) * 10.0
     options = {"joint": True, "rng": 0, "threads": 1, **LAYOUTS[layout]}
-    found = dm.mean(x, **options)
-    moved = dm.mean(x @ turn + shift, **options)
+    found = flat(dm.mean)(x, **options)
+    moved = flat(dm.mean)(x @ turn + shift, **options)
     np.testing.assert_allclose(moved.estimate, found.estimate @ turn + shift, rtol=0, atol=1e-9)
-    scaled = dm.mean(x * 2.0**power, **options)
+    scaled = flat(dm.mean)(x * 2.0**power, **options)
     assert scaled.estimate.tolist() == (found.estimate * 2.0**power).tolist()
-    mixed = dm.mean(x[:, [2, 0, 1]], **options)
+    mixed = flat(dm.mean)(x[:, [2, 0, 1]], **options)
     np.testing.assert_allclose(mixed.estimate, found.estimate[[2, 0, 1]], rtol=0, atol=1e-12)
     if found.radius is not None:
         assert mixed.radius == pytest.approx(found.radius) and scaled.radius == pytest.approx(
             found.radius * 2.0**power
         )
-    by_columns = dm.mean(x, **{**options, "joint": "coordinatewise"})
-    permuted = dm.mean(x[:, [2, 0, 1]], **{**options, "joint": "coordinatewise"})
+    by_columns = flat(dm.mean)(x, **{**options, "joint": "coordinatewise"})
+    permuted = flat(dm.mean)(x[:, [2, 0, 1]], **{**options, "joint": "coordinatewise"})
     assert permuted.estimate.tolist() == by_columns.estimate[[2, 0, 1]].tolist()
 
 
@@ -281,7 +282,7 @@ def test_shifts_rotations_and_powers_of_two(seed: int, layout: str, power: int) 
 def test_a_vector_in_every_output(tmp_path: Path) -> None:
     table = pa.table({"v": pa.array(cloud(3_000).tolist()), "k": np.arange(3_000) % 2})
     for options in ({}, {"by": "k"}, {"joint": "coordinatewise"}):
-        found = dm.mean(table, "v", **{"joint": True, "rng": 0, **options})
+        found = flat(dm.mean)(table, "v", **{"joint": True, "rng": 0, **options})
         every = dm.Results.of(found)
         assert len(every) == (2 if "by" in options else 1)
         paths = {ending: tmp_path / f"out{ending}" for ending in (".json", ".csv", ".parquet", ".html")}
@@ -314,7 +315,7 @@ def test_a_vector_in_every_output(tmp_path: Path) -> None:
 
 def test_long_vectors_are_shortened_for_people_only() -> None:
     x = np.random.default_rng(0).normal(size=(400, 30))
-    found = dm.mean(x, joint=True, rng=0, n_blocks=5)
+    found = dm.mean(x, joint=True, rng=0, blocks=5)
     lines = str(found).splitlines()
     assert len(lines) == 22 and "… 11 more" in lines[-1]
     assert found.to_arrow().num_rows == 30 and len(found.to_dict()["estimate"]) == 30
@@ -325,7 +326,7 @@ def test_wrong_words() -> None:
     with pytest.raises(dm.ConfigError, match=r"joint.*'geometrical'.*did you mean 'geometric'"):
         dm.mean(x, joint="geometrical")
     with pytest.raises(dm.ConfigError, match=r"joint does not go with n_blocks='paper'"):
-        dm.mean(x, joint=True, n_blocks="paper")
+        dm.mean(x, joint=True, blocks="paper")
     with pytest.raises(
         dm.ConfigError, match=r"joint='geometric' does not go with interval='order'.*coordinatewise"
     ):

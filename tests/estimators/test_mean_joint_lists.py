@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from joint_vectors import cloud
 from mean_lakes import cut_work, same, write
 
 import distmom as dm
-from distmom.estimators.mean.explain import explain_mean
 
 
 def test_the_mean_of_a_symmetric_layout_is_one_of_its_points(tmp_path: Path) -> None:
     points = np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]], float)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 2)
     write(tmp_path / "a.parquet", {"p": lists})
-    found = dm.mean(tmp_path, "p", joint=True, n_blocks=5, rng=0)
+    found = dm.mean(tmp_path, "p", joint=True, rng=0, blocks=5)
     assert found.estimate.tolist() == [0.0, 0.0] and found.gap == 0.0
     assert found.columns == ("p[0]", "p[1]") and found.column == "p"
 
@@ -31,13 +31,13 @@ def test_sliced_lists_null_rows_and_a_batch_of_nulls(tmp_path: Path, batch_rows:
     v = pa.array(rows, pa.list_(pa.float64(), 2))
     write(tmp_path / "t/0.parquet", {"id": range(5), "v": v}, row_group_size=2)
     options = {"joint": True, "rng": 0, "batch_rows": batch_rows}
-    found = dm.mean(tmp_path / "t", "v", **options)
+    found = flat(dm.mean)(tmp_path / "t", "v", **options)
     assert found.plain_estimate.tolist() == [2.75, 3.5] and found.estimate.tolist() == [2.75, 3.5]
     assert (found.n_rows, found.n_used, found.n_null) == (5, 4, 1)
-    sliced = dm.mean(pa.table({"v": v}).slice(1, 3), "v", **options)
+    sliced = flat(dm.mean)(pa.table({"v": v}).slice(1, 3), "v", **options)
     assert sliced.plain_estimate.tolist() == [2.0, 3.0] and sliced.n_null == 1
     write(tmp_path / "t/1.parquet", {"id": [9, 9], "v": pa.array([None, None], v.type)})
-    more = dm.mean(tmp_path / "t", "v", **options)
+    more = flat(dm.mean)(tmp_path / "t", "v", **options)
     assert more.plain_estimate.tolist() == [2.75, 3.5] and (more.n_rows, more.n_null) == (7, 3)
 
 
@@ -60,18 +60,20 @@ def test_a_list_column_is_its_columns(tmp_path: Path, type_: pa.DataType, monkey
         columns = {name: x[:, j] for j, name in enumerate("abc")}
         write(tmp_path / f"{i:02}.parquet", {**columns, "v": pa.array(x.tolist(), type_)}, row_group_size=17)
     options = {"joint": True, "rng": 2, "threads": 1}
-    apart = dm.mean(tmp_path, ["a", "b", "c"], **options)
-    found = dm.mean(tmp_path, "v", **options)
+    apart = flat(dm.mean)(tmp_path, ["a", "b", "c"], **options)
+    found = flat(dm.mean)(tmp_path, "v", **options)
     assert found.estimate.tolist() == apart.estimate.tolist() and found.radius == apart.radius
     assert np.array_equal(found.block_estimates, apart.block_estimates)
     cut_work(monkeypatch, max_files=1)
     for batch_rows in (1, 7):
-        assert same(found, dm.mean(tmp_path, "v", **{**options, "batch_rows": batch_rows, "threads": 2}))
+        assert same(
+            found, flat(dm.mean)(tmp_path, "v", **{**options, "batch_rows": batch_rows, "threads": 2})
+        )
     both = dm.mean(tmp_path, ["v", "a"], joint=True, rng=2)
     assert both.columns == ("v[0]", "v[1]", "v[2]", "a") and both.estimate[3] == both.estimate[0]
     table = pa.concat_tables([pq.read_table(tmp_path / f"{i:02}.parquet") for i in range(12)])
-    memory = dm.mean(table, "v", **options)
-    assert memory.estimate.tolist() == dm.mean(table, ["a", "b", "c"], **options).estimate.tolist()
+    memory = flat(dm.mean)(table, "v", **options)
+    assert memory.estimate.tolist() == flat(dm.mean)(table, ["a", "b", "c"], **options).estimate.tolist()
     grouped = dm.mean(tmp_path, "v", joint=True, by="a", rng=2)
     assert isinstance(grouped, dm.Results) and grouped[0].columns == found.columns
 
@@ -85,13 +87,13 @@ def test_sums_of_vectors_are_kept_and_merged(tmp_path: Path) -> None:
 
     options: dict[str, Any] = {"joint": True, "rng": 0}
     first, second = lake("a", range(3)), lake("b", range(3, 5))
-    right = dm.mean(first, "v", **options)
-    assert right.same_bits(dm.mean(first, "v", state=tmp_path / "a.state", **options))
+    right = flat(dm.mean)(first, "v", **options)
+    assert right.same_bits(flat(dm.mean)(first, "v", state=tmp_path / "a.state", **options))
     lake("a", range(7, 9))
-    grown = dm.mean(first, "v", state=tmp_path / "a.state", **options)
-    assert grown.same_bits(dm.mean(first, "v", **options)) and grown.n_rows == 1_500
+    grown = flat(dm.mean)(first, "v", state=tmp_path / "a.state", **options)
+    assert grown.same_bits(flat(dm.mean)(first, "v", **options)) and grown.n_rows == 1_500
     assert grown.same_bits(dm.merge_states(tmp_path / "a.state"))
-    dm.mean(second, "v", state=tmp_path / "b.state", **options)
+    flat(dm.mean)(second, "v", state=tmp_path / "b.state", **options)
     both = dm.merge_states(tmp_path / "a.state", tmp_path / "b.state")
     assert isinstance(both, dm.VectorResult) and both.columns == ("v[0]", "v[1]") and both.n_rows == 2_100
     with pytest.raises(dm.ConfigError, match=r"columns was 'v', now 'v', 'w'"):
@@ -111,25 +113,25 @@ def test_lists_from_streams_and_frames() -> None:
     x = cloud(2_000, 2)
     table = pa.table({"v": pa.array(x.tolist()), "f": pa.array(x.tolist(), pa.list_(pa.float64(), 2))})
     options: dict[str, Any] = {"joint": True, "rng": 0}
-    right = dm.mean(table, "v", **options).estimate.tolist()
+    right = flat(dm.mean)(table, "v", **options).estimate.tolist()
     batches = table.to_batches(300)
 
     def stream() -> Any:
         return pa.RecordBatchReader.from_batches(table.schema, batches)
 
-    assert dm.mean(stream(), "f", **options).estimate.tolist() == right
-    assert dm.mean(ds.dataset(table), "v", **options).estimate.tolist() == right
+    assert flat(dm.mean)(stream(), "f", **options).estimate.tolist() == right
+    assert flat(dm.mean)(ds.dataset(table), "v", **options).estimate.tolist() == right
     frame = pd.DataFrame({"v": table["v"].to_pylist()})
-    assert dm.mean(frame, "v", **options).estimate.tolist() == right
+    assert flat(dm.mean)(frame, "v", **options).estimate.tolist() == right
     with pytest.raises(dm.ConfigError, match=r"stream.*read only once.*'v'.*fixed size"):
-        dm.mean(stream(), "v", **options)
+        flat(dm.mean)(stream(), "v", **options)
     dask_frame = pytest.importorskip("dask.dataframe")
     typed = frame.astype({"v": pd.ArrowDtype(table["v"].type)})
-    found = dm.mean(dask_frame.from_pandas(typed, npartitions=3), "v", **options)
+    found = flat(dm.mean)(dask_frame.from_pandas(typed, npartitions=3), "v", **options)
     assert found.n_used == 2_000 and np.linalg.norm(found.estimate - right) < found.radius
     uneven = pd.DataFrame({"v": pd.array([[1.0, 2.0]] * 5 + [[1.0]], dtype=typed["v"].dtype)})
     with pytest.raises(dm.DataError, match=r"'v' has a list of length 1 in row \d, .* length 2"):
-        dm.mean(dask_frame.from_pandas(uneven, npartitions=2), "v", **options)
+        flat(dm.mean)(dask_frame.from_pandas(uneven, npartitions=2), "v", **options)
 
 
 def test_lists_of_other_lengths_are_refused_by_name(tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_lists_of_other_lengths_are_refused_by_name(tmp_path: Path) -> None:
     ) as caught:
         dm.mean(tmp_path, "v", joint=True, rng=0)
     assert "\n" not in str(caught.value)
-    skipped = dm.mean(tmp_path, "v", joint=True, rng=0, on_bad_file="skip")
+    skipped = dm.mean(dm.scan(tmp_path, on_bad_file="skip"), "v", joint=True, rng=0)
     assert skipped.n_rows == 50 and "length 3" in skipped.data["skipped"][0]["reason"]
     filtered = dm.mean(tmp_path, "v", joint=True, rng=0, where="n = 2")
     assert filtered.estimate.tolist() == [1.0, 2.0] and filtered.n_rows == 57
@@ -153,7 +155,7 @@ def test_lists_of_other_lengths_are_refused_by_name(tmp_path: Path) -> None:
 def test_the_plan_of_a_list_column(tmp_path: Path) -> None:
     g = np.random.default_rng(0)
     write(tmp_path / "0.parquet", {"v": pa.array(g.normal(size=(50, 40)).tolist())})
-    plan = explain_mean(tmp_path, "v", joint=True)
+    plan = dm.explain(dm.mean, tmp_path, "v", joint=True)
     assert plan["n_blocks"] == "auto" and plan["n_units"] == 1
     with pytest.raises(dm.ResourceError, match=r"0\.parquet.*projected memory"):
-        dm.mean(tmp_path, "v", joint=True, memory_limit="400MB")
+        dm.mean(tmp_path, "v", joint=True, executor=dm.Threads(memory_limit="400MB"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import results, same, write
@@ -88,9 +89,9 @@ def test_blocks_are_those_of_the_columns(options: dict[str, Any], joint: str, tm
         data = {"x": g.normal(size=1_500), "y": g.exponential(size=1_500), "k": g.integers(0, 2, 1_500)}
         write(tmp_path / f"{i}.parquet", data)
     options = {"rng": 3, "repeats": 3, **options}
-    found = dm.mean(tmp_path, ["x", "y"], joint=joint, **options)
-    assert same(found, dm.mean(tmp_path, ["x", "y"], joint=joint, threads=3, batch_rows=101, **options))
-    columns = [results(dm.mean(tmp_path, name, **options)) for name in ("x", "y")]
+    found = flat(dm.mean)(tmp_path, ["x", "y"], joint=joint, **options)
+    assert same(found, flat(dm.mean)(tmp_path, ["x", "y"], joint=joint, threads=3, batch_rows=101, **options))
+    columns = [results(flat(dm.mean)(tmp_path, name, **options)) for name in ("x", "y")]
     for vector, *alone in zip(results(found), *columns, strict=True):
         assert (vector.n_blocks, vector.repeats) == (alone[0].n_blocks, 3)
         assert vector.block_estimates.shape == (3 * vector.n_blocks, 2)
@@ -101,15 +102,15 @@ def test_blocks_are_those_of_the_columns(options: dict[str, Any], joint: str, tm
             np.testing.assert_allclose(vector.estimate, [r.estimate for r in alone], rtol=1e-12)
             level = {**options, "confidence_level": 1 - 0.01 / 2}
             if "contamination" not in options:
-                wide = [dm.mean(tmp_path, name, **level) for name in ("x", "y")]
+                wide = [flat(dm.mean)(tmp_path, name, **level) for name in ("x", "y")]
                 mine = [w if vector.group is None else list(w)[vector.group["k"]] for w in wide]
                 np.testing.assert_allclose(vector.intervals, [w.interval for w in mine], rtol=1e-9)
 
 
 def test_the_radius_of_a_given_number_of_blocks() -> None:
     x = np.random.default_rng(0).normal(size=(11_000, 3))
-    once = dm.mean(x, joint=True, n_blocks=11, rng=1)
-    found = dm.mean(x, joint=True, n_blocks=11, repeats=5, rng=1)
+    once = dm.mean(x, joint=True, rng=1, blocks=11)
+    found = dm.mean(x, joint=True, rng=1, blocks=dm.RandomBlocks(11, repeats=5))
     assert once.radius is not None and found.radius is not None
     spread = math.sqrt(once.trace / once.block_size[0])
     assert once.radius == pytest.approx(vector_factor(11, 0.01) * spread, rel=1e-9)
@@ -124,10 +125,10 @@ def test_wild_vectors_are_set_aside_in_every_partition() -> None:
     g = np.random.default_rng(0)
     x = g.normal(size=(10_000, 2))
     x[::100, 1] = 1e9
-    found = dm.mean(x, joint=True, repeats=4, rng=0)
+    found = dm.mean(x, joint=True, rng=0, blocks=dm.RandomBlocks(repeats=4))
     assert found.status == ("contaminated",) and np.abs(found.estimate).max() < 0.1
     assert found.radius is not None and found.plain_estimate[1] > 1e6
-    ruined = dm.mean(np.where(x > 1e6, np.inf, x), joint=True, repeats=4, n_blocks=211, rng=0)
+    ruined = dm.mean(np.where(x > 1e6, np.inf, x), joint=True, rng=0, blocks=dm.RandomBlocks(211, repeats=4))
     assert 0 < ruined.n_ruined_blocks <= 100 and np.abs(ruined.estimate).max() < 0.2
     assert len(ruined.block_estimates) == 4 * 211
 
@@ -144,9 +145,9 @@ def test_it_covers_with_nearly_the_risk_of_the_plain_mean(joint: str) -> None:
     for seed in range(150):
         x = np.random.default_rng([3, seed]).standard_t(4, (n, d))
         options: dict[str, Any] = {"joint": joint, "rng": seed, "threads": 1, "confidence_level": 0.95}
-        found = dm.mean(x, repeats=5, **options)
+        found = flat(dm.mean)(x, repeats=5, **options)
         risk["five"] += float((found.estimate**2).sum())
-        risk["one"] += float((dm.mean(x, **options).estimate ** 2).sum())
+        risk["one"] += float((flat(dm.mean)(x, **options).estimate ** 2).sum())
         if joint == "geometric":
             away = float(np.linalg.norm(found.estimate)) / found.radius
         else:

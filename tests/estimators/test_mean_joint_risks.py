@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from joint_vectors import JOINT, cloud
 from mean_lakes import write
 
@@ -52,7 +53,7 @@ def test_the_risk_under_scattered_damage_stays_that_of_clean_rows(law: str, join
     damaged = pa.table({**dict(zip(names, rows.T, strict=True)), "rep": vectors["rep"]})
 
     def risk(**options: Any) -> float:
-        found = dm.mean(damaged, names, joint=joint, by="rep", rng=0, **options)
+        found = flat(dm.mean)(damaged, names, joint=joint, by="rep", rng=0, **options)
         return float(np.mean([4_000 * (r.estimate**2).sum() for r in found]) / trace)
 
     # 1.2 to 2.5 in a run of this test; the mean of 40 such numbers has a standard error of about 0.3
@@ -67,14 +68,14 @@ def test_bad_files_are_found_by_vectors(tmp_path: Path, joint: str) -> None:
         if i in (7, 30):
             x[:, 1] += 1e6
         write(tmp_path / f"{i:02}.parquet", {"v": pa.array(x.tolist(), pa.list_(pa.float64(), 2))})
-    found = dm.mean(tmp_path, "v", joint=joint, n_blocks="auto", rng=0, order="random")
+    found = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks="auto")
     assert np.linalg.norm(found.estimate - [0.0, 1.0]) < 0.3
     assert found.status != ("ok",) and found.plain_estimate[1] > 1e4
-    given_number = dm.mean(tmp_path, "v", joint=joint, n_blocks=9, rng=0)
+    given_number = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks=9)
     assert given_number.status[0] == "files disagree"
     assert {"07.parquet", "30.parquet"} <= set(given_number.accused_files)
     assert given_number.other_estimate is not None and abs(given_number.other_estimate[1] - 1.0) < 0.5
-    units = dm.mean(tmp_path, "v", joint=joint, block_by="file", rng=0)
+    units = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks=dm.FileBlocks())
     assert np.linalg.norm(units.estimate - [0.0, 1.0]) < 0.3 and "contaminated" in units.status
 
 
@@ -94,12 +95,12 @@ def test_radius_and_intervals_cover(law: str, options: dict[str, Any]) -> None:
     More than 14 have probability 1e-5 (and far fewer are seen: the bound is for the worst law).
     """
     vectors, names = table_of_vectors(law, 400)
-    balls = list(dm.mean(vectors, names, joint=True, by="rep", rng=0, **options))
+    balls = list(flat(dm.mean)(vectors, names, joint=True, by="rep", rng=0, **options))
     away = np.array([np.linalg.norm(r.estimate) for r in balls])
     radius = np.array([r.radius for r in balls], float)
     assert (away > radius).sum() <= 14
     assert (away > radius / 12.0).sum() > 14, "negative control: a twelfth of the radius does not cover"
-    boxes = dm.mean(vectors, names, joint="coordinatewise", by="rep", rng=0, **options)
+    boxes = flat(dm.mean)(vectors, names, joint="coordinatewise", by="rep", rng=0, **options)
     outside = sum(bool(((r.intervals[:, 0] > 0) | (r.intervals[:, 1] < 0)).any()) for r in boxes)
     # order statistics of skewed laws cover the median of a block mean, which is not the mean
     assert outside <= (14 if options or law in ("normal", "student") else 45)
@@ -123,7 +124,7 @@ def test_stored_blocks_take_the_spread_between_them() -> None:
         steps = np.column_stack([part[name].to_numpy() for name in names])
         for j in range(1, 2_000):  # AR(1)
             steps[j] += 0.97 * steps[j - 1]
-        found = dm.mean(steps, joint=True, rng=0, threads=1, n_blocks=11, order="stored")
+        found = dm.mean(steps, joint=True, rng=0, blocks=dm.StoredBlocks(11), executor=dm.Threads(1))
         missed += np.linalg.norm(found.estimate) > (found.radius or 0.0)
         inside = np.cov(steps.T).trace()
         assert found.trace > 3.0 * inside, "the rows of a block count for a few independent ones"
@@ -135,10 +136,10 @@ def test_the_risk_is_close_to_that_of_the_plain_mean() -> None:
     n, repetitions = 500, 200
     z = np.random.default_rng(5).normal(size=(n * repetitions, 3))
     table = pa.table({**{f"c{j}": z[:, j] for j in range(3)}, "rep": np.repeat(np.arange(repetitions), n)})
-    found = list(dm.mean(table, ["c0", "c1", "c2"], joint=True, by="rep", rng=0, n_blocks=21))
+    found = list(dm.mean(table, ["c0", "c1", "c2"], joint=True, by="rep", rng=0, blocks=21))
     risk = np.mean([n * (r.estimate**2).sum() / 3 for r in found])
     plain = np.mean([n * (r.plain_estimate**2).sum() / 3 for r in found])
     # both have a relative standard error of sqrt(2/600) = 0.06; the ratio is 1.18 for many normal blocks
     assert plain == pytest.approx(1.0, abs=0.3) and 1.0 < risk / plain < 1.4
-    by_columns = dm.mean(table, ["c0", "c1", "c2"], joint="coordinatewise", by="rep", rng=0, n_blocks=21)
+    by_columns = dm.mean(table, ["c0", "c1", "c2"], joint="coordinatewise", by="rep", rng=0, blocks=21)
     assert np.mean([n * (r.estimate**2).sum() / 3 for r in by_columns]) > risk

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from flat import flat
 from mean_lakes import results, same, write
 
 import distmom as dm
@@ -67,8 +68,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_blocks_are_the_weighted_ones_of_the_columns(lake: Path, layout: dict[str, Any], joint: str) -> None:
     """The slow way: a weighted run for each column, over the rows that have both values."""
     options = {"rng": 3, "weights": "w", **layout}
-    found = results(dm.mean(lake, ["x", "y"], joint=joint, **options))
-    columns = [results(dm.mean(lake, name, where="both", **options)) for name in ("x", "y")]
+    found = results(flat(dm.mean)(lake, ["x", "y"], joint=joint, **options))
+    columns = [results(flat(dm.mean)(lake, name, where="both", **options)) for name in ("x", "y")]
     for vector, *alone in zip(found, *columns, strict=True):
         first = alone[0]
         for name in ("n_used", "n_blocks", "block_size", "n_zero_weight", "n_effective", "weights"):
@@ -91,8 +92,8 @@ def test_the_radius_counts_effective_rows(sigma: float) -> None:
     g = np.random.default_rng(0)
     data = {"x": g.normal(size=6_000), "y": g.normal(size=6_000), "w": g.lognormal(0.0, sigma, 6_000)}
     options: dict[str, Any] = {"weights": "w", "n_blocks": 11, "rng": 1}
-    found = dm.mean(data, ["x", "y"], joint=True, **options)
-    alone = dm.mean(data, ["x", "y"], interval="exact", **options)
+    found = flat(dm.mean)(data, ["x", "y"], joint=True, **options)
+    alone = flat(dm.mean)(data, ["x", "y"], interval="exact", **options)
     halves = [(r.interval[1] - r.interval[0]) / 2 for r in alone]
     scale = vector_factor(11, 0.01, equal=sigma < 0.1) / width_factor(11, 0.01)
     assert found.radius == pytest.approx(math.hypot(*halves) * scale, rel=0.05 if sigma < 0.1 else 1e-9)
@@ -105,8 +106,8 @@ def test_the_radius_counts_effective_rows(sigma: float) -> None:
 def test_equal_weights_change_nothing(options: dict[str, Any], joint: str) -> None:
     data = rows_of(3_000)
     data["w"] = np.full(3_000, 0.25)
-    weighted = results(dm.mean(data, ["x", "y"], joint=joint, weights="w", rng=0, **options))
-    plain = results(dm.mean(data, ["x", "y"], joint=joint, rng=0, **options))
+    weighted = results(flat(dm.mean)(data, ["x", "y"], joint=joint, weights="w", rng=0, **options))
+    plain = results(flat(dm.mean)(data, ["x", "y"], joint=joint, rng=0, **options))
     for a, b in zip(weighted, plain, strict=True):
         for name in ("estimate", "radius", "intervals", "block_estimates", "plain_estimate", "trace"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -116,10 +117,10 @@ def test_layouts_of_work_states_and_streams_have_the_same_bits(lake: Path, tmp_p
     grouped = {"by": "k", "joint": "coordinatewise"}
     for column, options in ((["x", "y"], {}), ("v", {}), (["x", "y"], grouped)):
         options = {"joint": True, "weights": "w", "rng": 0, **options}
-        found = dm.mean(lake, column, **options)
-        assert same(found, dm.mean(lake, column, batch_rows=17, threads=3, **options))
+        found = flat(dm.mean)(lake, column, **options)
+        assert same(found, flat(dm.mean)(lake, column, batch_rows=17, threads=3, **options))
         state = tmp_path / f"{len(list(tmp_path.iterdir()))}.state"
-        assert same(found, dm.mean(lake, column, state=state, **options))
+        assert same(found, flat(dm.mean)(lake, column, state=state, **options))
         assert same(found, dm.merge_states(state))
     table = pa.table(rows_of(5_000))
     stream = dm.MeanAccumulator(["x", "y"], weights="w", joint=True, rng=0)
@@ -143,9 +144,9 @@ def test_the_ball_covers(automatic: bool) -> None:
         w = g.lognormal(0.0, 1.0, n)
         data = {"x": np.sqrt(w), "y": g.standard_t(3, n), "w": w}
         options: dict[str, Any] = {"joint": True, "rng": seed} | ({} if automatic else {"n_blocks": 11})
-        found = dm.mean(data, ["x", "y"], weights="w", threads=1, **options)
+        found = flat(dm.mean)(data, ["x", "y"], weights="w", threads=1, **options)
         missed += np.linalg.norm(found.estimate - mean) > found.radius
-        other = dm.mean(data, ["x", "y"], threads=1, **options)
+        other = flat(dm.mean)(data, ["x", "y"], threads=1, **options)
         control += np.linalg.norm(other.estimate - mean) > other.radius
     assert missed <= 8 and control >= 100
 
@@ -162,4 +163,4 @@ def test_what_is_shown_and_what_is_refused(lake: Path) -> None:
     with pytest.raises(dm.DataError, match="weights: column 'v' holds lists"):
         dm.mean(lake, ["x", "y"], weights="v", joint=True)
     with pytest.raises(dm.ConfigError, match="does not go with weights"):
-        dm.mean(lake, ["x", "y"], weights="w", joint=True, scheme="swor")
+        dm.mean(lake, ["x", "y"], weights="w", joint=True, blocks=dm.SampledBlocks())

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from mean_lakes import cut_work, same, write
 
 import distmom as dm
@@ -92,7 +93,7 @@ def test_files_without_rows_or_row_groups(tmp_path: Path) -> None:
     for options in ({}, {"scheme": "swor"}, {"order": "stored"}, {"by": "x"}, {"block_by": "file"}):
         column = {"column": "x"} if "by" not in options else {"column": "y", "by": "x", "missing": "null"}
         with pytest.raises(dm.DistmomError, match=r"no rows|y"):
-            dm.mean(tmp_path / "u", rng=0, **{**column, **options})
+            flat(dm.mean)(tmp_path / "u", rng=0, **{**column, **options})
 
 
 def test_a_dot_in_a_name_is_no_path(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_a_file_replaced_after_planning(
 
     monkeypatch.setattr(mean_module, "run_plan", replaced)
     with pytest.raises(dm.DataError, match=r"file changed since planning: 1\.parquet"):
-        dm.mean(tmp_path, rng=0, on_bad_file=on_bad_file)
+        dm.mean(dm.scan(tmp_path, on_bad_file=on_bad_file), rng=0)
 
 
 @pytest.mark.parametrize("column_of", ["gone", "present"])
@@ -160,10 +161,10 @@ def test_a_column_that_some_files_lack(column_of: str, tmp_path: Path) -> None:
         return
     with pytest.raises(dm.DataError, match=r"'y' is not in 1\.parquet.*missing='null'"):
         dm.mean(tmp_path, "y", rng=0)
-    found = dm.mean(tmp_path, "y", missing="null", rng=0)
+    found = dm.mean(dm.scan(tmp_path, missing="null"), "y", rng=0)
     assert (found.plain_estimate, found.n_null, found.n_rows) == (2.0, 1, 3)
     with pytest.raises(dm.ConfigError, match="z"):
-        dm.mean(tmp_path, "z", missing="null", rng=0)
+        dm.mean(dm.scan(tmp_path, missing="null"), "z", rng=0)
 
 
 # --- filters
@@ -174,13 +175,13 @@ def test_a_filter_that_leaves_files_empty(tmp_path: Path) -> None:
         write(tmp_path / f"{i}.parquet", {"x": np.arange(3.0 * i + 1, 3 * i + 4)})
     found = dm.mean(tmp_path, where="x > 6", rng=0)
     assert (found.plain_estimate, found.n_used, found.n_rows) == (8.0, 3, 3)
-    drawn = dm.mean(tmp_path, where="x > 6", scheme="swor", n_blocks=3, block_size=2, rng=0)
+    drawn = dm.mean(tmp_path, where="x > 6", rng=0, blocks=dm.SampledBlocks(3, size=2))
     assert drawn.n_used == 3 and 7.0 <= drawn.estimate <= 9.0
-    blocks = dm.mean(tmp_path, where="x > 6", block_by="file", n_blocks=3, rng=0)
+    blocks = dm.mean(tmp_path, where="x > 6", rng=0, blocks=dm.FileBlocks(3))
     assert blocks.n_blocks == 1 and blocks.estimate == 8.0, "empty blocks are left out, neither 0 nor NaN"
     for options in ({}, {"order": "stored"}, {"block_by": "file"}):
         with pytest.raises(dm.NoAnswerError, match="no rows left after the filter"):
-            dm.mean(tmp_path, where="x > 60", rng=0, **options)
+            flat(dm.mean)(tmp_path, where="x > 60", rng=0, **options)
 
 
 def test_a_filter_on_folders_leaves_nothing(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from mean_lakes import cut_work, dirty_lake, same, write
 from scipy import stats
 
 import distmom as dm
-from distmom.estimators.mean.explain import explain_mean
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.theory import resampled_p
@@ -39,7 +39,7 @@ def multiplicities(found: dm.MeanResult, size: int) -> np.ndarray:
 def test_blocks_of_exactly_so_many_draws(tmp_path: Path) -> None:
     """Eight draws of ten rows, counted by their digits: always eight, and mostly with repetitions."""
     lake = lake_of(tmp_path, 9.0 ** np.arange(10))
-    found = dm.mean(lake, **MC, n_blocks=2_000, block_size=8, rng=0)
+    found = flat(dm.mean)(lake, **MC, n_blocks=2_000, block_size=8, rng=0)
     times = multiplicities(found, 8)
     assert (times.sum(axis=1) == 8).all() and found.block_size == (8, 8)
     # all different with probability 10!/(2! 10^8) = 0.018
@@ -50,27 +50,29 @@ def test_blocks_of_exactly_so_many_draws(tmp_path: Path) -> None:
 
 def test_more_draws_than_rows(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, np.arange(10.0))
-    found = dm.mean(lake, **MC, n_blocks=9, block_size=1_000, rng=0)
+    found = flat(dm.mean)(lake, **MC, n_blocks=9, block_size=1_000, rng=0)
     assert found.block_size == (1_000, 1_000) and found.interval is not None
     # a mean of 1,000 draws of 0 ... 9 has standard deviation 0.09
     assert np.abs(found.block_estimates - 4.5).max() < 0.5
     with pytest.raises(dm.ConfigError, match=r"block_size.*2,147,483,647.*2,147,483,648"):
-        dm.mean(lake, **MC, n_blocks=3, block_size=2**31, rng=0)
+        flat(dm.mean)(lake, **MC, n_blocks=3, block_size=2**31, rng=0)
     with pytest.raises(dm.ResourceError, match="projected memory"):
-        dm.mean(lake, **MC, n_blocks=3, block_size=2**31 - 1, rng=0, memory_limit="2GB")
+        flat(dm.mean)(lake, **MC, n_blocks=3, block_size=2**31 - 1, rng=0, memory_limit="2GB")
 
 
 def test_samples_are_the_same_whichever_way_the_lake_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = lake_of(tmp_path, np.arange(10.0))
-    right = dm.mean(lake, **MC, n_blocks=9, block_size=8, rng=3, threads=1)
+    right = flat(dm.mean)(lake, **MC, n_blocks=9, block_size=8, rng=3, threads=1)
     for max_files in (1, 2, 3):
         cut_work(monkeypatch, max_files=max_files)
-        assert same(right, dm.mean(lake, **MC, n_blocks=9, block_size=8, rng=3, threads=2, batch_rows=1))
-    more = dm.mean(lake, **MC, n_blocks=20, block_size=8, rng=3)
+        assert same(
+            right, flat(dm.mean)(lake, **MC, n_blocks=9, block_size=8, rng=3, threads=2, batch_rows=1)
+        )
+    more = flat(dm.mean)(lake, **MC, n_blocks=20, block_size=8, rng=3)
     assert np.array_equal(more.block_estimates[:9], right.block_estimates)
-    swor = dm.mean(lake, scheme="swor", n_blocks=9, block_size=8, rng=3)
+    swor = dm.mean(lake, rng=3, blocks=dm.SampledBlocks(9, size=8))
     assert not np.array_equal(swor.block_estimates, right.block_estimates)
 
 
@@ -78,7 +80,7 @@ def test_blocks_and_interval_are_those_of_the_drawn_rows() -> None:
     """One leaf: the draws by the sampler's own words, the bound by its formula."""
     x = np.random.default_rng(0).standard_t(3, 4_000)
     k, size, delta = 45, 160, 0.01
-    found = dm.mean(x, **MC, n_blocks=k, block_size=size, rng=7)
+    found = flat(dm.mean)(x, **MC, n_blocks=k, block_size=size, rng=7)
     key = stream_key(resolve_seed(7)[0], "monte_carlo")
     drawn = [x[leaf_sample(key, b, 0, x.size, size, replace=True)] for b in range(k)]
     np.testing.assert_allclose(found.block_estimates, [d.mean() for d in drawn], rtol=1e-12)
@@ -97,7 +99,7 @@ def test_unequal_samples_take_the_worse_of_both_sizes(scheme: str) -> None:
     """Nulls make the samples differ: the smallest has the largest variance, the largest uses most rows."""
     g = np.random.default_rng(1)
     x = pa.array(g.normal(size=3_000), mask=g.random(3_000) < 0.5)
-    found = dm.mean(pa.table({"x": x}), scheme=scheme, n_blocks=25, block_size=100, rng=0)
+    found = flat(dm.mean)(pa.table({"x": x}), scheme=scheme, n_blocks=25, block_size=100, rng=0)
     low, high = found.block_size
     assert low < high and found.interval is not None
     n = found.n_used
@@ -114,17 +116,17 @@ def test_a_filter_is_allowed_for(tmp_path: Path) -> None:
     """Valid rows are counted first: a block holds about the rows asked for of those that pass."""
     for i in range(4):
         write(tmp_path / f"{i}.parquet", {"x": np.arange(1000.0), "u": np.arange(1000) % 4})
-    found = dm.mean(tmp_path, "x", where="u = 1", **MC, n_blocks=9, block_size=200, rng=0)
+    found = flat(dm.mean)(tmp_path, "x", where="u = 1", **MC, n_blocks=9, block_size=200, rng=0)
     # binomial: 800 draws of which a quarter pass, standard deviation 12
     assert (found.n_rows, found.n_used) == (1000, 1000)
     assert 130 < found.block_size[0] <= 200 <= found.block_size[1] < 270
     with pytest.raises(dm.NoAnswerError, match="filter"):
-        dm.mean(tmp_path, "x", where="u = 9", **MC, n_blocks=9, block_size=10, rng=0)
+        flat(dm.mean)(tmp_path, "x", where="u = 9", **MC, n_blocks=9, block_size=10, rng=0)
 
 
 def test_nulls_groups_and_rare_groups(tmp_path: Path) -> None:
     lake = dirty_lake(tmp_path)
-    found = dm.mean(lake, "x", by="key", **MC, n_blocks=9, block_size=400, rng=0)
+    found = flat(dm.mean)(lake, "x", by="key", **MC, n_blocks=9, block_size=400, rng=0)
     once = dm.mean(lake, "x", by="key", rng=0)
     for mine, other in zip(found, once, strict=True):
         assert (mine.n_used, mine.n_null, mine.n_nan, mine.n_inf) == (
@@ -134,7 +136,7 @@ def test_nulls_groups_and_rare_groups(tmp_path: Path) -> None:
             other.n_inf,
         )
     rare = pa.table({"x": np.arange(1000.0), "g": ["rare"] + ["common"] * 999})
-    common, lone = dm.mean(rare, "x", by="g", **MC, n_blocks=3, block_size=10, rng=0)
+    common, lone = flat(dm.mean)(rare, "x", by="g", **MC, n_blocks=3, block_size=10, rng=0)
     assert common.status == ("ok",) and lone.status == ("no rows",) and np.isnan(lone.estimate)
 
 
@@ -146,7 +148,7 @@ def test_a_lost_row_is_an_expected_row(tmp_path: Path) -> None:
     for scheme in ("swor", "monte_carlo"):
         sizes = []
         for seed in range(40):
-            found = dm.mean(tmp_path, scheme=scheme, n_blocks=21, block_size=800, rng=seed)
+            found = flat(dm.mean)(tmp_path, scheme=scheme, n_blocks=21, block_size=800, rng=seed)
             sizes.append(found.block_size)
         spread[scheme] = np.mean([high - low for low, high in sizes])
     # the range of 21 normal values is 3.8 standard deviations: 14.1 (binomial), 10.9 (hypergeometric)
@@ -157,23 +159,26 @@ def test_a_lost_row_is_an_expected_row(tmp_path: Path) -> None:
 def test_the_numbers_of_the_proposition_and_their_cost() -> None:
     """K B = 4 tau^2 n / (9 (1/2 - tau)^2): 36 n at tau = 0.45, told before anything is drawn."""
     x = np.zeros(100_000)
-    told = explain_mean(x, scheme="monte_carlo")
+    told = dm.explain(dm.mean, x, blocks=dm.SampledBlocks(replace=True))
     assert (told["n_blocks"], told["block_size"]) == (1_060, 3_397)
     assert told["rows_drawn"] == 1_060 * 3_397 and told["rows_drawn_per_row"] == pytest.approx(36, abs=0.1)
-    less = explain_mean(x, scheme="monte_carlo", tau=0.3)
+    less = dm.explain(dm.mean, x, blocks=dm.SampledBlocks(tau=0.3, replace=True))
     assert less["rows_drawn_per_row"] == pytest.approx(1.0, abs=0.03)
-    assert explain_mean(x)["rows_drawn"] is None
-    engines = {n: explain_mean(np.zeros(n), scheme="monte_carlo")["engine"] for n in (100_000, 200_000)}
+    assert dm.explain(dm.mean, x)["rows_drawn"] is None
+    engines = {
+        n: dm.explain(dm.mean, np.zeros(n), blocks=dm.SampledBlocks(replace=True))["engine"]
+        for n in (100_000, 200_000)
+    }
     assert engines == {100_000: "numpy", 200_000: "compiled"}, "7 million draws are worth the import"
     with pytest.raises(dm.ConfigError, match=r"tau=0\.4999: at most 1,000,000 blocks"):
-        dm.mean(x, scheme="monte_carlo", tau=0.4999)
+        dm.mean(x, blocks=dm.SampledBlocks(tau=0.4999, replace=True))
 
 
 def test_no_interval_where_there_is_none() -> None:
     x = np.random.default_rng(0).normal(size=2_000)
-    one = dm.mean(x, **MC, n_blocks=9, block_size=1, rng=0)
+    one = flat(dm.mean)(x, **MC, n_blocks=9, block_size=1, rng=0)
     assert one.interval is None and one.interval_reason == "samples of one row show no spread"
-    assert dm.mean(x, **MC, n_blocks=9, block_size=50, interval="none", rng=0).interval is None
+    assert flat(dm.mean)(x, **MC, n_blocks=9, block_size=50, interval="none", rng=0).interval is None
     x[0] = np.inf
-    ruined = dm.mean(x, **MC, n_blocks=15, block_size=400, rng=2)
+    ruined = flat(dm.mean)(x, **MC, n_blocks=15, block_size=400, rng=2)
     assert ruined.n_ruined_blocks and ruined.interval is None and "ruined" in str(ruined.interval_reason)

@@ -5,58 +5,65 @@ from __future__ import annotations
 import inspect
 import itertools
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import same, write
 
 import distmom as dm
-from distmom.estimators.mean import mean as mean_module
-from distmom.estimators.options import CHOICES, REFUSED, MeanOptions
+from distmom.estimators.mean import question
+from distmom.estimators.options import REFUSED
+from distmom.estimators.renamed import PLACES
 
 X = np.random.default_rng(0).normal(size=2_000)
 
-WAYS: dict[str, dict[str, Any]] = {
-    "scheme='swor'": {"scheme": "swor"},
-    "scheme='monte_carlo'": {"scheme": "monte_carlo"},
-    "scheme='partition'": {"scheme": "partition"},
-    "order='stored'": {"order": "stored"},
-    "block_by": {"block_by": "file"},
-    "block_by columns": {"block_by": ["u"]},
-    "chunk_rows": {"chunk_rows": 4},
-    "repeats": {"repeats": 3},
+DESIGNS: dict[str, Any] = {
+    "RandomBlocks": dm.RandomBlocks(),
+    "a number": 9,
+    "blocks='paper'": "paper",
+    "a size": dm.RandomBlocks(size=50),
+    "fine": dm.RandomBlocks(fine="many"),
+    "chunk_rows": dm.RandomBlocks(chunk_rows=4),
+    "repeats": dm.RandomBlocks(repeats=3),
+    "StoredBlocks": dm.StoredBlocks(),
+    "FileBlocks": dm.FileBlocks(),
+    "UnitBlocks": dm.UnitBlocks("u"),
+    "SampledBlocks": dm.SampledBlocks(),
+    "SampledBlocks(replace=True)": dm.SampledBlocks(tau=0.3, replace=True),
+}
+PROMISES: dict[str, dict[str, Any]] = {
     "contamination": {"contamination": 2},
     "a share as contamination": {"contamination": 0.002},
     "weights": {"weights": "w"},
-    "joint": {"joint": True},
+    "joint='geometric'": {"joint": True},
     "joint='coordinatewise'": {"joint": "coordinatewise"},
     "interval='order'": {"interval": "order"},
     "interval='paper'": {"interval": "paper"},
-    "n_blocks": {"n_blocks": 9},
-    "n_blocks='paper'": {"n_blocks": "paper"},
-    "block_size": {"block_size": 50},
-    "fine": {"fine": "many"},
-    "tau": {"tau": 0.3},
 }
+WIDER = {
+    "SampledBlocks(replace=True)": "SampledBlocks",
+    "UnitBlocks": "blocks of units",
+    "FileBlocks": "blocks of units",
+    "a share as contamination": "contamination",
+    "joint='geometric'": "joint",
+    "joint='coordinatewise'": "joint",
+}
+"""What is a case of what, in the list of refused pairs."""
 
 
-def names_of(options: dict[str, Any]) -> set[str]:
-    """What the list of refused pairs calls these options."""
-    names = {name for name, way in WAYS.items() if way.items() <= options.items()}
-    sampled = options.get("scheme", "partition") != "partition"
-    names |= {"a sampling scheme"} if sampled else {"scheme='partition'"}
-    names -= {"n_blocks"} if sampled else set()
-    if "joint" in options:
-        names |= {"joint"} if options["joint"] == "coordinatewise" else {"joint", "joint='geometric'"}
-    if names & {"block_by columns"}:
-        names |= {"block_by"}
-    if names & {"a share as contamination"}:
-        names |= {"contamination"}
-    if sampled or names & {"n_blocks", "n_blocks='paper'", "block_size"}:
-        names |= {"a given n_blocks"}
-    return names
+def calls() -> Iterator[tuple[set[str], dict[str, Any]]]:
+    """Each design with each promise, and each two promises: the names of both, and the options."""
+    for design, blocks in DESIGNS.items():
+        for promise, options in PROMISES.items():
+            yield {design, promise}, {"blocks": blocks, **options}
+    for first, second in itertools.combinations(PROMISES, 2):
+        both = {**PROMISES[first], **PROMISES[second]}
+        if len(both) == 2:
+            yield {first, second}, both
 
 
 def one_line(error: BaseException) -> str:
@@ -66,20 +73,17 @@ def one_line(error: BaseException) -> str:
 
 
 def test_pairs_that_exclude_each_other(lake: Path) -> None:
-    """Each way of `WAYS` with each other one: refused by the list in its words, or answered."""
+    """Every call of two options is refused by the list in its words, or answered."""
     met = set()
-    for first, second in itertools.combinations(WAYS, 2):
-        options = {**WAYS[first], **WAYS[second]}
-        if len(options) < 2 and first != "scheme='partition'":
-            continue
-        names = names_of(options)
+    for names, options in calls():
+        names |= {WIDER[name] for name in names if name in WIDER}
         wrong = [pair for pair in REFUSED if {*pair[:2]} <= names]
         if not wrong:
-            found = dm.mean(lake, "x", rng=0, **options)
+            found = flat(dm.mean)(lake, "x", rng=0, **options)
             assert np.all(np.isfinite(found.estimate)), options
             continue
         with pytest.raises(dm.ConfigError) as caught:
-            dm.mean(lake, "x", rng=0, **options)
+            flat(dm.mean)(lake, "x", rng=0, **options)
         text = one_line(caught.value)
         met |= {pair for pair in wrong if pair[1] in text and pair[2] in text}
         assert any(pair[1] in text and pair[2] in text for pair in wrong), options
@@ -98,30 +102,17 @@ def lake(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"scheme": "sword"}, ["scheme", "'sword'", "did you mean 'swor'?"]),
-        ({"order": "sorted"}, ["order", "'sorted'", "did you mean 'stored'?"]),
         ({"nan": "keeep"}, ["nan", "did you mean 'keep'?"]),
         ({"nan": None}, ["nan", "None"]),
         ({"missing": "nul"}, ["missing", "did you mean 'null'?"]),
         ({"on_bad_file": "skipp"}, ["on_bad_file", "did you mean 'skip'?"]),
         ({"interval": "exakt"}, ["interval", "did you mean 'exact'?"]),
-        ({"fine": "more"}, ["fine", "'more'"]),
-        ({"n_blocks": "papers"}, ["n_blocks", "did you mean 'paper'?"]),
-        ({"n_blocks": 0}, ["n_blocks", "at least 1", "0"]),
-        ({"n_blocks": 2.5}, ["n_blocks", "2.5"]),
-        ({"n_blocks": True}, ["n_blocks", "True"]),
-        ({"n_blocks": None}, ["n_blocks", "None"]),
-        ({"n_blocks": 10**7}, ["n_blocks", "1,000,000", "10,000,000"]),
-        ({"block_size": 0}, ["block_size", "at least 1"]),
-        ({"block_size": -3}, ["block_size", "-3"]),
         ({"confidence_level": 1.0}, ["confidence_level", "between 0 and 1", "1.0"]),
         ({"confidence_level": 99}, ["confidence_level", "99", "such as 0.99"]),
         ({"confidence_level": float("nan")}, ["confidence_level", "nan"]),
         ({"confidence_level": "0.99"}, ["confidence_level", "'0.99'"]),
-        ({"scheme": "swor", "tau": 0.5}, ["tau", "0.5", "such as 0.45"]),
-        ({"block_by": 5}, ["block_by", "5", "'file'"]),
         ({"batch_rows": 0}, ["batch_rows", "at least 1"]),
-        ({"threads": 0}, ["threads", "at least 1", "0"]),
+        ({"executor": 2}, ["executor", "2", "Threads"]),
         ({"memory_limit": "plenty"}, ["memory_limit", "plenty"]),
         ({"column": "y"}, ["y", "x"]),
         ({"column": ["x", "x"]}, ["column", "'x'", "twice"]),
@@ -135,56 +126,55 @@ def lake(tmp_path: Path) -> Path:
         ({"rng": "seed"}, ["rng", "'seed'"]),
         ({"rng": -1}, ["rng", "-1"]),
         ({"rng": 1.5}, ["rng", "float"]),
-        ({"client": "tcp://x"}, ["client"]),
-        ({"scheme": "swor", "n_blocks": 5, "block_size": 50, "tau": 0.3}, ["tau", "n_blocks and block_size"]),
+        ({"executor": object()}, ["executor"]),
     ],
     ids=str,
 )
 def test_wrong_values(options: dict[str, Any], words: list[str], tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": X})
     with pytest.raises(dm.ConfigError) as caught:
-        dm.mean(tmp_path, **{"column": "x", **options})
+        flat(dm.mean)(tmp_path, **{"column": "x", **options})
     text = one_line(caught.value)
     for word in words:
         assert word in text, text
 
 
-def test_no_threads_at_all() -> None:
-    with pytest.raises(dm.ConfigError, match=r"threads.*at least 1"):
-        dm.mean(X, threads=0)
+def test_an_unknown_option_is_an_error_that_names_the_place() -> None:
+    with pytest.raises(TypeError, match=r"no parameter 'block'; did you mean 'blocks'\?"):
+        dm.mean(X, block=5)  # type: ignore[call-arg]
+    for word in PLACES.keys() - inspect.signature(dm.mean).parameters.keys():
+        with pytest.raises(TypeError, match=rf"^({word}: now|mean\(\) has no parameter '{word}')"):
+            flat(dm.mean)(X, **{word: 1})
+    with pytest.raises(TypeError, match=r"blocks: now blocks=…; see help\(dm\.mean\)"):
+        dm.mean(X, blocks=5)  # type: ignore[call-arg]
 
 
-def test_an_unknown_option_is_an_error() -> None:
-    with pytest.raises(TypeError, match="n_block"):
-        dm.mean(X, n_block=5)  # type: ignore[call-arg]
-
-
-def test_every_choice_of_every_option_is_documented() -> None:
+def test_every_parameter_and_choice_is_documented() -> None:
     text = inspect.getdoc(dm.mean) or ""
-    for name, values in CHOICES.items():
-        assert name in text and all(f'"{value}"' in text for value in values), name
-    fields = set(MeanOptions.__dataclass_fields__)
-    assert fields <= set(inspect.signature(dm.mean).parameters)
+    for name, parameter in inspect.signature(dm.mean).parameters.items():
+        assert name in text
+        for value in get_args(parameter.annotation):
+            assert not isinstance(value, str) or f'"{value}"' in text, name
 
 
 def test_whole_numbers_of_numpy_are_numbers() -> None:
-    plain = dm.mean(X, n_blocks=7, rng=0)
+    plain = dm.mean(X, rng=0, blocks=7)
     assert plain.n_blocks == 7
-    assert same(plain, dm.mean(X, n_blocks=np.int64(7), rng=np.int32(0)))  # type: ignore[arg-type]
-    assert dm.mean(X, block_size=np.int64(400), rng=0).n_blocks == 5  # type: ignore[arg-type]
+    assert same(plain, dm.mean(X, rng=np.int32(0), blocks=np.int64(7)))  # type: ignore[arg-type]
+    assert dm.mean(X, rng=0, blocks=dm.RandomBlocks(size=np.int64(400))).n_blocks == 5  # type: ignore[arg-type]
 
 
 def test_a_small_block_size_is_not_a_million_blocks() -> None:
     x = np.zeros(1_500_000, np.float32)
     with pytest.raises(dm.ConfigError, match=r"block_size=1 of 1500000 rows.*1,500,000"):
-        dm.mean(x, block_size=1, rng=0)
+        dm.mean(x, rng=0, blocks=dm.RandomBlocks(size=1))
 
 
 def test_a_confidence_that_the_proposition_does_not_reach_prints_the_range() -> None:
     with pytest.raises(dm.ConfigError, match=r"confidence_level.*0\.99"):
-        dm.mean(X[:3], n_blocks="paper", order="stored", rng=0)
+        dm.mean(X[:3], rng=0, blocks=dm.StoredBlocks("paper"))
     with pytest.raises(dm.ConfigError, match="confidence_level"):
-        dm.mean(X[:20], scheme="swor", rng=0)
+        dm.mean(X[:20], rng=0, blocks=dm.SampledBlocks())
 
 
 def test_a_column_must_be_named_where_there_are_several(tmp_path: Path) -> None:
@@ -201,14 +191,14 @@ def test_the_seed_alone_decides_the_draw() -> None:
     np.random.seed(1)  # noqa: NPY002
     random.seed(1)
     state, other = np.random.get_state(), random.getstate()  # noqa: NPY002
-    first = [dm.mean(X, rng=1), dm.mean(X, scheme="swor", rng=1), dm.mean(X, rng=None)]
+    first = [dm.mean(X, rng=1), dm.mean(X, rng=1, blocks=dm.SampledBlocks()), dm.mean(X, rng=None)]
     after = np.random.get_state()  # noqa: NPY002
     assert np.array_equal(state[1], after[1]) and state[2:] == after[2:]
     assert random.getstate() == other
     np.random.seed(2)  # noqa: NPY002
     random.seed(2)
     assert first[0].same_bits(dm.mean(X, rng=1))
-    assert first[1].same_bits(dm.mean(X, scheme="swor", rng=1))
+    assert first[1].same_bits(dm.mean(X, rng=1, blocks=dm.SampledBlocks()))
     assert not first[0].same_bits(dm.mean(X, rng=2))
 
 
@@ -236,7 +226,7 @@ def test_kinds_of_seeds() -> None:
 def test_no_two_blocks_share_a_stream() -> None:
     """Chunks seeded with random 31-bit integers would repeat: here blocks are addresses of one key."""
     x = np.arange(50_000.0)
-    found = dm.mean(x, scheme="swor", n_blocks=5_000, block_size=12, rng=0)
+    found = dm.mean(x, rng=0, blocks=dm.SampledBlocks(5_000, size=12))
     # two equal samples of 12 of 50,000 rows have probability 1e-49
     assert len(set(found.block_estimates.tolist())) > 4_900
 
@@ -257,7 +247,7 @@ def test_a_run_that_cannot_fit_says_so_before_it_reads(
     def never(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(mean_module, "run_plan", never)
+    monkeypatch.setattr(question, "run_plan", never)
     with pytest.raises(dm.ResourceError, match=r"a\.parquet.*projected memory.*limit of 100 MB") as caught:
-        dm.mean(tmp_path, rng=0, memory_limit="100MB")
+        dm.mean(tmp_path, rng=0, executor=dm.Threads(memory_limit="100MB"))
     one_line(caught.value)

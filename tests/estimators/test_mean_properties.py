@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from hypothesis import given
 from hypothesis import strategies as st
 from mean_lakes import cut_work, same, write
@@ -52,7 +53,7 @@ def lake(values: list[Any], at: list[int]) -> Iterator[list[Path]]:
 
 def answer(data: Any, **options: Any) -> dm.MeanResult | None:
     try:
-        return dm.mean(data, "x", rng=1, threads=1, **options)
+        return flat(dm.mean)(data, "x", rng=1, threads=1, **options)
     except dm.NoAnswerError:
         return None
 
@@ -161,7 +162,7 @@ def test_groups_are_the_filtered_lake(
             k = pa.array([r[1] for r in rows[low:high]], pa.string())
             write(Path(folder) / f"{i}.parquet", {"x": x, "k": k})
         try:
-            found = dm.mean(folder, "x", by="k", rng=1, threads=1, **options)
+            found = flat(dm.mean)(folder, "x", by="k", rng=1, threads=1, **options)
         except dm.NoAnswerError:
             return  # no group has an answer
     assert [r.group["k"] for r in found] == sorted({k for _, k in rows}, key=lambda k: (k is not None, k))

@@ -24,7 +24,7 @@ def test_block_means_are_those_of_the_labels(tmp_path: Path) -> None:
     n_fine = fine_blocks(n_blocks)
     x = np.random.default_rng(0).normal(size=4 * n_fine)
     write(tmp_path / "a.parquet", {"x": x})
-    found = dm.mean(tmp_path, n_blocks=n_blocks, repeats=repeats, rng=SEED)
+    found = dm.mean(tmp_path, rng=SEED, blocks=dm.RandomBlocks(n_blocks, repeats=repeats))
     seed, _ = resolve_seed(SEED)
     own = file_key(seed, "a.parquet")
     right = []
@@ -36,26 +36,26 @@ def test_block_means_are_those_of_the_labels(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.block_estimates, right, rtol=1e-12, atol=1e-14)
     assert found.estimate == pytest.approx(sorted(right)[(repeats * n_blocks - 1) // 2])
     assert (found.n_blocks, found.repeats) == (n_blocks, repeats)
-    once = dm.mean(tmp_path, n_blocks=n_blocks, rng=SEED)
+    once = dm.mean(tmp_path, rng=SEED, blocks=n_blocks)
     assert np.array_equal(once.block_estimates, found.block_estimates[:n_blocks])
 
 
 def test_five_repetitions_with_one_seed_are_five_partitions(tmp_path: Path) -> None:
     """An integer seed made every repetition of a shuffled split identical, so repeats added nothing."""
     write(tmp_path / "a.parquet", {"x": np.arange(10_000.0)})
-    found = dm.mean(tmp_path, n_blocks=7, repeats=5, rng=0)
+    found = dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(7, repeats=5))
     parts = found.block_estimates.reshape(5, 7)
     assert len({tuple(sorted(p)) for p in parts.tolist()}) == 5
-    assert found.same_bits(dm.mean(tmp_path, n_blocks=7, repeats=5, rng=0))
-    more = dm.mean(tmp_path, n_blocks=7, repeats=9, rng=0)
+    assert found.same_bits(dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(7, repeats=5)))
+    more = dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(7, repeats=9))
     assert np.array_equal(more.block_estimates[:35], found.block_estimates)
-    other = dm.mean(tmp_path, n_blocks=7, repeats=5, rng=1)
+    other = dm.mean(tmp_path, rng=1, blocks=dm.RandomBlocks(7, repeats=5))
     assert not np.intersect1d(other.block_estimates, found.block_estimates).size
 
 
 def test_one_partition_is_the_default() -> None:
     x = np.random.default_rng(0).normal(size=3_000)
-    assert same(dm.mean(x, rng=0), dm.mean(x, repeats=1, rng=0))
+    assert same(dm.mean(x, rng=0), dm.mean(x, rng=0, blocks=dm.RandomBlocks(repeats=1)))
     assert dm.mean(x, rng=0).repeats == 1
 
 
@@ -63,7 +63,7 @@ def test_what_is_said_is_said_of_the_first_partition() -> None:
     g = np.random.default_rng(1)
     x = g.lognormal(size=20_000)
     x[g.integers(0, x.size, 30)] = 1e7
-    once, five = dm.mean(x, rng=3), dm.mean(x, repeats=5, rng=3)
+    once, five = dm.mean(x, rng=3), dm.mean(x, rng=3, blocks=dm.RandomBlocks(repeats=5))
     assert once.status == five.status == ("contaminated",)
     assert (once.n_set_aside, once.path) == (five.n_set_aside, five.path)
     assert abs(five.estimate - math.exp(0.5)) < 0.1 and five.interval is not None
@@ -75,7 +75,7 @@ def test_groups_have_partitions_too() -> None:
     table = pa.table(
         {"x": g.normal(size=9_000), "g": g.choice(["a", "b", "c"], 9_000, p=[0.6, 0.399, 0.001])}
     )
-    found = dm.mean(table, "x", by="g", repeats=4, rng=0)
+    found = dm.mean(table, "x", by="g", rng=0, blocks=dm.RandomBlocks(repeats=4))
     once = dm.mean(table, "x", by="g", rng=0)
     for five, one in zip(found, once, strict=True):
         if one.status == ("ok",):
@@ -90,13 +90,20 @@ def test_groups_have_partitions_too() -> None:
 def test_a_run_with_many_partitions_needs_their_memory(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": np.arange(5_000.0)})
     limit = "290MB"
-    assert dm.mean(tmp_path, repeats=5, rng=0, threads=1, memory_limit=limit).n_used == 5_000
+    assert (
+        dm.mean(
+            tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=5), executor=dm.Threads(1, memory_limit=limit)
+        ).n_used
+        == 5_000
+    )
     with pytest.raises(dm.ResourceError, match="projected memory"):
-        dm.mean(tmp_path, repeats=500, rng=0, threads=1, memory_limit=limit)
+        dm.mean(
+            tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=500), executor=dm.Threads(1, memory_limit=limit)
+        )
     with pytest.raises(dm.ConfigError, match=r"repeats=2000 with 945 fine blocks: at most 1,000,000"):
-        dm.mean(tmp_path, repeats=2_000, rng=0)
+        dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=2_000))
     with pytest.raises(dm.ConfigError, match="repeats"):
-        dm.mean(tmp_path, repeats=0, rng=0)
+        dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=0))
 
 
 def test_ruined_blocks_widen_the_interval_and_then_leave_none() -> None:
@@ -106,13 +113,13 @@ def test_ruined_blocks_widen_the_interval_and_then_leave_none() -> None:
     for n_bad in (0, 1, 2):
         y = x.copy()
         y[:n_bad] = np.inf
-        found = dm.mean(y, n_blocks=15, repeats=3, rng=0)
+        found = dm.mean(y, rng=0, blocks=dm.RandomBlocks(15, repeats=3))
         assert found.n_ruined_blocks <= n_bad and found.interval is not None
         widths.append(found.interval[1] - found.interval[0])
     assert widths[0] < widths[1] < widths[2]
     y[:60] = np.inf
     with pytest.raises(dm.NoAnswerError, match="of 15 blocks are ruined"):
-        dm.mean(y, n_blocks=15, repeats=3, rng=0)
+        dm.mean(y, rng=0, blocks=dm.RandomBlocks(15, repeats=3))
 
 
 def risks(repeats: int, n_replications: int, n: int = 1_050, seed: int = 0) -> dict[str, tuple[float, float]]:
@@ -128,7 +135,9 @@ def risks(repeats: int, n_replications: int, n: int = 1_050, seed: int = 0) -> d
     }
     columns = {name: x.ravel() for name, (x, _, _) in laws.items()}
     table = pa.table({"rep": np.repeat(np.arange(n_replications), n), **columns})
-    found = dm.mean(table, list(laws), by="rep", n_blocks=7, repeats=repeats, interval="none", rng=seed)
+    found = dm.mean(
+        table, list(laws), by="rep", interval="none", rng=seed, blocks=dm.RandomBlocks(7, repeats=repeats)
+    )
     out = {}
     for name, (x, mean, variance) in laws.items():
         estimates = np.array([r.estimate for r in found if r.column == name])

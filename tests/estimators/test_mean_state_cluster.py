@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flat import flat
 from mean_lakes import SomeWorkers, cut_work, same
 from state_lakes import flat_lake, interrupted, some_files
 
@@ -23,12 +24,12 @@ def test_begun_on_workers_and_ended_on_threads_and_the_other_way(
     options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake, asked = flat_lake(tmp_path / "lake"), {"column": "x", "rng": 7, **options}
-    right = dm.mean(lake, threads=1, **asked)
+    right = flat(dm.mean)(lake, threads=1, **asked)
     cut_work(monkeypatch, max_files=1)
     assert interrupted(lake, tmp_path / "s", 4, client=client_of(2), **asked)
-    assert same(right, dm.mean(lake, state=tmp_path / "s", threads=2, **asked))
+    assert same(right, flat(dm.mean)(lake, state=tmp_path / "s", threads=2, **asked))
     assert interrupted(lake, tmp_path / "t", 4, threads=2, **asked)
-    assert same(right, dm.mean(lake, state=tmp_path / "t", client=client_of(2), **asked))
+    assert same(right, flat(dm.mean)(lake, state=tmp_path / "t", client=client_of(2), **asked))
 
 
 def test_a_grown_lake_on_a_cluster(client_of: Clients, tmp_path: Path) -> None:
@@ -36,8 +37,8 @@ def test_a_grown_lake_on_a_cluster(client_of: Clients, tmp_path: Path) -> None:
     client = client_of(2)
     for last in (4, 5, 11):
         some_files(whole, some, range(last))
-        found = dm.mean(some, "x", rng=7, state=tmp_path / "s", client=client)
-        assert same(found, dm.mean(some, "x", rng=7, threads=1))
+        found = dm.mean(some, "x", rng=7, state=tmp_path / "s", executor=client)
+        assert same(found, dm.mean(some, "x", rng=7, executor=dm.Threads(1)))
 
 
 def test_states_that_are_merged_on_workers_before_they_come(
@@ -65,10 +66,12 @@ def test_states_that_are_merged_on_workers_before_they_come(
     some_files(whole, some, range(37))
     assert interrupted(some, tmp_path / "s", 4, client=client, **asked)
     assert same(
-        dm.mean(some, threads=2, **asked), dm.mean(some, state=tmp_path / "s", client=client, **asked)
+        flat(dm.mean)(some, threads=2, **asked),
+        flat(dm.mean)(some, state=tmp_path / "s", client=client, **asked),
     )
     some_files(whole, some, range(45))
     assert same(
-        dm.mean(some, threads=2, **asked), dm.mean(some, state=tmp_path / "s", client=client, **asked)
+        flat(dm.mean)(some, threads=2, **asked),
+        flat(dm.mean)(some, state=tmp_path / "s", client=client, **asked),
     )
     assert batch.Batch in kinds

@@ -110,9 +110,11 @@ def test_a_dry_run_tells_what_a_run_would_read(lake: Path, tmp_path: Path) -> No
     some, state = grown(lake, tmp_path)
     some_files(lake, some, (6, 7))
     before = state.read_bytes()
-    plan = dm.explain_mean(some, "x", rng=7, state=state)
+    plan = dm.explain(dm.mean, some, "x", rng=7, state=state)
     assert (plan["n_files"], plan["n_files_to_read"], state.read_bytes()) == (8, 2, before)
-    refused(dm.ConfigError, ["n_blocks"], lambda: dm.explain_mean(some, "x", rng=7, state=state, n_blocks=5))
+    refused(
+        dm.ConfigError, ["n_blocks"], lambda: dm.explain(dm.mean, some, "x", rng=7, state=state, blocks=5)
+    )
 
 
 def test_hive_folders_grow_at_their_end(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import same, write
 from state_lakes import N, Opened, facts, flat_lake, grown, refused, run, some_files, touch
 
@@ -62,7 +63,7 @@ FIXED: dict[str, dict[str, Any]] = {
     "block_size=50": {"block_size": 50},
     "scheme='monte_carlo'": {"scheme": "monte_carlo", "n_blocks": 5, "block_size": 20},
     "contamination=0.01, a share,": {"contamination": 0.01},
-    "contamination=2 without n_blocks": {"contamination": 2},
+    "contamination=2 without a number of blocks": {"contamination": 2},
 }
 
 
@@ -82,15 +83,15 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
     for day in ("1", "2"):
         write(tmp_path / "lake" / f"day={day}" / "a.parquet", {"x": np.arange(50.0)})
     options = {"column": "x", "by": "day", "state": tmp_path / "s"}
-    dm.mean(tmp_path / "lake", rng=0, **options)
+    flat(dm.mean)(tmp_path / "lake", rng=0, **options)
     write(tmp_path / "lake" / "day=2b" / "a.parquet", {"x": np.arange(50.0)})
     refused(
         dm.ConfigError,
         ["type of folders day= was 'int', now 'text'"],
-        lambda: dm.mean(tmp_path / "lake", **options),
+        lambda: flat(dm.mean)(tmp_path / "lake", **options),
     )
     unused = {"column": "x", "state": tmp_path / "t"}
-    dm.mean(tmp_path / "lake", rng=0, **unused)
+    flat(dm.mean)(tmp_path / "lake", rng=0, **unused)
 
 
 # --- when something else was asked for

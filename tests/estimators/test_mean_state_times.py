@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 
 import distmom as dm
 from distmom.estimators.mean.counted_times import MOST_DAYS, scale_from_facts
@@ -54,7 +55,7 @@ def test_a_lake_of_times_that_grows_is_read_once(tmp_path: Path) -> None:
         assert a.n_used == b.n_used and a.n_blocks == b.n_blocks
     (lake / "2.parquet").unlink()
     again = dm.mean(lake, "t", rng=0, state=tmp_path / "other.state")
-    afresh = dm.mean(lake, ["t", "d"], rng=0, state=state, on_change="restart")
+    afresh = dm.mean(lake, ["t", "d"], rng=0, state=dm.State(state, "restart"))
     assert again.same_bits(afresh[0])
 
 
@@ -65,7 +66,7 @@ def test_a_state_of_other_times_is_refused(tmp_path: Path) -> None:
     before = state.read_bytes()
     store(lake, "0.parquet", t=moments(2020).cast(pa.int64()))
     with pytest.raises(dm.ConfigError, match="column 't' was 'timestamps', now 'numbers'"):
-        dm.mean(lake, "t", rng=0, state=state, on_change="restart")
+        dm.mean(lake, "t", rng=0, state=dm.State(state, "restart"))
     store(lake, "0.parquet", t=moments(2020).cast(pa.timestamp("us", "UTC")))
     with pytest.raises(dm.ConfigError, match="now 'zoned timestamps'"):
         dm.mean(lake, "t", rng=0, state=state)
@@ -80,10 +81,10 @@ def test_states_that_count_from_different_days_merge(tmp_path: Path) -> None:
         for year in (2001, 2024):
             state = tmp_path / f"{year}.state"
             state.unlink(missing_ok=True)
-            dm.mean(f"{tmp_path}/all/{year}*", "t", rng=0, state=state, **options)
+            flat(dm.mean)(f"{tmp_path}/all/{year}*", "t", rng=0, state=state, **options)
         states = [tmp_path / f"{year}.state" for year in (2024, 2001)]
         merged = dm.merge_states(*states, output=tmp_path / "m.state")
-        whole = dm.mean(tmp_path / "all", "t", rng=0, **options)
+        whole = flat(dm.mean)(tmp_path / "all", "t", rng=0, **options)
         shown = dm.merge_states(tmp_path / "m.state")
         for a, b, c in zip(dm.Results.of(merged), dm.Results.of(whole), dm.Results.of(shown), strict=True):
             assert abs(a.estimate - b.estimate) <= NEAR and abs(a.plain_estimate - b.plain_estimate) <= NEAR

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 
 import distmom as dm
 
@@ -39,7 +40,7 @@ def answers(values: dict[str, np.ndarray], **options: Any) -> dict[str, list[dm.
     repetitions, n = next(iter(values.values())).shape
     columns = {name: x.ravel() for name, x in values.items()}
     table = pa.table({"rep": np.repeat(np.arange(repetitions), n), **columns})
-    found = dm.mean(table, list(values), by="rep", rng=1, **options)
+    found = flat(dm.mean)(table, list(values), by="rep", rng=1, **options)
     by_law: dict[str, list[dm.MeanResult]] = {name: [] for name in values}
     for result in found:
         by_law[result.column].append(result)
@@ -134,7 +135,7 @@ def test_risk_of_the_median_of_means(values: dict[str, np.ndarray]) -> None:
 def sampled_blocks(law: str, n_blocks: int, block_size: int, repetitions: int, seed: int) -> np.ndarray:
     """Block means of repetitions that are columns of one array, shape (repetitions, n_blocks)."""
     x = LAWS[law][0](np.random.default_rng(seed), (1_000, repetitions))
-    found = dm.mean(x, scheme="swor", n_blocks=n_blocks, block_size=block_size, interval="none", rng=seed)
+    found = dm.mean(x, interval="none", rng=seed, blocks=dm.SampledBlocks(n_blocks, size=block_size))
     return np.array([r.block_estimates for r in found])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -80,9 +81,9 @@ def test_a_sentinel_in_the_first_row_costs_no_digits() -> None:
 )
 def test_times_are_averaged_as_the_numbers_they_are(options: dict[str, Any]) -> None:
     t = counts(10**15)
-    found = dm.mean(pa.table({"t": pa.array(t, pa.timestamp("ns"))}), rng=0, **options)
+    found = flat(dm.mean)(pa.table({"t": pa.array(t, pa.timestamp("ns"))}), rng=0, **options)
     base = (int(np.sort(t[:1024])[511]) // DAY) * DAY
-    numbers = dm.mean({"t": (t - base).astype(float)}, rng=0, **options)
+    numbers = flat(dm.mean)({"t": (t - base).astype(float)}, rng=0, **options)
     assert found.numbers.same_bits(numbers)
     low, high = numbers.interval or (0, 0)
     assert found.interval is not None and all(isinstance(end, datetime) for end in found.interval)
@@ -200,12 +201,10 @@ def test_nulls_constants_and_no_answer(tmp_path: Path) -> None:
 
 def test_times_beyond_the_calendar_are_not_shown() -> None:
     seconds = np.where(np.arange(2_000) % 2, 250_000_000_000, -60_000_000_000)  # the years 9892 and 68
-    found = dm.mean(
-        pa.table({"t": pa.array(seconds, pa.timestamp("s"))}), n_blocks=9, interval="exact", rng=0
-    )
+    found = dm.mean(pa.table({"t": pa.array(seconds, pa.timestamp("s"))}), interval="exact", rng=0, blocks=9)
     assert isinstance(found.estimate, datetime)
     far = dm.mean(
-        pa.table({"t": pa.array(seconds * 1_000, pa.timestamp("s"))}), n_blocks=9, interval="exact", rng=0
+        pa.table({"t": pa.array(seconds * 1_000, pa.timestamp("s"))}), interval="exact", rng=0, blocks=9
     )
     assert far.estimate is None and far.interval is None
     assert far.interval_reason == far.notes[-1] and "9999" in far.notes[-1]

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from hypothesis import given
 from hypothesis import strategies as st
 from mean_lakes import cut_work, write
@@ -52,7 +53,7 @@ def test_blocks_are_those_of_the_row_by_row_twin() -> None:
     g.shuffle(rows)
     x = g.normal(size=4_000)
     found = whole(
-        dm.mean({"x": x, "u": pa.array([names[r] for r in rows])}, "x", block_by="u", n_blocks=9, rng=5)
+        dm.mean({"x": x, "u": pa.array([names[r] for r in rows])}, "x", rng=5, blocks=dm.UnitBlocks("u", 9))
     )
     cells = np.array([cell_of(name, 1_017, 5) for name in names])[rows]
     count = np.bincount(cells, minlength=1_017)
@@ -70,7 +71,7 @@ def test_a_unit_is_never_split(tmp_path: Path) -> None:
     for i in range(5):
         users = g.integers(0, 40, 300)
         write(tmp_path / f"{i}.parquet", {"x": 10.0 ** (users % 10), "user": users})
-    found = whole(dm.mean(tmp_path, "x", block_by="user", n_blocks=1_001, rng=0))
+    found = whole(dm.mean(tmp_path, "x", rng=0, blocks=dm.UnitBlocks("user", 1_001)))
     alone = [b for b in found.block_estimates.tolist() if b in {10.0**k for k in range(10)}]
     # 40 units in 1,001 cells: 1.5 are expected to share one; that 10 do has a probability below 1e-5
     assert found.n_units == 40 and len(alone) >= 30
@@ -88,11 +89,11 @@ def test_the_type_of_a_key_does_not_matter(tmp_path: Path) -> None:
         for i, type_ in enumerate((pa.int64(), other)):
             part = slice(i * 1_500, (i + 1) * 1_500)
             write(folder / f"{i}.parquet", {"x": x[part], "u": pa.array(users[part]).cast(type_)})
-        found = whole(dm.mean(folder, "x", block_by="u", rng=3))
+        found = whole(dm.mean(folder, "x", rng=3, blocks=dm.UnitBlocks("u")))
         right = found if right is None else right
         assert found.same_bits(right) and found.n_units == 200, other
-    texts = whole(dm.mean({"x": x, "u": users.astype(str)}, "x", block_by="u", rng=3))
-    numbers = whole(dm.mean({"x": x, "u": users}, "x", block_by="u", rng=3))
+    texts = whole(dm.mean({"x": x, "u": users.astype(str)}, "x", rng=3, blocks=dm.UnitBlocks("u")))
+    numbers = whole(dm.mean({"x": x, "u": users}, "x", rng=3, blocks=dm.UnitBlocks("u")))
     assert texts.n_units == numbers.n_units and not texts.same_bits(numbers)
 
 
@@ -106,7 +107,10 @@ def test_folders_keys_are_columns(tmp_path: Path) -> None:
         write(tmp_path / "hive" / folder / "a.parquet", {"x": x})
         stored = {"x": x, "day": pa.array([day] * 50)}
         write(tmp_path / "stored" / folder.replace("=", "-") / "a.parquet", stored)
-    found = [whole(dm.mean(tmp_path / name, "x", block_by="day", rng=0)) for name in ("hive", "stored")]
+    found = [
+        whole(dm.mean(tmp_path / name, "x", rng=0, blocks=dm.UnitBlocks("day")))
+        for name in ("hive", "stored")
+    ]
     assert [r.n_units for r in found] == [60, 60]
     assert found[0].block_estimates.tolist() == pytest.approx(found[1].block_estimates.tolist(), rel=1e-12)
 
@@ -129,11 +133,11 @@ def test_any_partitioning_gives_the_same_blocks(
     edges = sorted({0, len(rows), *(min(c, len(rows)) for c in cuts)})
     options: dict[str, Any] = {"block_by": ["a", "b"], "n_blocks": 7, "rng": 0, "interval": "none"}
     options |= {"by": "a"} if grouped else {}
-    one = dm.Results.of(dm.mean(table, "x", **options))
+    one = dm.Results.of(flat(dm.mean)(table, "x", **options))
     with tempfile.TemporaryDirectory() as folder:
         for i, (low, high) in enumerate(itertools.pairwise(edges)):
             pq.write_table(table.slice(low, high - low), f"{folder}/{i}.parquet")
-        cut = dm.Results.of(dm.mean(folder, "x", batch_rows=batch_rows, **options))
+        cut = dm.Results.of(flat(dm.mean)(folder, "x", batch_rows=batch_rows, **options))
     for left, right in zip(cut, one, strict=True):
         assert left.block_size == right.block_size and left.n_blocks == right.n_blocks
         mine = {r for r in rows if left.group is None or r[0] == left.group["a"]}
@@ -149,7 +153,7 @@ def test_units_of_filtered_and_missing_rows(tmp_path: Path) -> None:
     x = pa.array([1.0, None, 3.0, 4.0, float("nan"), 6.0])
     table = pa.table({"x": x, "u": ["a", "b", "c", None, "d", "a"], "use": [1, 1, 0, 1, 1, 1]})
     pq.write_table(table, tmp_path / "a.parquet")
-    found = whole(dm.mean(tmp_path, "x", where="use == 1", block_by="u", rng=0))
+    found = whole(dm.mean(tmp_path, "x", where="use == 1", rng=0, blocks=dm.UnitBlocks("u")))
     assert (found.n_units, found.n_units_exact, found.n_used) == (4, True, 3)
     assert whole(dm.mean(tmp_path, "x", rng=0)).n_units is None
 
@@ -162,22 +166,22 @@ def test_files_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     if compiled:
         monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
     cut_work(monkeypatch, max_files=4)
-    found = whole(dm.mean(tmp_path, "x", where="x > 25", block_by="file", rng=0))
+    found = whole(dm.mean(tmp_path, "x", where="x > 25", rng=0, blocks=dm.FileBlocks()))
     assert (found.n_units, found.n_units_exact) == (6, True)
-    assert found.notes == ("block_by='file': 6 files are too few for blocks",)
-    by_group = dm.mean(tmp_path, "x", block_by="file", by="k", rng=0)
+    assert found.notes == ("FileBlocks: 6 files are too few for blocks",)
+    by_group = dm.mean(tmp_path, "x", by="k", rng=0, blocks=dm.FileBlocks())
     assert [r.n_units for r in dm.Results.of(by_group)] == [13, 8, 4]
 
 
 def test_many_units_are_about_right() -> None:
     x = np.zeros(60_000)
     users = np.arange(60_000) // 2
-    found = whole(dm.mean({"x": x, "u": users}, "x", block_by="u", interval="none", rng=0))
+    found = whole(dm.mean({"x": x, "u": users}, "x", interval="none", rng=0, blocks=dm.UnitBlocks("u")))
     assert found.n_units_exact is False and found.n_units is not None
     # relative standard error 1/sqrt(4,094): outside 8 % with probability 3e-7
     assert abs(found.n_units / 30_000 - 1) < 0.08
     assert f"about {found.n_units:,}" in str(found)
-    few = whole(dm.mean({"x": x, "u": users % 4_095}, "x", block_by="u", interval="none", rng=0))
+    few = whole(dm.mean({"x": x, "u": users % 4_095}, "x", interval="none", rng=0, blocks=dm.UnitBlocks("u")))
     assert (few.n_units, few.n_units_exact) == (4_095, True)
     assert "4,095" in str(few) and "about" not in str(few)
 
@@ -191,14 +195,14 @@ def test_groups_of_many_units(monkeypatch: pytest.MonkeyPatch) -> None:
     users = np.concatenate([np.arange(n) for n in sizes])
     order = g.permutation(group.size)
     table = {"x": g.normal(size=group.size), "g": group[order], "u": users[order]}
-    found = dm.Results.of(dm.mean(table, "x", by="g", block_by="u", rng=0))
+    found = dm.Results.of(dm.mean(table, "x", by="g", rng=0, blocks=dm.UnitBlocks("u")))
     assert [r.n_units_exact for r in found] == [False] * 4
     counted = [int(r.n_units or 0) for r in found]
     # some 407 and 102 of 511 kept pairs: 5 standard errors are 25 % and 50 %; 60 units in 105 cells: 5 are 15
     assert abs(counted[0] / 8_000 - 1) < 0.25 and abs(counted[1] / 2_000 - 1) < 0.5
     assert abs(counted[2] - 60) <= 15 and 4 <= counted[3] <= 6
     monkeypatch.undo()
-    exact = dm.Results.of(dm.mean(table, "x", by="g", block_by="u", rng=0))
+    exact = dm.Results.of(dm.mean(table, "x", by="g", rng=0, blocks=dm.UnitBlocks("u")))
     assert [(r.n_units, r.n_units_exact) for r in exact] == [(int(n), True) for n in sizes]
 
 
@@ -217,16 +221,16 @@ def test_cells_tell_the_number_of_few_units() -> None:
 def test_few_units_are_said() -> None:
     g = np.random.default_rng(5)
     x, users = g.normal(size=20_000), g.integers(0, 20, 20_000)
-    found = whole(dm.mean({"x": x, "u": users}, "x", block_by="u", rng=0))
+    found = whole(dm.mean({"x": x, "u": users}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert found.n_blocks == 9  # finer levels would have blocks of one or two units
     assert any("block_by: 20 units make 9 blocks" in note for note in found.notes)
-    given = whole(dm.mean({"x": x, "u": users}, "x", block_by="u", n_blocks=101, rng=0))
+    given = whole(dm.mean({"x": x, "u": users}, "x", rng=0, blocks=dm.UnitBlocks("u", 101)))
     assert given.n_blocks <= 20
     assert f"only {given.n_blocks} of 101 blocks hold rows; the empty ones are left out" in given.notes
-    three = whole(dm.mean({"x": x, "u": users % 3}, "x", block_by="u", rng=0))
+    three = whole(dm.mean({"x": x, "u": users % 3}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert three.status == ("plain mean, no guarantee",) and three.interval is None
     assert three.notes == ("block_by: 3 units are too few for blocks",)
-    many = whole(dm.mean({"x": x, "u": np.arange(20_000) // 10}, "x", block_by="u", rng=0))
+    many = whole(dm.mean({"x": x, "u": np.arange(20_000) // 10}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert many.notes == () and many.n_blocks == 15
 
 
@@ -239,7 +243,7 @@ def unit_table(g: np.random.Generator, repetitions: int, sizes: np.ndarray, spre
 
 def intervals(x: np.ndarray, units: np.ndarray, **options: Any) -> list[dm.MeanResult]:
     columns = {str(j): x[:, j] for j in range(x.shape[1])}
-    return list(dm.Results.of(dm.mean({**columns, "u": units}, list(columns), rng=0, **options)))
+    return list(dm.Results.of(flat(dm.mean)({**columns, "u": units}, list(columns), rng=0, **options)))
 
 
 def covered(found: list[dm.MeanResult]) -> int:
@@ -282,7 +286,9 @@ def test_unequal_blocks_widen_the_bound() -> None:
     x = g.normal(size=9_000)
     widths = []
     for units in (equal, lopsided):
-        found = whole(dm.mean({"x": x, "u": units}, "x", block_by="u", n_blocks=9, interval="exact", rng=1))
+        found = whole(
+            dm.mean({"x": x, "u": units}, "x", interval="exact", rng=1, blocks=dm.UnitBlocks("u", 9))
+        )
         assert found.interval is not None
         widths.append((found.interval[1] - found.interval[0], found.block_size))
     (narrow, even), (wide, uneven) = widths
@@ -296,7 +302,7 @@ def test_bad_units_ruin_few_blocks() -> None:
     units = np.repeat(np.arange(400), 50)
     x = g.normal(size=units.size)
     x[units % 20 == 3] = 1e6
-    found = whole(dm.mean({"x": x, "u": units}, "x", block_by="u", rng=0))
+    found = whole(dm.mean({"x": x, "u": units}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     # 20 of 400 units wild: without them, five standard errors of the median are 5 sqrt(pi/2/19,000)
     assert abs(found.estimate) < 0.05 and "contaminated" in found.status and found.n_set_aside >= 15
     rows = whole(dm.mean({"x": x, "u": units}, "x", rng=0))
@@ -308,12 +314,14 @@ def test_units_in_groups_are_told_apart() -> None:
     g = np.random.default_rng(10)
     n = 30_000
     table = {"x": g.normal(size=n), "g": g.integers(0, 3, n), "u": g.integers(0, 500, n)}
-    found = dm.Results.of(dm.mean(table, "x", by="g", block_by="u", n_blocks=15, rng=0))
+    found = dm.Results.of(dm.mean(table, "x", by="g", rng=0, blocks=dm.UnitBlocks("u", 15)))
     for r in found:
         assert r.group is not None and r.n_units == 500 and r.n_blocks == 15
         mine = table["g"] == r.group["g"]
         one = whole(
-            dm.mean({k: v[mine] for k, v in table.items()}, "x", block_by="u", by=None, n_blocks=15, rng=0)
+            dm.mean(
+                {k: v[mine] for k, v in table.items()}, "x", by=None, rng=0, blocks=dm.UnitBlocks("u", 15)
+            )
         )
         assert r.n_used == one.n_used and r.plain_estimate == pytest.approx(one.plain_estimate, rel=1e-12)
 
@@ -332,22 +340,22 @@ def test_wrong_columns(tmp_path: Path) -> None:
         ("", r"column ''"),
     ):
         with pytest.raises(dm.ConfigError, match=words) as caught:
-            dm.mean(tmp_path, "x", block_by=block_by)  # type: ignore[arg-type]
+            flat(dm.mean)(tmp_path, "x", block_by=block_by)  # type: ignore[arg-type]
         assert "\n" not in str(caught.value)
     with pytest.raises(dm.DataError, match=r"column 'v' is list.* cannot be a key of groups or units"):
-        dm.mean(tmp_path, "x", block_by="v")
+        dm.mean(tmp_path, "x", blocks=dm.UnitBlocks("v"))
 
 
 def test_a_column_called_file_is_given_in_a_list(tmp_path: Path) -> None:
     for i in range(3):
         write(tmp_path / f"{i}.parquet", {"x": np.zeros(40), "file": np.arange(40) % 20})
-    assert whole(dm.mean(tmp_path, "x", block_by="file", rng=0)).n_units == 3
-    assert whole(dm.mean(tmp_path, "x", block_by=["file"], rng=0)).n_units == 20
+    assert whole(dm.mean(tmp_path, "x", rng=0, blocks=dm.FileBlocks())).n_units == 3
+    assert whole(dm.mean(tmp_path, "x", rng=0, blocks=dm.UnitBlocks(["file"]))).n_units == 20
 
 
 def test_the_plan_counts_the_columns_of_units(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": np.zeros(1_000), "u": np.arange(1_000)})
-    told = dm.explain_mean(tmp_path, "x", block_by="u", n_blocks=9)
+    told = dm.explain(dm.mean, tmp_path, "x", blocks=dm.UnitBlocks("u", 9))
     assert (told["fine_blocks"], told["n_blocks"]) == (1_017, 9)
     with pytest.raises(dm.ConfigError, match="no column 'w'"):
-        dm.explain_mean(tmp_path, "x", block_by="w")
+        dm.explain(dm.mean, tmp_path, "x", blocks=dm.UnitBlocks("w"))

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 import rule_twin
 from click.testing import CliRunner
+from flat import explained, flat
 from hypothesis import given
 from hypothesis import strategies as st
 from mean_lakes import results, same, write
@@ -102,7 +103,7 @@ def test_the_answer_is_that_of_the_row_by_row_twin(case: str, dirty: bool, tmp_p
     files = {f"{i:02}.parquet": rows_of(31 + 7 * i, i, dirty=dirty) for i in range(12)}
     for path, rows in files.items():
         write(tmp_path / path, rows)
-    found = dm.mean(tmp_path, "x", weights="w", rng=1, **options)
+    found = flat(dm.mean)(tmp_path, "x", weights="w", rng=1, **options)
     want = twin(files, n_fine, 945, k_given=k)
     assert found.status == ("ok",) and not want["status"]
     assert found.n_blocks == want["k"]
@@ -148,8 +149,8 @@ def test_whole_weights_are_repeated_rows(by: str | None) -> None:
     g = np.random.default_rng(2)
     x, w, k = g.normal(size=500), g.integers(0, 5, 500), g.integers(0, 2, 500)
     often = {"x": np.repeat(x, w), "k": np.repeat(k, w)}
-    weighted = dm.mean({"x": x, "w": w, "k": k}, "x", weights="w", by=by, n_blocks=1, rng=0)
-    for a, b in zip(results(weighted), results(dm.mean(often, "x", by=by, n_blocks=1, rng=0)), strict=True):
+    weighted = dm.mean({"x": x, "w": w, "k": k}, "x", weights="w", by=by, rng=0, blocks=1)
+    for a, b in zip(results(weighted), results(dm.mean(often, "x", by=by, rng=0, blocks=1)), strict=True):
         assert a.estimate == pytest.approx(b.estimate, rel=1e-13)
         assert a.plain_estimate == pytest.approx(b.plain_estimate, rel=1e-13)
 
@@ -173,9 +174,11 @@ def test_equal_weights_change_nothing(options: dict[str, Any]) -> None:
     table = rows_of(4_000, 3)
     table["u"] = np.arange(4_000) // 5
     table["x"] = np.where(np.arange(4_000) % 999 == 7, 1e7, np.asarray(table["x"].to_numpy()))
-    plain = results(dm.mean(table, "x", rng=1, **options))
+    plain = results(flat(dm.mean)(table, "x", rng=1, **options))
     for unit, exact in ((1.0, True), (2.0**-60, True), (0.3, False)):
-        weighted = results(dm.mean({**table, "w": np.full(4_000, unit)}, "x", weights="w", rng=1, **options))
+        weighted = results(
+            flat(dm.mean)({**table, "w": np.full(4_000, unit)}, "x", weights="w", rng=1, **options)
+        )
         for a, b in zip(weighted, plain, strict=True):
             if exact:
                 assert a.weights == "w" and a.n_effective == a.n_used
@@ -210,7 +213,7 @@ def lake(rows: list[tuple[Any, Any]], cuts: list[int]) -> Iterator[Path]:
 
 def answer(data: Any, **options: Any) -> Any:
     try:
-        return dm.mean(data, "x", weights="w", rng=1, threads=1, **options)
+        return flat(dm.mean)(data, "x", weights="w", rng=1, threads=1, **options)
     except dm.NoAnswerError:
         return None
 
@@ -296,7 +299,7 @@ def test_files_that_are_bad_are_accused(tmp_path: Path) -> None:
         write(tmp_path / f"{i:02}.parquet", {"x": x, "w": g.lognormal(size=300) * (1 + i % 3)})
     found = dm.mean(tmp_path, "x", weights="w", rng=0)
     assert found.accused_files == ("07.parquet", "31.parquet") and abs(found.estimate) < 0.2
-    by_file = dm.mean(tmp_path, "x", weights="w", block_by="file", rng=0)
+    by_file = dm.mean(tmp_path, "x", weights="w", rng=0, blocks=dm.FileBlocks())
     assert abs(by_file.estimate) < 0.3
 
 
@@ -385,7 +388,7 @@ def test_what_is_refused(columns: Any, options: Any, error: Any, words: list[str
     arrays = {n: pa.array(v, from_pandas=False) if isinstance(v, list) else v for n, v in columns.items()}
     write(tmp_path / "a.parquet", {"x": [1.0, 2.0], **arrays})
     with pytest.raises(error) as caught:
-        dm.mean(tmp_path, "x", **{"weights": "w", "rng": 0, **options})
+        flat(dm.mean)(tmp_path, "x", **{"weights": "w", "rng": 0, **options})
     text = str(caught.value)
     assert "\n" not in text and all(word in text for word in words), text
     if error is dm.DataError and "in row" in text:
@@ -410,10 +413,10 @@ def test_a_group_without_weight_has_no_answer_beside_others() -> None:
 def test_blocks_without_weight_are_left_out_and_told() -> None:
     x, w = np.arange(4_000.0), np.ones(4_000)
     w[:1_000] = 0.0
-    found = dm.mean({"x": x, "w": w}, "x", weights="w", order="stored", n_blocks=9, rng=0)
+    found = dm.mean({"x": x, "w": w}, "x", weights="w", rng=0, blocks=dm.StoredBlocks(9))
     assert found.n_blocks == 9 and found.block_size == (331, 334)
     assert found.notes == ("254 of 1,017 fine blocks have no row of positive weight and are left out",)
-    assert dm.mean({"x": x, "w": w + 1}, "x", weights="w", order="stored", n_blocks=9, rng=0).notes == ()
+    assert dm.mean({"x": x, "w": w + 1}, "x", weights="w", rng=0, blocks=dm.StoredBlocks(9)).notes == ()
 
 
 def test_missing_files_have_null_weights(tmp_path: Path) -> None:
@@ -421,7 +424,7 @@ def test_missing_files_have_null_weights(tmp_path: Path) -> None:
     write(tmp_path / "b.parquet", {"x": [7.0]})
     with pytest.raises(dm.DataError, match="'w'"):
         dm.mean(tmp_path, "x", weights="w", rng=0)
-    found = dm.mean(tmp_path, "x", weights="w", missing="null", rng=0)
+    found = dm.mean(dm.scan(tmp_path, missing="null"), "x", weights="w", rng=0)
     assert found.plain_estimate == 1.5 and found.n_unweighted == 1
 
 
@@ -431,23 +434,23 @@ def test_state_streams_and_plans(tmp_path: Path) -> None:
     for i, table in enumerate(tables[:3]):
         write(tmp_path / "lake" / f"{i}.parquet", table)
     options = {"weights": "w", "rng": 1}
-    dm.mean(tmp_path / "lake", "x", state=tmp_path / "s", **options)
+    flat(dm.mean)(tmp_path / "lake", "x", state=tmp_path / "s", **options)
     write(tmp_path / "lake" / "3.parquet", tables[3])
-    grown = dm.mean(tmp_path / "lake", "x", state=tmp_path / "s", **options)
-    assert same(grown, dm.mean(tmp_path / "lake", "x", **options))
+    grown = flat(dm.mean)(tmp_path / "lake", "x", state=tmp_path / "s", **options)
+    assert same(grown, flat(dm.mean)(tmp_path / "lake", "x", **options))
     assert same(grown, dm.merge_states(tmp_path / "s"))
     with pytest.raises(dm.ConfigError, match="columns"):
         dm.mean(tmp_path / "lake", "x", state=tmp_path / "s", rng=1)
-    stream = dm.MeanAccumulator("x", **options)
+    stream = flat(dm.MeanAccumulator)("x", **options)
     whole = {name: pa.concat_arrays([pa.array(t[name], from_pandas=False) for t in tables]) for name in "xw"}
     for start in range(0, 2_000, 333):
         stream.update({name: array.slice(start, 333) for name, array in whole.items()})
     stream = dm.MeanAccumulator.from_bytes(stream.to_bytes())
-    assert same(stream.result(), dm.mean(whole, "x", **options))
+    assert same(stream.result(), flat(dm.mean)(whole, "x", **options))
     with pytest.raises(dm.DataError, match=r"the batch: weight 'w' is -1 in row 1"):
         stream.update({"x": [1.0, 2.0], "w": [1.0, -1.0]})
     assert stream.n_rows == 2_000
-    sizes = [dm.explain_mean(tmp_path / "lake", "x", **more)["n_bytes"] for more in ({}, {"weights": "w"})]
+    sizes = [explained(dm.mean)(tmp_path / "lake", "x", **more)["n_bytes"] for more in ({}, {"weights": "w"})]
     assert sizes[1] > 1.5 * sizes[0]
 
 

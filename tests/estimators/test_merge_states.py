@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import results, same, write
 from state_lakes import close, flat_lake, interrupted, refused, some_files
 
@@ -36,7 +37,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def mean(data: Any, state: Path, **options: Any) -> Any:
-    return dm.mean(data, **{"column": "x", "rng": 7, "state": state, **options})
+    return flat(dm.mean)(data, **{"column": "x", "rng": 7, "state": state, **options})
 
 
 def files(lake: Path, numbers: Any) -> list[Path]:
@@ -60,7 +61,7 @@ def test_parts_of_one_folder_give_its_mean_in_any_order_and_grouping(
     for name, numbers in (("a", (0, 5, 9)), ("b", (1, 2, 3, 8)), ("c", (4, 6, 7, 10))):
         states.append(tmp_path / name)
         mean(files(lake, numbers), states[-1], **options)
-    right = dm.mean(lake, **{"column": "x", "rng": 7, **options})
+    right = flat(dm.mean)(lake, **{"column": "x", "rng": 7, **options})
     together = dm.merge_states(*states, output=tmp_path / "all")
     close(together, right)
     assert dm.Results.of(together).data["n_files"] == 11
@@ -152,7 +153,7 @@ def test_blocks_that_depend_on_the_number_of_rows(
 def test_the_answer_may_be_shaped_anew(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
     for asked in ({"confidence_level": 0.9}, {"interval": "exact"}, {"interval": "none"}):
-        assert same(dm.merge_states(tmp_path / "s", **asked), dm.mean(lake, "x", rng=7, **asked))
+        assert same(dm.merge_states(tmp_path / "s", **asked), flat(dm.mean)(lake, "x", rng=7, **asked))
     refused(dm.ConfigError, ["states", "path of its own", "list"], lambda: dm.merge_states([tmp_path / "s"]))
     refused(dm.ConfigError, ["interval"], lambda: dm.merge_states(tmp_path / "s", interval="narrow"))
     refused(

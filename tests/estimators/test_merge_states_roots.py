@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import results, same, write
 
 import distmom as dm
@@ -32,7 +33,7 @@ def days(
         columns = {"x": x, "k": g.integers(0, 2, rows), "u": np.arange(rows) % 90}
         write(folder / f"day-{day:02}" / "part-0.parquet", columns)
         states.append(folder / f"{day:02}.state")
-        dm.mean(folder / f"day-{day:02}", "x", rng=7, state=states[-1], interval="exact", **options)
+        flat(dm.mean)(folder / f"day-{day:02}", "x", rng=7, state=states[-1], interval="exact", **options)
     return states
 
 
@@ -95,7 +96,7 @@ def test_files_are_units_of_their_own_and_named_units_stay_together(tmp_path: Pa
     assert by_file.block_size[1] < 0.5 * 30 * 500, "one cell would have held all"
     states = days(tmp_path / "units", 4, block_by="u", n_blocks=9)
     merged = dm.merge_states(*states)
-    whole = dm.mean(f"{tmp_path}/units/day-*", "x", rng=7, block_by="u", n_blocks=9, interval="exact")
+    whole = dm.mean(f"{tmp_path}/units/day-*", "x", rng=7, interval="exact", blocks=dm.UnitBlocks("u", 9))
     assert merged.n_units == whole.n_units == 90
     np.testing.assert_allclose(merged.block_estimates, whole.block_estimates, rtol=1e-13)
 
@@ -113,7 +114,7 @@ def test_skipped_files_of_one_name_are_all_told(tmp_path: Path) -> None:
         write(tmp_path / day / "good.parquet", {"x": np.arange(100.0)})
         (tmp_path / day / "bad.parquet").write_bytes(b"no Parquet")
         states.append(tmp_path / f"{day}.state")
-        dm.mean(tmp_path / day, "x", rng=7, on_bad_file="skip", state=states[-1])
+        dm.mean(dm.scan(tmp_path / day, on_bad_file="skip"), "x", rng=7, state=states[-1])
     found = dm.merge_states(*states, output=tmp_path / "both")
     names = [str(tmp_path / day / "bad.parquet") for day in ("mon", "tue")]
     assert [skipped["file"] for skipped in found.data["skipped"]] == names

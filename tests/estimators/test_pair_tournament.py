@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pair_tournament_twin as twin
 import pytest
+from flat import explained, flat
 from mean_lakes import write
 from small_leaves import patch_leaves
 
@@ -95,7 +96,7 @@ def run(columns: Any, given: dict[str, Any], **options: Any) -> dm.TournamentRes
     more = {"n_blocks": K, "rng": SEED, **options}
     candidates, target = given["candidates"], given.get("target")
     rest = {k: v for k, v in given.items() if k not in ("candidates", "target")}
-    return dm.tournament(columns, candidates, target, **rest, **more)
+    return flat(dm.tournament)(columns, candidates, target, **rest, **more)
 
 
 @pytest.mark.parametrize("kind", PAIR_LOSSES)
@@ -163,7 +164,7 @@ def test_parts_are_disjoint_and_hold_every_row() -> None:
 def test_kernels_are_candidates_too() -> None:
     columns = data(2)
     mine = {"gini": dm.kernels.gini(), "square": dm.kernels.variance()}
-    found = dm.tournament(columns, mine, loss="kernel", features="u", n_blocks=K, rng=SEED)
+    found = dm.tournament(columns, mine, loss="kernel", features="u", rng=SEED, blocks=K)
     rows = columns["u"][:, None].tolist()
     losses: list[twin.Loss] = [lambda a, b: abs(a[0] - b[0]), lambda a, b: (a[0] - b[0]) ** 2 / 2]
     check(found, twin.tournament(losses, rows, partitioned(columns, K), None), list(mine))
@@ -195,21 +196,23 @@ def test_threads_batches_and_states_change_no_bit(
     patch_leaves(monkeypatch)
     how = {"loss": "ranking_hinge", "beta_r": 1e9, "rng": 0, **options}
     names = ["s0", "s1", "s2"]
-    want = dm.tournament(folder, names, "y", threads=1, **how)
+    want = flat(dm.tournament)(folder, names, "y", threads=1, **how)
     state = tmp_path / "state"
-    assert dm.tournament(folder, names, "y", threads=3, batch_rows=37, state=state, **how).same_bits(want)
-    again = dm.tournament(folder, names, "y", state=state, **how)
+    assert flat(dm.tournament)(folder, names, "y", threads=3, batch_rows=37, state=state, **how).same_bits(
+        want
+    )
+    again = flat(dm.tournament)(folder, names, "y", state=state, **how)
     assert again.same_bits(want) and again.data["rounds"]["n_rounds_before"] == 3
     with pytest.raises(dm.ConfigError, match="with other options: loss was 'ranking_hinge', now 'ranking'"):
-        dm.tournament(folder, names, "y", state=state, **{**how, "loss": "ranking"})
+        flat(dm.tournament)(folder, names, "y", state=state, **{**how, "loss": "ranking"})
     with pytest.raises(dm.ConfigError, match="options: candidates was 's0', 's1', 's2', now 's0', 's1'; use"):
-        dm.tournament(folder, names[:2], "y", state=state, **how)
+        flat(dm.tournament)(folder, names[:2], "y", state=state, **how)
 
 
 def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
     columns = data(4)
     columns["s0"][:] = np.inf
-    found = dm.tournament(columns, ["s0", "s1"], "y", loss="ranking_hinge", n_blocks=K, rng=0)
+    found = dm.tournament(columns, ["s0", "s1"], "y", loss="ranking_hinge", rng=0, blocks=K)
     assert found.champions == ("s1",)
     line = found.candidates["s0"]
     assert line.n_missing == N and "not finite in 6 of 6 blocks" in line.notes[0]
@@ -218,10 +221,10 @@ def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
 def test_partitions_into_more_cells_are_told() -> None:
     columns = {**data(), "two": np.arange(N) % 2, "three": np.arange(N) % 3, "also": (np.arange(N) // 3) % 3}
     how = {"loss": "clustering", "features": FEATURES, "n_blocks": K, "rng": 0}
-    found = dm.tournament(columns, ["two", "three"], **how)
+    found = flat(dm.tournament)(columns, ["two", "three"], **how)
     assert "has up to 3 cells in a block, another partition up to 2" in found.candidates["three"].notes[0]
     assert not found.candidates["two"].notes
-    assert not any(line.notes for line in dm.tournament(columns, ["three", "also"], **how))
+    assert not any(line.notes for line in flat(dm.tournament)(columns, ["three", "also"], **how))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +255,7 @@ def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], word
     given = {"target": "y", "features": FEATURES, "loss": "mahalanobis", "n_blocks": K, **options}
     target = given.pop("target")
     with pytest.raises(dm.ConfigError, match=words):
-        dm.tournament(data(), candidates, target, rng=0, **given)
+        flat(dm.tournament)(data(), candidates, target, rng=0, **given)
 
 
 def test_too_many_losses_are_refused_before_a_row_is_read(
@@ -260,7 +263,7 @@ def test_too_many_losses_are_refused_before_a_row_is_read(
 ) -> None:
     folder = lake(tmp_path)
     how: dict[str, Any] = {"loss": "ranking", "n_blocks": 5, "rng": 0}
-    told = dm.explain_tournament(folder, ["s0", "s1"], "y", **how)
+    told = explained(dm.tournament)(folder, ["s0", "s1"], "y", **how)
     assert (told["n_rows"], told["n_losses"]) == (900, 2 * 10 * 90 * 89 // 2)
 
     def read(*_: Any, **__: Any) -> Any:
@@ -271,14 +274,14 @@ def test_too_many_losses_are_refused_before_a_row_is_read(
         with pytest.raises(dm.ConfigError, match="pair_budget"):
             call(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"] - 1, **how)
     with pytest.raises(AssertionError, match="nothing was to be read"):
-        dm.tournament(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
+        flat(dm.tournament)(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
 
 
 def test_files_of_matrices_are_read_without_objects(tmp_path: Path) -> None:
     path = tmp_path / "good.npy"
     np.save(path, np.diag([0.5, 0.0]))
     found = dm.tournament(
-        data(), [str(path), np.eye(2)], "y", loss="mahalanobis", features=FEATURES, n_blocks=K, rng=0
+        data(), [str(path), np.eye(2)], "y", loss="mahalanobis", features=FEATURES, rng=0, blocks=K
     )
     assert found.duels.names == ("good", "matrix 1")
     bad = tmp_path / "bad.npy"
@@ -295,5 +298,5 @@ def test_too_few_rows_are_told() -> None:
     with pytest.raises(dm.NoAnswerError, match="too few for 2 parts"):
         dm.tournament(few, ["s0"], "y", loss="ranking", rng=0)
     some = {name: values[:9] for name, values in data().items()}
-    found = dm.tournament(some, ["s0", "s1"], "y", loss="ranking", n_blocks=11, rng=0)
+    found = dm.tournament(some, ["s0", "s1"], "y", loss="ranking", rng=0, blocks=11)
     assert found.settings["blocks"] == [2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flat import flat
 
 import distmom as dm
 
@@ -35,7 +36,7 @@ def rows(seed: int, n: int, n_bad: int) -> dict[str, np.ndarray]:
 
 def play(seed: int, n: int, n_bad: int, **options: object) -> dm.TournamentResult:
     how = {"loss": "mahalanobis", "features": ["a", "b"], "threads": 1, "rng": seed, **options}
-    return dm.tournament(rows(seed, n, n_bad), matrices(), "label", **how)  # type: ignore[arg-type]
+    return flat(dm.tournament)(rows(seed, n, n_bad), matrices(), "label", **how)  # type: ignore[arg-type]
 
 
 def test_the_right_metric_has_the_least_risk() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flat import explained
 
-from distmom.estimators.mean.explain import explain_mean
+import distmom as dm
 from distmom.passes import opening
 
 # by its file: other modules there are called as packages are
@@ -26,7 +27,7 @@ def test_a_plan_is_linear_in_the_number_of_files(
     lake = plans.made_up(tmp_path, n_files)
     monkeypatch.setattr(opening, "open_lake", lambda *_, **__: lake)
     tracemalloc.start()
-    told = explain_mean("lake", "x", rng=0, threads=8)
+    told = dm.explain(dm.mean, "lake", "x", rng=0, executor=dm.Threads(8))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert told["n_files"] == n_files
@@ -34,6 +35,6 @@ def test_a_plan_is_linear_in_the_number_of_files(
     assert told["merge_depth"] <= 20 and told["bytes_to_scheduler"] < 300 * n_files
     assert peak < 40e6 + 300 * n_files  # beside the listing
     sampled: Any = {"scheme": "swor", "n_blocks": 35, "block_size": 1_000_000}
-    told = explain_mean("lake", "x", rng=0, threads=8, **sampled)
+    told = explained(dm.mean)("lake", "x", rng=0, threads=8, **sampled)
     assert told["n_rows"] == (n_files - 1) * plans.ROWS + 2  # by the log: no footer was read
     assert told["rows_drawn"] == 35_000_000

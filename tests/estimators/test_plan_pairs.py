@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 
 import distmom as dm
 from distmom.cli.program import program
@@ -45,7 +46,9 @@ def test_the_ways_are_calls(place: int) -> None:
     x = np.random.default_rng(0).normal(size=2_001)
     kernel = dm.kernels.kernel(lambda a, b: np.abs(a - b))  # no fast form
     way = dm.plan(x.size, kernel=kernel, confidence_level=0.9, tau=0.3).ways[place]
-    found = dm.ustatistic(x, kernel=kernel, rng=0, confidence_level=0.9, interval="exact", **way.options)
+    found = flat(dm.ustatistic)(
+        x, kernel=kernel, rng=0, confidence_level=0.9, interval="exact", **way.options
+    )
     assert found.n_blocks == way.n_blocks
     assert found.n_pairs == pytest.approx(way.n_pairs, rel=0.01)
     half = (found.interval[1] - found.interval[0]) / 2

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from gather_lakes import all_rows, row_source
 from mean_lakes import dirty_lake
 
@@ -65,7 +66,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_blocks_are_those_of_the_sampled_mean(lake: Path, scheme: str, where: str | None) -> None:
     n = len(all_rows(lake, ["y"])[0])
     with row_source(lake, "y", where=where) as source:
-        mean = dm.mean(lake, "y", scheme=scheme, n_blocks=9, block_size=120, where=where, rng=3)
+        mean = flat(dm.mean)(lake, "y", scheme=scheme, n_blocks=9, block_size=120, where=where, rng=3)
         seed = resolve_seed(3)[0]
         share = 1.0 if where is None else (all_rows(lake, ["u"])[0] > 0.3).mean()
         drawn = round(120 / share)  # rows are drawn before they are filtered: in proportion more

@@ -77,11 +77,11 @@ def test_predictions_that_are_not_numbers_lose(data: tuple[np.ndarray, np.ndarra
 
 def test_pickles_and_repeats(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
-    scorer = dm.robust_scorer("absolute", n_blocks=9, rng=3)
+    scorer = dm.robust_scorer("absolute", rng=3, blocks=9)
     model = LinearRegression().fit(X, y)
     again = pickle.loads(pickle.dumps(scorer))
     assert again == scorer and again(model, X, y) == scorer(model, X, y)
-    assert dm.robust_scorer("absolute", n_blocks=9, rng=4)(model, X, y) != scorer(model, X, y)
+    assert dm.robust_scorer("absolute", rng=4, blocks=9)(model, X, y) != scorer(model, X, y)
 
 
 def test_wrong_arguments_end_in_one_line(data: tuple[np.ndarray, np.ndarray]) -> None:
@@ -95,7 +95,7 @@ def test_wrong_arguments_end_in_one_line(data: tuple[np.ndarray, np.ndarray]) ->
     with pytest.raises(dm.ConfigError, match="rng"):
         dm.robust_scorer("squared", rng=None)
     with pytest.raises(dm.ConfigError, match="n_blocks"):
-        dm.robust_scorer("squared", n_blocks=0)
+        dm.robust_scorer("squared", blocks=0)
     X, y = data
     with pytest.raises(dm.ConfigError, match="one number a row"):
         dm.robust_scorer(lambda t, p: 0.0)(LinearRegression().fit(X, y), X, y)

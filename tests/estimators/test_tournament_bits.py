@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from mean_lakes import KillWorkers, write
 from small_leaves import patch_leaves
 
@@ -54,7 +55,7 @@ def twice(row: dict[str, np.ndarray]) -> np.ndarray:
 
 def play(folder: Path, options: dict[str, Any], **how: Any) -> dm.TournamentResult:
     candidates = {**{name: name for name in NAMES}, "twice": twice}
-    return dm.tournament(folder, candidates, "y", features="x", rng=3, **options, **how)
+    return flat(dm.tournament)(folder, candidates, "y", features="x", rng=3, **options, **how)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -140,12 +141,14 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.xdist_group("cluster")
 def test_workers_give_the_bits_of_threads(client_of: Any, tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake")
-    want = dm.tournament(folder, NAMES, "y", beta_r=1e9, threads=1, rng=0)
-    assert dm.tournament(folder, NAMES, "y", beta_r=1e9, client=client_of(2), rng=0).same_bits(want)
+    want = dm.tournament(folder, NAMES, "y", rng=0, executor=dm.Threads(1), match=dm.Match(beta_r=1e9))
+    assert dm.tournament(
+        folder, NAMES, "y", rng=0, executor=client_of(2), match=dm.Match(beta_r=1e9)
+    ).same_bits(want)
     client = client_of(4)
     client.register_plugin(KillWorkers(tmp_path, 1))
     try:
-        found = dm.tournament(folder, NAMES, "y", beta_r=1e9, client=client, rng=0)
+        found = dm.tournament(folder, NAMES, "y", rng=0, executor=client, match=dm.Match(beta_r=1e9))
     finally:
         client.unregister_worker_plugin("kill-workers")
     assert found.same_bits(want)

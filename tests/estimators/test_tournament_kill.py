@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -65,13 +66,13 @@ def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytes
     names = [f"p{j}" for j in range(4)]
     given = {"candidates": names, "target": "y", "beta_r": 1e9, "rng": 3, "n_blocks": 7, **OPTIONS[kind]}
     lake, state = tmp_path / "lake", tmp_path / "s"
-    want = dm.tournament(lake, **given)
+    want = flat(dm.tournament)(lake, **given)
     # three rounds: the first run dies while it saves its first one, each other one with its second
     for run, (at, place) in enumerate([(1, "within"), (2, "before"), (2, "within")]):
         words = [sys.executable, "-c", SCRIPT, str(lake), str(state), str(at), place, json.dumps(given)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert state.exists() == (run > 0)
-    found = dm.tournament(lake, **given, state=state)
+    found = flat(dm.tournament)(lake, **given, state=state)
     assert found.data["rounds"]["n_rounds_before"] == 2 and found.data["rounds"]["n_rounds"] == 3
     assert found.same_bits(want)

@@ -57,7 +57,7 @@ def check(found: dm.TournamentResult, want: twin.Twin, names: list[str]) -> None
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_definitions_give_the_same(loss: str, beta_r: float | None) -> None:
     columns, names = data(loss, 3)
-    found = dm.tournament(columns, names, "y", loss=loss, n_blocks=K, beta_r=beta_r, rng=5)
+    found = dm.tournament(columns, names, "y", loss=loss, rng=5, blocks=K, match=dm.Match(beta_r=beta_r))
     distance = "prediction" if loss in ("squared", "absolute", "huber", "pinball") else "loss"
     cells = twin.cells_of(K, 700, 5)
     predictions = [columns[name] for name in names]
@@ -79,7 +79,7 @@ def test_the_definitions_give_the_same(loss: str, beta_r: float | None) -> None:
 
 def test_risks_are_those_of_all_parts() -> None:
     columns, names = data("squared", 1)
-    found = dm.tournament(columns, names, "y", n_blocks=K, rng=0)
+    found = dm.tournament(columns, names, "y", rng=0, blocks=K)
     for i, name in enumerate(names):
         blocks = np.concatenate([losses[i] for losses in found.duels.block_losses])
         line = found.candidates[name]
@@ -100,9 +100,7 @@ def test_any_function_is_a_loss_and_any_callable_a_candidate() -> None:
     def half(row: dict[str, np.ndarray]) -> np.ndarray:
         return 0.5 * row["p1"]
 
-    found = dm.tournament(
-        columns, {"p0": "p0", "half": half}, "y", features="p1", loss=own, n_blocks=K, rng=0
-    )
+    found = dm.tournament(columns, {"p0": "p0", "half": half}, "y", features="p1", loss=own, rng=0, blocks=K)
     cells = twin.cells_of(K, 700, 0)
     predictions = [columns["p0"], 0.5 * columns["p1"]]
     want = twin.tournament(

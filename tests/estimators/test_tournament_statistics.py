@@ -20,7 +20,7 @@ def excess(seed: int, n: int, share: float) -> tuple[float, float]:
     bad = g.choice(n, int(share * n), replace=False)
     y[bad] = -100.0 * x[bad]
     columns = {"y": y, **{name: slope * x for name, slope in zip(NAMES, SLOPES, strict=True)}}
-    found = dm.tournament(columns, NAMES, "y", contamination=share or None, rng=seed, threads=1)
+    found = dm.tournament(columns, NAMES, "y", contamination=share or None, rng=seed, executor=dm.Threads(1))
     plain = min(found, key=lambda line: line.plain_estimate)
     slope = dict(zip(NAMES, SLOPES, strict=True))
     return (slope[found.champion] - 1.0) ** 2, (slope[plain.name] - 1.0) ** 2

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -35,15 +36,15 @@ def test_both_may_be_unbeaten_on_an_even_number_of_blocks() -> None:
         {"y": y, "a": np.where(np.arange(4_000) % 2, 1.0, 2.0), "b": np.full(4_000, 1.5)},
         ["a", "b"],
         "y",
-        n_blocks=2,
         rng=0,
+        blocks=2,
     )
     loses = found.duels.loses
     assert not (loses[0, 1] and loses[1, 0])
 
 
 def test_all_stay_where_no_match_is_allowed() -> None:
-    found = dm.tournament({"y": Y, "a": X, "b": 3 * X}, ["a", "b"], "y", beta_r=1e9, rng=0)
+    found = dm.tournament({"y": Y, "a": X, "b": 3 * X}, ["a", "b"], "y", rng=0, match=dm.Match(beta_r=1e9))
     assert found.finalists == ("a", "b") and [r.n_allowed for r in found] == [0, 0]
 
 
@@ -57,15 +58,15 @@ def test_a_level_that_leaves_nobody_is_explained() -> None:
         columns[name] = np.array(cost)[third]
     options = {"block_by": "block", "n_blocks": 3, "loss": "absolute"}
     seed = next(s for s in range(1_000) if _circular(columns, options, s))
-    found = dm.tournament(columns, list(costs), "y", rng=seed, **options)
+    found = flat(dm.tournament)(columns, list(costs), "y", rng=seed, **options)
     assert found.beta_r > 0.0 and found.champions
     with pytest.raises(dm.NoAnswerError, match="the smallest beta_r that leaves one is"):
-        dm.tournament(columns, list(costs), "y", rng=seed, beta_r=found.beta_r * 0.99, **options)
+        flat(dm.tournament)(columns, list(costs), "y", rng=seed, beta_r=found.beta_r * 0.99, **options)
 
 
 def _circular(columns: dict[str, np.ndarray], options: dict[str, object], seed: int) -> bool:
     try:
-        found = dm.tournament(columns, ["a", "b", "c"], "y", rng=seed, **options)
+        found = flat(dm.tournament)(columns, ["a", "b", "c"], "y", rng=seed, **options)
     except dm.NoAnswerError:
         return False
     return bool(found.duels.loses.any(axis=1).all())
@@ -107,7 +108,7 @@ def test_rows_without_a_target_do_not_count() -> None:
 def test_fewer_rows_than_blocks(n_rows: int) -> None:
     found = dm.tournament({"y": Y[:n_rows], "a": X[:n_rows], "b": 9 * X[:n_rows]}, ["a", "b"], "y", rng=0)
     assert all(1 <= k <= 21 for k in found.settings["blocks"])
-    given = dm.tournament({"y": Y[:90], "a": X[:90], "b": 9 * X[:90]}, ["a", "b"], "y", n_blocks=63, rng=0)
+    given = dm.tournament({"y": Y[:90], "a": X[:90], "b": 9 * X[:90]}, ["a", "b"], "y", rng=0, blocks=63)
     assert max(given.settings["blocks"]) <= 63 and sum(given.settings["blocks"]) == 90
 
 
@@ -127,7 +128,7 @@ def test_contamination_takes_the_blocks_that_it_needs() -> None:
     with pytest.raises(dm.ConfigError, match="could outvote"):
         dm.tournament(columns, ["a", "b"], "y", contamination=0.49, rng=0)
     with pytest.raises(dm.ConfigError, match="may outvote 5 blocks; use more than"):
-        dm.tournament(columns, ["a", "b"], "y", contamination=10, n_blocks=5, rng=0)
+        dm.tournament(columns, ["a", "b"], "y", contamination=10, rng=0, blocks=5)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_wrong_arguments_are_told(arguments: dict[str, object], message: str, tm
     if "state" in given:
         given["state"] = tmp_path / "s"
     with pytest.raises(dm.ConfigError, match=message):
-        dm.tournament({"y": Y, "a": X}, rng=0, **given)
+        flat(dm.tournament)({"y": Y, "a": X}, rng=0, **given)
 
 
 def test_a_candidate_that_fails_is_named() -> None:
@@ -179,7 +180,9 @@ def test_bad_files_are_skipped_and_listed(tmp_path: Path) -> None:
     (tmp_path / "1.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(dm.DataError, match=r"1\.parquet"):
         dm.tournament(tmp_path, ["a", "b"], "y", rng=0)
-    found = dm.tournament(tmp_path, ["a", "b"], "y", on_bad_file="skip", beta_r=1e9, rng=0)
+    found = dm.tournament(
+        dm.scan(tmp_path, on_bad_file="skip"), ["a", "b"], "y", rng=0, match=dm.Match(beta_r=1e9)
+    )
     assert found.data["n_files"] == 3
     assert [s["file"] for s in found.data["skipped"]] == ["1.parquet"] and found.exit_code == 4
     assert found[0].n_rows == 2_000
@@ -204,7 +207,7 @@ def test_models_see_only_rows_that_count() -> None:
     table = {"y": y, "x": x, "u": np.arange(3_000.0)}
     candidates = {"strict": strict, "poor": lambda row: 5 * row["x"]}
     options = {"features": "x", "rng": 0}
-    found = dm.tournament(table, candidates, "y", where="u >= 40", **options)
+    found = flat(dm.tournament)(table, candidates, "y", where="u >= 40", **options)
     assert found.champions == ("strict",) and found[0].n_missing == 0 and found[0].n_used == 2_960
     with pytest.raises(dm.DataError, match="a missing feature"):
-        dm.tournament(table, candidates, "y", **options)
+        flat(dm.tournament)(table, candidates, "y", **options)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from kernel_twins import PLAIN, sign, triple
 from mean_lakes import dirty_lake, write
 from ustat_twin import blocks_of, rows_of
@@ -71,7 +72,7 @@ def test_every_kernel_of_pairs_is_that_of_plain_loops(lake: Path, name: str, n_b
     columns = ["x", "y", "z"][:n_columns]
     if kernel.name in ("clustering", "mahalanobis"):
         columns = ["k", *columns[1:]]
-    found = dm.ustatistic(lake, columns, kernel=kernel, n_blocks=n_blocks, rng=0)
+    found = dm.ustatistic(lake, columns, kernel=kernel, rng=0, blocks=n_blocks)
     blocks = blocks_of(lake, columns, n_blocks)
     expected = [mean_over(function, rows) for rows in blocks]
     assert found.block_estimates == pytest.approx(expected, rel=1e-10, abs=1e-12)
@@ -83,7 +84,7 @@ def test_every_kernel_of_pairs_is_that_of_plain_loops(lake: Path, name: str, n_b
 @pytest.mark.parametrize("n_blocks", [1, 3])
 @pytest.mark.parametrize("name", RATIOS)
 def test_ratios_are_medians_of_the_ratios_of_blocks(lake: Path, name: str, n_blocks: int) -> None:
-    found = dm.ustatistic(lake, ["x", "y"], kernel=name, n_blocks=n_blocks, rng=0)
+    found = dm.ustatistic(lake, ["x", "y"], kernel=name, rng=0, blocks=n_blocks)
     expected = [RATIOS[name](rows) for rows in blocks_of(lake, ["x", "y"], n_blocks)]
     assert found.estimate == pytest.approx(lower(expected), rel=1e-10, abs=1e-12)
 
@@ -92,14 +93,14 @@ def test_ratios_are_medians_of_the_ratios_of_blocks(lake: Path, name: str, n_blo
 @pytest.mark.parametrize("n_blocks", [1, 3])
 def test_covariance_matrices_are_medians_entry_by_entry(lake: Path, n_blocks: int, form: str) -> None:
     columns = ["x", "y", "z"]
-    found = dm.ustatistic(lake, columns, kernel="covariance", statistic=form, n_blocks=n_blocks, rng=0)
+    found = dm.ustatistic(lake, columns, kernel="covariance", statistic=form, rng=0, blocks=n_blocks)
     blocks = [np.array(rows) for rows in blocks_of(lake, columns, n_blocks)]
     expected = [np.cov(rows.T, ddof=1 if form == "u" else 0) for rows in blocks]
     assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10, abs=1e-12)
     entries = [[lower([m[a, b] for m in expected]) for b in range(3)] for a in range(3)]
     assert found.estimate == pytest.approx(np.array(entries), rel=1e-10, abs=1e-12)
     assert [r["column"] for r in found.records()][:2] == ["x, x", "x, y"]
-    variance = dm.ustatistic(lake, "x", kernel="variance", statistic=form, n_blocks=1, rng=0)
+    variance = dm.ustatistic(lake, "x", kernel="variance", statistic=form, rng=0, blocks=1)
     x = np.array(blocks_of(lake, ["x"], 1)[0])[:, 0]
     assert variance.estimate == pytest.approx(x.var(ddof=1 if form == "u" else 0), rel=1e-12)
 
@@ -120,7 +121,7 @@ def test_matrices_are_projected_and_have_intervals_or_a_radius() -> None:
     )
     assert whole.intervals is None and "kernel='correlation'" in whole.interval_reason
     assert np.diagonal(whole.plain_estimate).tolist() == [1.0] * 3
-    ball = dm.ustatistic(data, kernel="covariance", joint="geometric", n_blocks=9, rng=0)
+    ball = dm.ustatistic(data, kernel="covariance", joint="geometric", rng=0, blocks=9)
     assert np.linalg.norm(ball.estimate - true) < ball.radius and np.array_equal(
         ball.estimate, ball.estimate.T
     )
@@ -138,7 +139,7 @@ def both_samples(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("n_blocks", [1, 3])
 def test_two_samples_are_paired_block_by_block(tmp_path: Path, n_blocks: int) -> None:
     lakes = both_samples(tmp_path)
-    found = dm.ustatistic(lakes, "x", kernel="auc", n_blocks=n_blocks, rng=0)
+    found = dm.ustatistic(lakes, "x", kernel="auc", rng=0, blocks=n_blocks)
     pairs = list(zip(*(blocks_of(lake, ["x"], n_blocks, 0, s) for s, lake in enumerate(lakes)), strict=True))
     wins = [[(a < b) + 0.5 * (a == b) for (a,) in x for (b,) in y] for x, y in pairs]
     assert found.block_estimates == pytest.approx([sum(w) / len(w) for w in wins], rel=1e-12)
@@ -148,7 +149,7 @@ def test_two_samples_are_paired_block_by_block(tmp_path: Path, n_blocks: int) ->
     pairs = list(
         zip(*(blocks_of(lake, columns, n_blocks, 0, s) for s, lake in enumerate(lakes)), strict=True)
     )
-    energy = dm.ustatistic(lakes, columns, kernel="energy", n_blocks=n_blocks, rng=0)
+    energy = dm.ustatistic(lakes, columns, kernel="energy", rng=0, blocks=n_blocks)
     expected = []
     for x, y in pairs:
         across = [math.dist(a, b) for a in x for b in y]
@@ -174,16 +175,16 @@ def test_two_samples_of_one_law() -> None:
 
 def test_triples_and_functions_of_users(lake: Path) -> None:
     blocks = blocks_of(lake, ["x"], 3)
-    found = dm.ustatistic(lake, "x", kernel="third-moment", n_blocks=3, rng=0)
+    found = dm.ustatistic(lake, "x", kernel="third-moment", rng=0, blocks=3)
     assert found.estimate == pytest.approx(lower([mean_over(triple, rows, 3) for rows in blocks]), rel=1e-10)
     far = dm.kernels.kernel(lambda a, b: np.abs(a - b) > 1.0)
-    found = dm.ustatistic(lake, "x", kernel=far, n_blocks=3, rng=0)
+    found = dm.ustatistic(lake, "x", kernel=far, rng=0, blocks=3)
     expected = [mean_over(lambda a, b: float(abs(a[0] - b[0]) > 1.0), rows) for rows in blocks]
     assert found.estimate == pytest.approx(lower(expected), rel=1e-12)
 
 
 def test_the_v_form_counts_pairs_of_a_row_with_itself(lake: Path) -> None:
-    found = dm.ustatistic(lake, "x", kernel="gini", statistic="v", n_blocks=3, rng=0)
+    found = dm.ustatistic(lake, "x", kernel="gini", statistic="v", rng=0, blocks=3)
     expected = [
         np.abs(np.subtract.outer(*(np.array(rows)[:, 0],) * 2)).mean() for rows in blocks_of(lake, ["x"], 3)
     ]
@@ -199,7 +200,7 @@ def test_with_one_block_neither_rows_nor_files_have_an_order(lake: Path, tmp_pat
         write(tmp_path / "moved" / f"{number}.parquet", {"x": list(x), "y": list(y)})
     for kernel, columns in (("gini", "x"), ("kendall", ["x", "y"]), ("distance", ["x", "y"])):
         first, other = (
-            dm.ustatistic(folder, columns, kernel=kernel, n_blocks=1, rng=0)
+            dm.ustatistic(folder, columns, kernel=kernel, rng=0, blocks=1)
             for folder in (lake, tmp_path / "moved")
         )
         assert other.estimate == pytest.approx(first.estimate, rel=1e-12)
@@ -208,9 +209,7 @@ def test_with_one_block_neither_rows_nor_files_have_an_order(lake: Path, tmp_pat
 
 def test_groups_are_those_of_a_filter(tmp_path: Path) -> None:
     folder = dirty_lake(tmp_path / "lake", rows=100)
-    grouped = dm.ustatistic(
-        folder, "x", kernel="gini", by=["key", "name"], where="u > 0.1", n_blocks=1, rng=0
-    )
+    grouped = dm.ustatistic(folder, "x", kernel="gini", by=["key", "name"], where="u > 0.1", rng=0, blocks=1)
     assert len(grouped) == 12
     for result in grouped:
         key, name = result.group["key"], result.group["name"]
@@ -220,8 +219,8 @@ def test_groups_are_those_of_a_filter(tmp_path: Path) -> None:
                 "x",
                 kernel="gini",
                 where=f"u > 0.1 and key == {key} and name == '{name}'",
-                n_blocks=1,
                 rng=0,
+                blocks=1,
             )
             if np.isfinite(result.estimate)
             else result
@@ -232,15 +231,15 @@ def test_groups_are_those_of_a_filter(tmp_path: Path) -> None:
 def test_ruined_blocks_and_nan_that_stays() -> None:
     x = np.random.default_rng(0).normal(size=2_000)
     x[0], x[1] = np.inf, np.nan
-    kept = dm.ustatistic(x, kernel="gini", n_blocks=9, nan="keep", rng=0)
+    kept = dm.ustatistic(dm.scan(x, nan="keep"), kernel="gini", rng=0, blocks=9)
     assert kept.n_ruined_blocks in (1, 2) and np.isfinite(kept.estimate)
-    left_out = dm.ustatistic(x, kernel="gini", n_blocks=9, rng=0)
+    left_out = dm.ustatistic(x, kernel="gini", rng=0, blocks=9)
     assert (left_out.n_nan, left_out.n_inf, left_out.n_used) == (1, 1, 1_999)
     with pytest.raises(dm.DataError, match="NaN in row 1"):
-        dm.ustatistic(x, kernel="gini", nan="raise", rng=0)
+        dm.ustatistic(dm.scan(x, nan="raise"), kernel="gini", rng=0)
     x[::3] = np.inf
     with pytest.raises(dm.NoAnswerError, match="9 of 9 blocks are ruined"):
-        dm.ustatistic(x, kernel="gini", n_blocks=9, rng=0)
+        dm.ustatistic(x, kernel="gini", rng=0, blocks=9)
 
 
 def test_a_constant_column_and_few_rows() -> None:
@@ -248,7 +247,7 @@ def test_a_constant_column_and_few_rows() -> None:
     assert (same.estimate, same.interval) == (0.0, (0.0, 0.0))
     few = dm.ustatistic(np.arange(30.0), kernel="gini", rng=0)
     assert few.status == ("plain mean, no guarantee",) and few.estimate == pytest.approx(31 / 3)
-    lowered = dm.ustatistic(np.arange(9.0), kernel="gini", n_blocks=7, rng=0)
+    lowered = dm.ustatistic(np.arange(9.0), kernel="gini", rng=0, blocks=7)
     assert lowered.interval is None and "lowered from 7" in lowered.notes[0]
     with pytest.raises(dm.NoAnswerError, match="takes 2"):
         dm.ustatistic(np.array([1.0]), kernel="gini", rng=0)
@@ -280,7 +279,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_cannot_be_is_refused_in_one_line(lake: Path, name: str) -> None:
     options, words = REFUSED[name]
     with pytest.raises(dm.ConfigError, match=words) as refused:
-        dm.ustatistic(lake, rng=0, **options)
+        flat(dm.ustatistic)(lake, rng=0, **options)
     assert "\n" not in str(refused.value)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flat import flat
 from mean_lakes import cut_work, dirty_lake, same
 from small_leaves import patch_leaves
 
@@ -43,7 +44,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return dm.ustatistic(lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more})
+    return flat(dm.ustatistic)(
+        lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more}
+    )
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flat import flat
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
@@ -33,10 +34,10 @@ def test_columns_together_are_columns_alone(
     lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"kernel": "gini", "rng": 7, "threads": 2, **options}
-    alone = [result for name in COLUMNS for result in _each(dm.ustatistic(lake, name, **options))]
-    together = list(dm.ustatistic(lake, COLUMNS, **options))
+    alone = [result for name in COLUMNS for result in _each(flat(dm.ustatistic)(lake, name, **options))]
+    together = list(flat(dm.ustatistic)(lake, COLUMNS, **options))
     monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # ranges of one column, of two, and of a part of one
-    cut = list(dm.ustatistic(lake, COLUMNS, **options))
+    cut = list(flat(dm.ustatistic)(lake, COLUMNS, **options))
     assert len(together) == len(alone) == len(cut)
     for one, other, third in zip(alone, together, cut, strict=True):
         assert same(one, other) and same(one, third), one.column
@@ -49,9 +50,9 @@ def _each(found: Any) -> list[Any]:
 def test_two_samples(lake: Path, tmp_path: Path) -> None:
     both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
     options: dict[str, Any] = {"kernel": "auc", "rng": 7, "threads": 2}
-    together = dm.ustatistic(both, COLUMNS, **options)
+    together = flat(dm.ustatistic)(both, COLUMNS, **options)
     for name, found in zip(COLUMNS, together, strict=True):
-        assert same(dm.ustatistic(both, name, **options), found), name
+        assert same(flat(dm.ustatistic)(both, name, **options), found), name
 
 
 def test_files_are_read_twice_however_many_columns(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,5 +64,5 @@ def test_files_are_read_twice_however_many_columns(lake: Path, monkeypatch: pyte
         return plain(self, file, *part)
 
     monkeypatch.setattr(Reader, "batches", counting)
-    dm.ustatistic(lake, COLUMNS, kernel="gini", threads=1, rng=0)
+    dm.ustatistic(lake, COLUMNS, kernel="gini", rng=0, executor=dm.Threads(1))
     assert len(read) == 2 * len(set(read))

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of, rows_of
 
 import distmom as dm
-from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
 from distmom.theory import width_factor
 
@@ -25,7 +25,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(data: Any, column: Any = "y", **options: Any) -> Any:
     given = {"kernel": "gini", "pairs": "disjoint", "rng": 0, "threads": 1, **options}
-    return dm.ustatistic(data, column, **given)
+    return flat(dm.ustatistic)(data, column, **given)
 
 
 @pytest.mark.parametrize("n_blocks", [1, 5])
@@ -77,7 +77,7 @@ def test_few_rows_and_a_dry_run(lake: Path) -> None:
     with pytest.raises(dm.NoAnswerError, match="takes 2"):
         run(np.array([1.0]), None)
     assert run(np.full(2_000, 7.0), None).interval == (0.0, 0.0)
-    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", pairs="disjoint", n_blocks=1)
+    plan = dm.explain(dm.ustatistic, lake, ["y", "u"], kernel="distance", pairs="disjoint", blocks=1)
     assert plan["tuples_one_by_one"] == plan["n_rows"] // 2 and plan["pairs"] == "disjoint"
 
 

@@ -20,7 +20,14 @@ def peak(lake: Path, n_blocks: int) -> int:
     """Bytes of arrays at the worst moment: NumPy tells tracemalloc of its own."""
     tracemalloc.start()
     try:
-        dm.ustatistic(lake, "x", kernel="gini", n_blocks=n_blocks, rng=0, threads=1, batch_rows=8_192)
+        dm.ustatistic(
+            dm.scan(lake, batch_rows=8_192),
+            "x",
+            kernel="gini",
+            rng=0,
+            blocks=n_blocks,
+            executor=dm.Threads(1),
+        )
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

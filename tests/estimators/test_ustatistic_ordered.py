@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 
 import distmom as dm
 from distmom.estimators.ustat.ordered import worth_telling
@@ -22,7 +23,7 @@ LAWS: dict[str, Any] = {
 
 
 def told(data: Any, **options: Any) -> bool:
-    found = dm.ustatistic(data, **{"kernel": "gini", "rng": 0, **options})
+    found = flat(dm.ustatistic)(data, **{"kernel": "gini", "rng": 0, **options})
     said = "rows in order" in found.status
     assert said == any("random order first" in note for note in found.notes)
     return said
@@ -31,15 +32,15 @@ def told(data: Any, **options: Any) -> bool:
 def test_a_sorted_column_is_told_and_random_order_is_the_remedy() -> None:
     """Of 10,000 rows the bias is one per cent: the interval at 90 % misses, in random order it does not."""
     x = np.sort(np.random.default_rng(1).normal(size=10_000))
-    exact = dm.ustatistic({"x": x}, kernel="gini", n_blocks=1, rng=0).estimate
+    exact = dm.ustatistic({"x": x}, kernel="gini", rng=0, blocks=1).estimate
     options: dict[str, Any] = {"kernel": "gini", "confidence_level": 0.9, "rng": 0}
-    found = dm.ustatistic({"x": x}, **options)
+    found = flat(dm.ustatistic)({"x": x}, **options)
     assert found.status == ("rows in order",) and found.estimate / exact - 1 == pytest.approx(
         0.0105, abs=0.003
     )
     assert not found.interval[0] < exact < found.interval[1]
     assert re.search(r"off by about 0\.01\d? of the size", str(found))
-    mixed = dm.ustatistic({"x": np.random.default_rng(3).permutation(x)}, **options)
+    mixed = flat(dm.ustatistic)({"x": np.random.default_rng(3).permutation(x)}, **options)
     assert mixed.status == ("ok",) and mixed.interval[0] < exact < mixed.interval[1]
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import explained, flat
 from mean_lakes import write
 
 import distmom as dm
 from distmom import kernels
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.ustat.explain import explain_ustatistic
 
 
 class Untouched:
@@ -91,7 +91,7 @@ def test_what_is_refused_before_a_row_is_read(lakes: list[Path], case: str) -> N
     n_samples, options, error, words = REFUSED[case]
     data: Any = lakes[0] if n_samples == 1 else lakes
     with pytest.raises(error, match=words):
-        dm.ustatistic(data, "x", rng=0, threads=1, progress=Untouched(), **options)
+        flat(dm.ustatistic)(data, "x", rng=0, threads=1, progress=Untouched(), **options)
 
 
 @pytest.mark.parametrize("options", [{"kernel": "gini"}, {"kernel": "variance", **SWOR, "block_size": 9}])
@@ -104,7 +104,7 @@ def test_a_stream_is_refused_before_it_is_read(options: dict[str, Any]) -> None:
 
     stream = pa.RecordBatchReader.from_batches(schema, batches())
     with pytest.raises(ConfigError, match="a stream can be read only once"):
-        dm.ustatistic(stream, "x", rng=0, **options)
+        flat(dm.ustatistic)(stream, "x", rng=0, **options)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_stream_is_refused_before_it_is_read(options: dict[str, Any]) -> None:
     ],
 )
 def test_complete_rows_are_used_as_the_plan_tells(lakes: list[Path], options: dict[str, Any]) -> None:
-    plan = explain_ustatistic(lakes[0], "x", rng=0, **options)
-    found = dm.ustatistic(lakes[0], "x", rng=0, **options)
+    plan = explained(dm.ustatistic)(lakes[0], "x", rng=0, **options)
+    found = flat(dm.ustatistic)(lakes[0], "x", rng=0, **options)
     assert plan["n_rows"] == found.n_rows == 600
     assert plan["n_blocks"] == found.n_blocks
     if plan["tuples_one_by_one"]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 from mean_lakes import dirty_lake, write
 
 import distmom as dm
@@ -44,7 +45,7 @@ def test_the_median_of_the_blocks_of_all_partitions(tmp_path: Path, kernel: str)
     g = np.random.default_rng(1)
     for i in range(4):
         write(tmp_path / f"{i}.parquet", {"x": g.normal(size=30 + i)})
-    found = dm.ustatistic(tmp_path, "x", kernel=kernel, n_blocks=3, repeats=4, rng=0)
+    found = dm.ustatistic(tmp_path, "x", kernel=kernel, rng=0, blocks=dm.RandomBlocks(3, repeats=4))
     plain = {"gini": lambda a, b: abs(a - b), "variance": lambda a, b: 0.5 * (a - b) ** 2}[kernel]
     right = [
         np.mean([plain(a, b) for a, b in combinations(rows, 2)])
@@ -59,12 +60,12 @@ def test_the_median_of_the_blocks_of_all_partitions(tmp_path: Path, kernel: str)
 def test_two_samples_and_what_is_refused(lake: Path) -> None:
     g = np.random.default_rng(3)
     x, y = g.normal(size=(2, 2_000))
-    found = dm.ustatistic([x, y + 0.5], kernel="mean-difference", repeats=5, rng=0)
+    found = dm.ustatistic([x, y + 0.5], kernel="mean-difference", rng=0, blocks=dm.RandomBlocks(repeats=5))
     assert found.interval[0] < 0.5 < found.interval[1] and found.block_estimates.size == 5 * found.n_blocks
     with pytest.raises(dm.ConfigError, match="order statistics cover too little"):
-        dm.ustatistic(lake, "x", kernel="gini", repeats=2, interval="order")
+        dm.ustatistic(lake, "x", kernel="gini", interval="order", blocks=dm.RandomBlocks(repeats=2))
     with pytest.raises(dm.ConfigError, match="one way to cut"):
-        dm.ustatistic(lake, "x", kernel="gini", repeats=2, order="stored")
+        flat(dm.ustatistic)(lake, "x", kernel="gini", repeats=2, order="stored")
 
 
 @pytest.mark.slow
@@ -78,7 +79,9 @@ def test_more_partitions_bring_the_median_nearer_to_the_plain_statistic() -> Non
     for seed in range(8):
         x = np.exp(0.5 * np.random.default_rng(seed).normal(size=300))
         plain = dm.kernels.gini().complete(x).mean
-        medians = [dm.ustatistic(x, kernel="gini", n_blocks=15, repeats=r, rng=seed) for r in (1, 9)]
+        medians = [
+            dm.ustatistic(x, kernel="gini", rng=seed, blocks=dm.RandomBlocks(15, repeats=r)) for r in (1, 9)
+        ]
         away.append([found.estimate - plain for found in medians])
     one, many = np.mean(np.square(away), axis=0)
     assert many < 0.6 * one

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import explained, flat
 from gather_lakes import all_rows, row_source
 from mean_lakes import dirty_lake, same, write
 
 import distmom as dm
-from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import resolve_seed, stream_key
@@ -31,7 +31,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(data: Any, column: Any = "y", **options: Any) -> Any:
-    return dm.ustatistic(data, column, **{"kernel": "gini", "rng": 7, "threads": 1, **options})
+    return flat(dm.ustatistic)(data, column, **{"kernel": "gini", "rng": 7, "threads": 1, **options})
 
 
 def lower(values: Any) -> float:
@@ -118,7 +118,7 @@ def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["u", "v"])
 def test_samples_of_rows_are_those_of_the_mean(lake: Path, scheme: str, where: str | None, form: str) -> None:
     found = run(lake, **{**BLOCKS, "scheme": scheme}, where=where, statistic=form)
-    mean = dm.mean(lake, "y", **{**BLOCKS, "scheme": scheme}, where=where, rng=7)
+    mean = flat(dm.mean)(lake, "y", **{**BLOCKS, "scheme": scheme}, where=where, rng=7)
     assert (found.block_size, found.n_used) == (mean.block_size, mean.n_used)
     columns = all_rows(lake, ["y", "u"])[0]
     n, n_passing = len(columns), mean.n_rows
@@ -200,7 +200,7 @@ def test_several_columns_are_each_as_if_alone(
 
 
 def test_a_dry_run_tells_the_samples(lake: Path) -> None:
-    plan = explain_ustatistic(lake, "y", kernel="gini", **PAIRS)
+    plan = explained(dm.ustatistic)(lake, "y", kernel="gini", **PAIRS)
     assert (plan["n_blocks"], plan["n_pairs"], plan["tuples_one_by_one"]) == (5, 400, 2000)
     assert (plan["rows_drawn"], plan["scheme"], plan["pairs"], plan["passes"]) == (
         4000,
@@ -208,17 +208,22 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
         "incomplete",
         1,
     )
-    both = explain_ustatistic(lake, ["y", "u"], kernel="gini", **PAIRS)
+    both = explained(dm.ustatistic)(lake, ["y", "u"], kernel="gini", **PAIRS)
     told = ("n_blocks", "n_pairs", "tuples_one_by_one", "rows_drawn", "passes")
     assert [both[name] for name in told] == [plan[name] for name in told]
-    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS)
+    plan = explained(dm.ustatistic)(lake, ["y", "u"], kernel="distance", **BLOCKS)
     assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
-    assert plan["rows_drawn"] == 540 and explain_ustatistic(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
-    assert explain_ustatistic(lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
+    assert (
+        plan["rows_drawn"] == 540
+        and explained(dm.ustatistic)(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
+    )
+    assert explained(dm.ustatistic)(lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
     assert plan["affordable"] is None
-    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", **BLOCKS, pair_budget=99)
+    plan = explained(dm.ustatistic)(lake, ["y", "u"], kernel="distance", **BLOCKS, pair_budget=99)
     assert "smaller block_size" in plan["affordable"] and "incomplete" in plan["affordable"]
-    plan = explain_ustatistic(lake, ["y", "u"], kernel="distance", n_blocks=3, pair_budget=99)
+    plan = dm.explain(
+        dm.ustatistic, lake, ["y", "u"], kernel="distance", pairs=dm.CompletePairs(99), blocks=3
+    )
     assert "n_blocks=" in plan["affordable"]
 
 
@@ -234,7 +239,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "two samples": ({**PAIRS, "kernel": "auc"}, "give data as a list of two"),
     "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
     "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
-    "no number": ({**PAIRS, "n_pairs": 0}, "n_pairs: must be a whole number"),
+    "no number": ({**PAIRS, "n_pairs": 0}, "pairs: n: must be a whole number"),
     "one row": ({**BLOCKS, "block_size": 1}, "use at least 2"),
     "order of blocks": ({**BLOCKS, "interval": "order"}, "only the median given the data"),
     "dear blocks": (
@@ -277,8 +282,8 @@ def test_tuples_of_four_rows() -> None:
         degree=4,
     )
     x = np.random.default_rng(4).random(40_000)
-    found = dm.ustatistic(x, kernel=four, pairs="incomplete", scheme="swor", n_blocks=51, n_pairs=400, rng=0)
+    found = dm.ustatistic(x, kernel=four, rng=0, pairs=dm.SampledPairs(400), blocks=51)
     assert abs(found.estimate - 0.6) < 0.012 < abs(0.5 - 0.6)
     assert found.n_pairs == 51 * 400 and found.interval[0] < 0.6 < found.interval[1]
-    disjoint = dm.ustatistic(x, kernel=four, pairs="disjoint", n_blocks=9, rng=0)
+    disjoint = dm.ustatistic(x, kernel=four, rng=0, blocks=9, pairs="disjoint")
     assert abs(disjoint.estimate - 0.6) < 0.02 and disjoint.n_pairs > 9_900

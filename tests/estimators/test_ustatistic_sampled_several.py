@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from flat import explained, flat
 from mean_lakes import dirty_lake, same, write
 
 import distmom as dm
-from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
@@ -37,7 +37,7 @@ def values(lake: Path) -> tuple[Any, Any]:
 @pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
 def test_blocks_are_drawn_from_each_lake(both: list[Path], scheme: str) -> None:
     """The slow twin: the samples of the mean from each lake, and the double loop over their pairs."""
-    found = dm.ustatistic(both, "x", kernel="auc", scheme=scheme, n_blocks=7, block_size=100, rng=3)
+    found = flat(dm.ustatistic)(both, "x", kernel="auc", scheme=scheme, n_blocks=7, block_size=100, rng=3)
     drawn = []
     for t, lake in enumerate(both):
         rows, x = values(lake)
@@ -57,7 +57,7 @@ def test_numbers_of_the_proposition_and_the_interval(both: list[Path]) -> None:
         "confidence_level": 0.9,
         "rng": 0,
     }
-    found = dm.ustatistic(both, "x", **options)
+    found = flat(dm.ustatistic)(both, "x", **options)
     k, sizes = morgu_blocks(0.9, 0.45, (900, 600), (1, 1))
     assert (found.n_blocks, found.block_size) == (k, (sum(sizes),) * 2)
     assert found.interval_kind == "exact" and found.interval[0] < 0.5 < found.interval[1]
@@ -66,12 +66,12 @@ def test_numbers_of_the_proposition_and_the_interval(both: list[Path]) -> None:
     )
     half = resampled_halfwidth(1.0 / sizes[0] + 1.0 / sizes[1], k, a, 0.1)
     assert found.interval[1] - found.estimate == pytest.approx(half, rel=0.1)
-    paper = dm.ustatistic(both, "x", **options, interval="paper")  # sqrt(3 V/tau), V that of a block
+    paper = flat(dm.ustatistic)(both, "x", **options, interval="paper")  # sqrt(3 V/tau), V that of a block
     wide = np.sqrt(3.0 / 0.45 * (1.0 / sizes[0] + 1.0 / sizes[1]))
     assert paper.interval[1] - paper.estimate == pytest.approx(wide, rel=0.1)
-    few = dm.ustatistic(both, "x", **options, interval="paper", n_blocks=9)
+    few = flat(dm.ustatistic)(both, "x", **options, interval="paper", n_blocks=9)
     assert few.interval is None and "rows at tau=0.45" in few.interval_reason
-    plan = explain_ustatistic(both, "x", **options)
+    plan = explained(dm.ustatistic)(both, "x", **options)
     assert (plan["n_blocks"], plan["block_size"], plan["n_rows"]) == (k, sum(sizes), 1_500)
 
 
@@ -85,10 +85,10 @@ def test_any_cut_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "where": "u > 0.2",
     }
     for more in ({"kernel": "auc", "column": ["y", "u"]}, {"kernel": "energy", "column": ["y", "u"]}):
-        right = dm.ustatistic(both, **options, **more, threads=1)
+        right = flat(dm.ustatistic)(both, **options, **more, threads=1)
         with monkeypatch.context() as patch:
             patch.setattr(draws, "MOST_ROWS", 100)
-            assert same(right, dm.ustatistic(both, **options, **more, threads=3, batch_rows=17))
+            assert same(right, flat(dm.ustatistic)(both, **options, **more, threads=3, batch_rows=17))
 
 
 @pytest.mark.parametrize(
@@ -100,5 +100,5 @@ def test_any_cut_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_what_is_refused(both: list[Path], options: dict[str, Any], words: str) -> None:
     with pytest.raises(dm.ConfigError, match=words) as refused:
-        dm.ustatistic(both, "x", kernel="auc", scheme="swor", **options)
+        flat(dm.ustatistic)(both, "x", kernel="auc", scheme="swor", **options)
     assert "\n" not in str(refused.value)

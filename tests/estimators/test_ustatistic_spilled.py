@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import explained, flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import Interrupts, SomeWorkers, cut_work, dirty_lake, same, write
@@ -18,7 +19,6 @@ import distmom as dm
 from distmom.cluster import Scratch
 from distmom.errors import DataError, ResourceError
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.ustat.explain import explain_ustatistic
 from distmom.lake.saved.spill import SpillWriter
 from distmom.passes import ranges, regrouping, spilled
 
@@ -70,7 +70,9 @@ def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_
 
 
 def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return dm.ustatistic(lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more})
+    return flat(dm.ustatistic)(
+        lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more}
+    )
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
@@ -123,7 +125,7 @@ def test_a_tournament_regroups_the_rows_of_each_part(
     lake: Path, by_disk: list[int], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def play(**more: Any) -> dm.TournamentResult:
-        return dm.tournament(lake, ["u", "key"], "y", loss="ranking", n_blocks=9, rng=1, **more)
+        return flat(dm.tournament)(lake, ["u", "key"], "y", loss="ranking", n_blocks=9, rng=1, **more)
 
     found = play(threads=2, batch_rows=33, scratch=scratch)
     assert len(by_disk) >= 2 and list(scratch.iterdir()) == []
@@ -177,14 +179,14 @@ def test_the_plan_says_when_and_where(
     lake: Path, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def plan(**more: Any) -> tuple[int, str | None]:
-        found = explain_ustatistic(lake, "x", kernel="gini", n_blocks=9, threads=1, **more)
+        found = explained(dm.ustatistic)(lake, "x", kernel="gini", n_blocks=9, threads=1, **more)
         return found["passes"], found["sorted_on_disk"]
 
     assert plan() == (2, None)
     monkeypatch.setattr(ranges, "RANGE_BYTES", 3_000)
     assert plan() == (10, None)  # so few bytes are read again
     monkeypatch.setattr(regrouping, "LEAST_BYTES", 0)
-    rows = explain_ustatistic(lake, "x", kernel="gini", n_blocks=9)["n_rows"]
+    rows = dm.explain(dm.ustatistic, lake, "x", kernel="gini", blocks=9)["n_rows"]
     passes, told = plan(scratch=scratch)
     assert passes == 2 and told is not None and told.endswith(f" kB in {scratch}")
     assert 10 * rows < 1_000 * float(told.split()[0]) < 10 * rows + 50_000

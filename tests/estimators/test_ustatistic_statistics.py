@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -31,24 +32,24 @@ def test_bad_files_do_not_move_blocks_of_files(tmp_path: Path) -> None:
             }
             write(tmp_path / name / f"{i:03}.parquet", columns)
     clean, bad = (
-        dm.ustatistic(tmp_path / name, "x", kernel="gini", block_by="file", rng=0)
+        dm.ustatistic(tmp_path / name, "x", kernel="gini", rng=0, blocks=dm.FileBlocks())
         for name in ("clean", "bad")
     )
     assert abs(bad.estimate / clean.estimate - 1.0) < 0.05
     assert bad.interval is not None and bad.interval[0] < 2.0 / np.sqrt(np.pi) < bad.interval[1]
-    plain = dm.ustatistic(tmp_path / "bad", "x", kernel="gini", n_blocks=1, rng=0)
+    plain = dm.ustatistic(tmp_path / "bad", "x", kernel="gini", rng=0, blocks=1)
     assert plain.estimate > 1e3 * clean.estimate
     assert bad.plain_estimate > 1e2 * clean.estimate
     random = dm.ustatistic(tmp_path / "bad", "x", kernel="gini", rng=0)  # every block has bad rows
-    assert random.status[0] == "files disagree" and "use block_by='file'" in random.notes[0]
+    assert random.status[0] == "files disagree" and "use blocks=FileBlocks()" in random.notes[0]
     assert dm.ustatistic(tmp_path / "clean", "x", kernel="gini", rng=0).status == ("ok",)
     columns = ["x", "y"]
     matrices = [
-        dm.ustatistic(tmp_path / name, columns, kernel="covariance", block_by="file", rng=0).estimate
+        dm.ustatistic(tmp_path / name, columns, kernel="covariance", rng=0, blocks=dm.FileBlocks()).estimate
         for name in ("clean", "bad")
     ]
     assert np.abs(matrices[1] / matrices[0] - 1.0).max() < 0.05
-    alone = dm.ustatistic(tmp_path / "bad", columns, kernel="covariance", n_blocks=1, rng=0)
+    alone = dm.ustatistic(tmp_path / "bad", columns, kernel="covariance", rng=0, blocks=1)
     assert (alone.estimate > 1e6 * matrices[0]).all()
 
 
@@ -74,10 +75,10 @@ def test_the_components_of_the_variance_are_those_of_the_law() -> None:
     """
     x = np.random.default_rng(2).normal(size=10_000)
     kernel = dm.kernels.kernel(lambda a, b: 0.5 * (a - b) ** 2)
-    found = dm.ustatistic(x, kernel=kernel, n_blocks=9, rng=0)
+    found = dm.ustatistic(x, kernel=kernel, rng=0, blocks=9)
     assert found.sigma1_squared == pytest.approx(0.5, abs=0.18)
     assert found.sigma2_squared == pytest.approx(1.0, abs=0.6)
-    gini = dm.ustatistic(x, kernel="gini", n_blocks=9, rng=0)
+    gini = dm.ustatistic(x, kernel="gini", rng=0, blocks=9)
     # the variance of E|X - x| = x (2 Phi(x) - 1) + 2 phi(x), by numbers
     assert gini.sigma1_squared == pytest.approx(0.1627, abs=0.06)
 
@@ -135,10 +136,12 @@ def test_intervals_cover(options: dict[str, Any]) -> None:
     table = pa.table({"x": x.ravel(), "k": np.repeat(np.arange(replications), n)})
     how: dict[str, Any] = {"by": "k", "kernel": "gini", "confidence_level": 0.95, "rng": 0}
     right = 2.0 * np.exp(0.5) * 0.5204998778130465  # 2 e^(1/2) (2 Phi(1/sqrt 2) - 1)
-    order = dm.ustatistic(table, "x", interval="order", **how, **options)
+    order = flat(dm.ustatistic)(table, "x", interval="order", **how, **options)
     ends = np.array([one.interval for one in order])
     assert np.mean((ends[:, 0] < right) & (right < ends[:, 1])) > 0.88
     middle, half = ends.mean(axis=1), 0.25 * (ends[:, 1] - ends[:, 0])
     assert np.mean(np.abs(right - middle) < half) < 0.85
-    exact = np.array([one.interval for one in dm.ustatistic(table, "x", interval="exact", **how, **options)])
+    exact = np.array(
+        [one.interval for one in flat(dm.ustatistic)(table, "x", interval="exact", **how, **options)]
+    )
     assert np.mean((exact[:, 0] < right) & (right < exact[:, 1])) > 0.96

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from mean_lakes import SomeWorkers, dirty_lake, same
 
 import distmom as dm
@@ -60,7 +61,7 @@ def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
     bandwidth = chosen.pop("parameters", None)
     if bandwidth is not None:
         chosen["kernel"] = dm.kernels.rbf(bandwidth)
-    return dm.ustatistic(lake, rng=7, **{**chosen, **more})
+    return flat(dm.ustatistic)(lake, rng=7, **{**chosen, **more})
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
@@ -85,10 +86,10 @@ def test_two_samples(lake: Path, tmp_path: Path, small_tiles: list[int]) -> None
 def test_who_is_cut(small_tiles: list[int]) -> None:
     """Sorted forms and many blocks are not; the pairs counted are exact."""
     x = np.random.default_rng(0).normal(size=900)
-    dm.ustatistic(x, kernel="gini", n_blocks=1, threads=2)
-    dm.ustatistic(x, kernel=SQUARE, n_blocks=9, threads=2)
+    dm.ustatistic(x, kernel="gini", blocks=1, executor=dm.Threads(2))
+    dm.ustatistic(x, kernel=SQUARE, blocks=9, executor=dm.Threads(2))
     assert not small_tiles and one_by_one(SQUARE, 1)
-    found = dm.ustatistic(x, kernel=SQUARE, n_blocks=1, threads=2)
+    found = dm.ustatistic(x, kernel=SQUARE, blocks=1, executor=dm.Threads(2))
     assert small_tiles and found.n_pairs == 900 * 899 // 2
     right = np.minimum((x[:, None] - x) ** 2, 1.0).sum() / (900 * 899)
     assert found.estimate == pytest.approx(right, rel=1e-12)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flat import flat
 from kernel_twins import PLAIN
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of
@@ -36,7 +37,7 @@ def test_blocks_are_double_loops(lake: Path, name: str) -> None:
     columns = ["x", "y", "u"][:n_columns]
     if kernel.name in ("clustering", "mahalanobis"):
         columns = ["key", *columns[1:]]
-    found = dm.ustatistic(lake, columns, kernel=kernel, weights="w", n_blocks=3, rng=0)
+    found = dm.ustatistic(lake, columns, kernel=kernel, weights="w", rng=0, blocks=3)
     blocks = blocks_of(lake, [*columns, "w"], 3, weighted=True)
     right = [weighted_mean(function, rows) for rows in blocks]
     assert found.block_estimates == pytest.approx(right, rel=1e-10, abs=1e-12)
@@ -49,19 +50,19 @@ def test_the_fast_forms_of_blocks(lake: Path) -> None:
     rows = [row for block in blocks_of(lake, ["y", "u", "w"], 1, weighted=True) for row in block]
     one = [(row[0], row[-1]) for row in blocks_of(lake, ["y", "w"], 1, weighted=True)[0]]
     options: dict[str, Any] = {"weights": "w", "n_blocks": 1, "rng": 0}
-    gini = dm.ustatistic(lake, "y", kernel="gini", **options)
+    gini = flat(dm.ustatistic)(lake, "y", kernel="gini", **options)
     assert gini.estimate == pytest.approx(weighted_mean(lambda a, b: abs(a[0] - b[0]), one), rel=1e-10)
     assert gini.plain_estimate == pytest.approx(gini.estimate, rel=1e-12)
     y, w = np.array(one).T
     assert gini.n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum()) and gini.n_used == len(one)
     centre = np.average(y, weights=w)
-    v = dm.ustatistic(lake, "y", kernel="variance", statistic="v", **options)
+    v = flat(dm.ustatistic)(lake, "y", kernel="variance", statistic="v", **options)
     assert v.estimate == pytest.approx(np.average((y - centre) ** 2, weights=w), rel=1e-10)
     w = np.array(rows)[:, -1]
-    matrix = dm.ustatistic(lake, ["y", "u"], kernel="covariance", **options)
+    matrix = flat(dm.ustatistic)(lake, ["y", "u"], kernel="covariance", **options)
     right = np.cov(np.array(rows)[:, :2].T, aweights=w, ddof=0) * w.sum() ** 2 / (w.sum() ** 2 - (w**2).sum())
     assert matrix.estimate == pytest.approx(right, rel=1e-10)
-    tau = dm.ustatistic(lake, ["y", "u"], kernel="kendall", **options)
+    tau = flat(dm.ustatistic)(lake, ["y", "u"], kernel="kendall", **options)
     sign = weighted_mean(lambda a, b: np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]), rows)
     assert tau.estimate == pytest.approx(sign, rel=1e-10)
 
@@ -69,12 +70,12 @@ def test_the_fast_forms_of_blocks(lake: Path) -> None:
 def test_two_samples_are_weighted_each(lake: Path, tmp_path: Path) -> None:
     other = dirty_lake(tmp_path / "other", n_files=4, seed=5, rows=15)
     first, second = (np.array(blocks_of(one, ["y", "w"], 1, weighted=True)[0]) for one in (lake, other))
-    found = dm.ustatistic([lake, other], "y", kernel="auc", weights="w", n_blocks=1, rng=0)
+    found = dm.ustatistic([lake, other], "y", kernel="auc", weights="w", rng=0, blocks=1)
     wins = np.array([[float(a < b) + 0.5 * (a == b) for b in second[:, 0]] for a in first[:, 0]])
     assert found.estimate == pytest.approx(
         first[:, 1] @ wins @ second[:, 1] / first[:, 1].sum() / second[:, 1].sum()
     )
-    difference = dm.ustatistic([lake, other], "y", kernel="mean-difference", weights="w", n_blocks=1, rng=0)
+    difference = dm.ustatistic([lake, other], "y", kernel="mean-difference", weights="w", rng=0, blocks=1)
     means = [np.average(one[:, 0], weights=one[:, 1]) for one in (first, second)]
     assert difference.estimate == pytest.approx(means[1] - means[0], rel=1e-10)
     assert found.n_used_by_sample == (len(first), len(second))
@@ -122,8 +123,8 @@ def test_intervals_cover_the_weighted_statistic() -> None:
     for seed in range(20):
         g = np.random.default_rng(seed)
         x, w = g.normal(size=900), np.exp(g.normal(size=900))
-        found = dm.ustatistic({"x": x, "w": w}, "x", weights="w", rng=seed, **options)
-        plain = dm.ustatistic(x, rng=seed, **options)
+        found = flat(dm.ustatistic)({"x": x, "w": w}, "x", weights="w", rng=seed, **options)
+        plain = flat(dm.ustatistic)(x, rng=seed, **options)
         hits += found.interval[0] < 2.0 / np.sqrt(np.pi) < found.interval[1]
         ratio.append((found.interval[1] - found.interval[0]) / (plain.interval[1] - plain.interval[0]))
         growth.append(np.sqrt(900 / found.n_effective))
@@ -143,7 +144,7 @@ def test_intervals_cover_the_weighted_statistic() -> None:
 )
 def test_what_does_not_go_with_weights(lake: Path, options: dict[str, Any], words: str) -> None:
     with pytest.raises(dm.ConfigError, match=words) as refused:
-        dm.ustatistic(lake, **{"column": "x", "kernel": "gini", "weights": "w", **options})
+        flat(dm.ustatistic)(lake, **{"column": "x", "kernel": "gini", "weights": "w", **options})
     assert "\n" not in str(refused.value)
 
 
@@ -151,6 +152,6 @@ def test_zero_rows_and_products() -> None:
     """Weights as counts: a row of weight 2 is, for the V-form, the same row twice."""
     x, w = np.array([1.0, 4.0, 6.0, 9.0]), np.array([2.0, 1.0, 0.0, 3.0])
     rows = np.repeat(x, w.astype(int))
-    found = dm.ustatistic({"x": x, "w": w}, "x", kernel="gini", weights="w", statistic="v", n_blocks=1)
+    found = dm.ustatistic({"x": x, "w": w}, "x", kernel="gini", weights="w", statistic="v", blocks=1)
     assert found.estimate == pytest.approx(np.mean([abs(a - b) for a, b in product(rows, rows)]))
     assert (found.n_used, found.n_zero_weight) == (3, 1)

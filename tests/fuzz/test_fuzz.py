@@ -87,7 +87,9 @@ def test_footers(tmp_path: Path, amount: int) -> None:
     def check(damage: list[tuple[str, float, bytes]], start: int) -> None:
         path = tmp_path / "bad.parquet"
         path.write_bytes(damaged(whole, damage, start))
-        tried(lambda: dm.mean(path, "x", by="k", where="n > 3", threads=1, n_blocks=5), "bad.parquet")
+        tried(
+            lambda: dm.mean(path, "x", by="k", where="n > 3", blocks=5, executor=dm.Threads(1)), "bad.parquet"
+        )
 
     check()
 
@@ -145,7 +147,7 @@ def test_filters(tmp_path: Path, amount: int, monkeypatch: pytest.MonkeyPatch) -
         except ConfigError as error:
             assert str(error).startswith("where") and "\n" not in str(error)
         else:
-            tried(lambda: dm.mean(rows, "x", where=text, threads=1, n_blocks=1))
+            tried(lambda: dm.mean(rows, "x", where=text, blocks=1, executor=dm.Threads(1)))
 
     check()
     assert not list(tmp_path.iterdir())
@@ -214,7 +216,7 @@ def test_delta_logs(tmp_path: Path, amount: int) -> None:
             actions[number % len(actions)] = _replaced(actions[number % len(actions)], path, value)
         data = "\n".join(json.dumps(action) for action in actions).encode()
         logs[0].write_bytes(data if damage is None else damaged(data, damage))
-        tried(lambda: dm.mean(t, "x", by="k", threads=1, n_blocks=1), str(t), ".parquet")
+        tried(lambda: dm.mean(t, "x", by="k", blocks=1, executor=dm.Threads(1)), str(t), ".parquet")
 
     check()
 
@@ -240,6 +242,6 @@ def test_iceberg_metadata(tmp_path: Path, amount: int) -> None:
             found = _replaced(found, [number, *path], value)
         data = json.dumps(found).encode()
         Path(copy).write_bytes(data if damage is None else damaged(data, damage))
-        tried(lambda: dm.mean(copy, "x", threads=1, n_blocks=1), "00009-copy", ".parquet")
+        tried(lambda: dm.mean(copy, "x", blocks=1, executor=dm.Threads(1)), "00009-copy", ".parquet")
 
     check()

@@ -27,7 +27,9 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     assert run(folder / "job.toml", dry_run=True).code == 0
     assert run(folder / "job.toml").code == 0
     pair = [folder / "lake" / f"f{i}.parquet" for i in (0, 1)]
-    expected = dm.compare(pair, ["x", "y"], statistics="mean", n_permutations=99, confidence_level=0.9, rng=0)
+    expected = dm.compare(
+        pair, ["x", "y"], statistics="mean", confidence_level=0.9, rng=0, test=dm.Permutations(99)
+    )
     found = json.loads((folder / "out.json").read_text())["results"]
     assert [r["p_value"] for r in found] == [r.p_value for r in expected]
     assert [r["estimate"] for r in found] == [r.estimate for r in expected]

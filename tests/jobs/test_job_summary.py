@@ -64,10 +64,10 @@ def test_options_reach_the_estimator(run: Run, folder: Path) -> None:
         sorted((folder / "lake").iterdir()),
         ["x", "y"],
         where="x > 0.1",
-        n_blocks=7,
         interval="exact",
         confidence_level=0.9,
         rng=5,
+        blocks=7,
     )
     assert isinstance(expected, dm.Results)
     assert json.loads((folder / "out.json").read_text())["results"] == expected.to_dict()["results"]

@@ -28,7 +28,7 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     job = (folder / "job.toml").read_text().replace('["x", "y"], target = "x"', '["x"], target = "y"')
     (folder / "job.toml").write_text(job)
     assert run(folder / "job.toml").code == 0
-    expected = dm.tournament(folder / "lake", "x", "y", loss="absolute", n_blocks=9, rng=0)
+    expected = dm.tournament(folder / "lake", "x", "y", loss="absolute", rng=0, blocks=9)
     document = json.loads((folder / "out.json").read_text())
     assert document["table"] == expected.to_dict()["table"] and document["champions"] == ["x"]
 

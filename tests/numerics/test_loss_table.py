@@ -49,20 +49,20 @@ def data(n: int = 2_000) -> dict[str, np.ndarray]:
 
 def test_a_tournament_and_a_scorer_know_the_name(rows: None) -> None:
     columns, names = data(), ["near", "far", "null"]
-    found = dm.tournament(columns, names, "y", loss="pseudo_huber", n_blocks=15, rng=0)
+    found = dm.tournament(columns, names, "y", loss="pseudo_huber", rng=0, blocks=15)
     own = dm.tournament(
         columns,
         names,
         "y",
         loss=lambda y, f: pseudo_huber(y - f, 1.0),
-        distance="prediction",
-        n_blocks=15,
         rng=0,
+        blocks=15,
+        match=dm.Match(distance="prediction"),
     )
     assert [c.candidate for c in found] == [c.candidate for c in own]
     assert found.champions == own.champions == ("near",)
     assert [c.estimate for c in found] == [c.estimate for c in own]
-    wide = dm.tournament(columns, names, "y", loss="pseudo_huber", loss_parameter=9.0, n_blocks=15, rng=0)
+    wide = dm.tournament(columns, names, "y", rng=0, blocks=15, loss=dm.Loss("pseudo_huber", 9.0))
     assert wide[0].estimate > found[0].estimate
     for loss in ("squared_hinge", "ranking_pseudo_huber"):
         with pytest.raises(dm.ConfigError, match="pseudo_huber"):
@@ -123,7 +123,7 @@ def test_a_learner_and_a_kernel_take_it(rows: None) -> None:
     pairs = np.stack([y, x[:, 1]], axis=1)[:50]
     i, j = np.triu_indices(50, 1)
     z = -(pairs[i, 1] - pairs[j, 1]) * np.sign(pairs[i, 0] - pairs[j, 0])
-    found = dm.ustatistic(pairs, kernel=Ranking("squared_hinge"), n_blocks=1, rng=0)  # type: ignore[arg-type]
+    found = dm.ustatistic(pairs, kernel=Ranking("squared_hinge"), rng=0, blocks=1)  # type: ignore[arg-type]
     assert found.estimate == pytest.approx(squared_hinge(z, 0.0).mean(), rel=1e-12)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 
 import distmom as dm
 from distmom.cluster import plan, runner
@@ -33,7 +34,7 @@ def write_lake(folder: Path, n_files: int = N_FILES, n_rows: int = 400) -> Path:
 
 
 def mean(lake: Path, out: Path, **place: Any) -> Any:
-    return dm.mean(lake, "x", rng=7, **place)
+    return flat(dm.mean)(lake, "x", rng=7, **place)
 
 
 def pairs(lake: Path, out: Path, **place: Any) -> Any:
@@ -41,18 +42,18 @@ def pairs(lake: Path, out: Path, **place: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "RANGE_BYTES": 8_000}.items():
             patch.setattr(regrouping, name, value)
-        return dm.ustatistic(lake, "x", kernel="gini", rng=7, scratch=out, **place)
+        return flat(dm.ustatistic)(lake, "x", kernel="gini", rng=7, scratch=out, **place)
 
 
 def tournament(lake: Path, out: Path, **place: Any) -> Any:
     """Two rounds."""
-    return dm.tournament(lake, [f"p{j}" for j in range(4)], "y", rng=7, n_blocks=9, beta_r=1e9, **place)
+    return flat(dm.tournament)(lake, [f"p{j}" for j in range(4)], "y", rng=7, n_blocks=9, beta_r=1e9, **place)
 
 
 def train(lake: Path, out: Path, **place: Any) -> Any:
     """Rows are fetched for four steps at a time, and blocks computed by the workers."""
     learner = dm.RobustLinearRegression(random_state=7, max_iter=12, early_stopping=False)
-    found = learner.fit(lake, "y", columns=["a", "b"], mode="streaming", compute="workers", **place)
+    found = flat(learner.fit)(lake, "y", columns=["a", "b"], mode="streaming", compute="workers", **place)
     return found.coef_.tobytes()
 
 

@@ -77,7 +77,7 @@ def driver(how: str) -> Any:
         runner._Run.keep = counted  # type: ignore[method-assign]
         try:
             with worker_client() if how == "worker_client" else nullcontext(get_client()) as client:
-                found = dm.mean(lake, "x", rng=7, client=client, state=state)
+                found = dm.mean(lake, "x", rng=7, state=state, executor=client)
         finally:
             runner._Run.keep = keep  # type: ignore[method-assign]
         return found.estimate.hex(), dm.Results.of(found).data["state"]["n_files_before"]

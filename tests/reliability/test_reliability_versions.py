@@ -60,7 +60,9 @@ def test_workers_are_compared_and_again_when_others_took_their_place(
     own.scheduler()
     worker = own.workers(1)
     with own.client(1) as client:
-        assert dm.mean(lake, "x", rng=7, client=client).same_bits(dm.mean(lake, "x", rng=7, threads=1))
+        assert dm.mean(lake, "x", rng=7, executor=client).same_bits(
+            dm.mean(lake, "x", rng=7, executor=dm.Threads(1))
+        )
         assert not caplog.records
         for settings, version in ((other, "0.0.9"), (none, "missing")):
             before = addresses(client)
@@ -68,7 +70,7 @@ def test_workers_are_compared_and_again_when_others_took_their_place(
             worker = own.workers(1, **settings)
             wait_until(lambda was=before: addresses(client) - was and len(addresses(client)) == 1, "worker")
             with pytest.raises(dm.ResourceError, match=f"distmom .* here, {version} on tcp://") as caught:
-                dm.mean(lake, "x", rng=7, client=client)
+                dm.mean(lake, "x", rng=7, executor=client)
             assert "\n" not in str(caught.value)
             [record] = caplog.records
             assert record.levelno == logging.ERROR and version in record.getMessage().splitlines()[2]
@@ -92,20 +94,20 @@ def test_a_worker_of_another_version_that_joins_in_the_middle(
 
         Meanwhile(monkeypatch, replace)
         with pytest.raises(dm.ResourceError, match=r"a worker that joined later has distmom 0\.0\.9, not"):
-            dm.mean(lake, "x", rng=7, client=client)
+            dm.mean(lake, "x", rng=7, executor=client)
 
 
 def test_the_scheduler_lacks_the_package(lake: Path, own: Cluster, none: dict[str, str]) -> None:
     own.scheduler(**none)
     own.workers(1)
     with own.client(1) as client, pytest.raises(dm.ResourceError, match="missing on the scheduler"):
-        dm.mean(lake, "x", rng=7, client=client)
+        dm.mean(lake, "x", rng=7, executor=client)
 
 
 def test_the_scheduler_lacks_a_module_of_the_user(lake: Path, client: Any) -> None:
     """What stands in this test module travels by name, and nobody else can import it."""
     with pytest.raises(dm.ResourceError, match=r"cannot load .*test_reliability_versions"):
-        dm.tournament(lake, {"own": own_rule, "p1": "p1"}, "y", features=["a"], rng=7, client=client)
+        dm.tournament(lake, {"own": own_rule, "p1": "p1"}, "y", features=["a"], rng=7, executor=client)
 
 
 def own_rule(row: Any) -> Any:

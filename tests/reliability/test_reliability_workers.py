@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clusters import Cluster, kill_one, processes
+from flat import flat
 from jobs import JOBS, Meanwhile, one_file_a_unit, same
 
 import distmom as dm
@@ -75,9 +76,9 @@ def test_a_worker_that_runs_out_of_memory(lake: Path, client: Any, monkeypatch: 
     one_file_a_unit(monkeypatch)
     options = {"features": ["a", "x"], "rng": 7, "n_blocks": 9, "client": client}
     with pytest.raises(dm.ResourceError) as caught:
-        dm.tournament(lake, {"greedy": greedy, "p1": "p1"}, "y", **options)
+        flat(dm.tournament)(lake, {"greedy": greedy, "p1": "p1"}, "y", **options)
     text = str(caught.value)
     assert text.startswith("05.parquet: every worker that read it died, most likely out of memory"), text
     assert "\n" not in text
     client.wait_for_workers(1, timeout=60)
-    assert dm.tournament(lake, ["p0", "p1"], "y", **{**options, "features": None})
+    assert flat(dm.tournament)(lake, ["p0", "p1"], "y", **{**options, "features": None})

@@ -45,9 +45,9 @@ def _tournament(_: Path) -> Any:
 
 PAGES: dict[str, Callable[[Path], Any]] = {
     "mean": lambda _: dm.mean({"x": X}, "x", rng=0),
-    "wild": lambda _: dm.mean({"x": WILD}, "x", n_blocks=101, rng=0),
-    "ruined": lambda _: dm.mean({"x": RUINED}, "x", n_blocks=31, rng=0),
-    "many blocks": lambda _: dm.mean({"x": X}, "x", n_blocks=3_001, rng=0),
+    "wild": lambda _: dm.mean({"x": WILD}, "x", rng=0, blocks=101),
+    "ruined": lambda _: dm.mean({"x": RUINED}, "x", rng=0, blocks=31),
+    "many blocks": lambda _: dm.mean({"x": X}, "x", rng=0, blocks=3_001),
     "groups": lambda _: dm.mean({"x": WILD, "k": GROUP}, "x", by="k", rng=0),
     "columns": lambda _: dm.mean({"x": X, EVIL: 2 * X, "one": np.ones(N)}, ["x", EVIL, "one"], rng=0),
     "times": lambda _: dm.mean(pa.table({"t": TIMES, "d": TIMES - TIMES[0]}), ["t", "d"], rng=0),
@@ -60,8 +60,8 @@ PAGES: dict[str, Callable[[Path], Any]] = {
         [{"x": X, EVIL: X}, {"x": X[::-1] + 1.0, EVIL: G.exponential(size=N)}],
         ["x", EVIL],
         statistics=("mean", "energy"),
-        n_permutations=999,
         rng=0,
+        test=dm.Permutations(999),
     ),
     "in order": lambda _: dm.ustatistic({"x": np.sort(X)}, "x", kernel="gini", rng=0),
     "statistic": lambda _: dm.ustatistic({"x": X}, "x", kernel="gini", rng=0),

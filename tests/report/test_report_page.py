@@ -84,7 +84,7 @@ def test_what_data_contain_stays_text(tmp_path: Path) -> None:
 def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     from distmom.report.page.render import page
 
-    found = dm.mean({"x": WILD}, "x", n_blocks=101, confidence_level=0.95, contamination=None, rng=7)
+    found = dm.mean({"x": WILD}, "x", confidence_level=0.95, contamination=None, rng=7, blocks=101)
     text = Reader(page(dm.Results.of(found).story(), found.run["versions"])).text
     low, _ = found.interval
     assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text

@@ -13,7 +13,7 @@ def test_the_matrix_of_duels_is_drawn() -> None:
     g = np.random.default_rng(0)
     x = g.normal(size=900)
     columns = {"y": x + g.normal(size=900), "a": x, "b\x1b": 2 * x, "c": 2.01 * x}
-    found = dm.tournament(columns, ["a", "b\x1b", "c"], "y", beta_r=0.05, rng=0)
+    found = dm.tournament(columns, ["a", "b\x1b", "c"], "y", rng=0, match=dm.Match(beta_r=0.05))
     root = ElementTree.fromstring(found.plot().svg)
     assert "champions: a" in (root.get("aria-label") or "")
     cells = [e for e in root if (e.get("class") or "").startswith("cell") and float(e.get("width") or 0) > 20]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from flat import flat
 from scipy import stats
 
 import distmom as dm
@@ -194,10 +195,10 @@ def _answers(scheme: Scheme, x: Rows, kind: str, seed: int) -> list[list[dm.Mean
     options = {**scheme.options, "interval": kind, "confidence_level": LEVEL}
     if not scheme.in_columns:
         table = pa.table({"rep": np.repeat(np.arange(len(x)), N), "x": x.ravel()})
-        return [list(dm.mean(table, "x", by="rep", rng=seed, **options))]
+        return [list(flat(dm.mean)(table, "x", by="rep", rng=seed, **options))]
     parts = range(0, len(x), COLUMNS_AT_ONCE)
     runs = [
-        dm.mean(np.ascontiguousarray(x[i : i + COLUMNS_AT_ONCE].T), rng=seed * 1000 + i, **options)
+        flat(dm.mean)(np.ascontiguousarray(x[i : i + COLUMNS_AT_ONCE].T), rng=seed * 1000 + i, **options)
         for i in parts
     ]
     return [list(run) for run in runs]

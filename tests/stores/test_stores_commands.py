@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
+from flat import flat
 
 import distmom as dm
 from distmom.cli.program import program
@@ -86,8 +87,10 @@ def test_two_samples(lake: Path, store: Store, options: dict[str, str]) -> None:
     from distmom import kernels
 
     root, how = f"s3://{store[1]}/t", {"kernel": kernels.auc(), "rng": 1, "n_blocks": 5}
-    theirs = dm.ustatistic((f"{root}/0.parquet", f"{root}/1.parquet"), "x", storage_options=options, **how)
-    ours = dm.ustatistic((lake / "0.parquet", lake / "1.parquet"), "x", **how)
+    theirs = flat(dm.ustatistic)(
+        (f"{root}/0.parquet", f"{root}/1.parquet"), "x", storage_options=options, **how
+    )
+    ours = flat(dm.ustatistic)((lake / "0.parquet", lake / "1.parquet"), "x", **how)
     assert theirs.estimate == ours.estimate
 
 
@@ -97,7 +100,7 @@ def test_frames_have_options_of_their_own() -> None:
 
     frame = dd.from_pandas(pd.DataFrame({"x": [1.0, 2.0]}), npartitions=1)
     with pytest.raises(ConfigError, match="storage_options: a Dask DataFrame has its own"):
-        dm.mean(frame, "x", storage_options={"region": "x"})
+        dm.mean(dm.scan(frame, storage_options={"region": "x"}), "x")
 
 
 SUMMARY = """

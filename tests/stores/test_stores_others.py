@@ -78,7 +78,7 @@ def test_the_same_bits_as_from_a_disk(store: Store, tmp_path: Path) -> None:
         store.put(f"t/day={day}/0.parquet", (folder / "0.parquet").read_bytes())
     local = dm.mean(tmp_path / "t", "x", rng=1)
     for name in ("t", "t/day=*/*.parquet", "t/**/*.parquet"):
-        found = dm.mean(f"{store.url}/{name}", "x", rng=1, storage_options=store.options)
+        found = dm.mean(dm.scan(f"{store.url}/{name}", storage_options=store.options), "x", rng=1)
         assert (found.estimate, found.interval) == (local.estimate, local.interval)
         assert found.plain_estimate == local.plain_estimate
 
@@ -86,7 +86,7 @@ def test_the_same_bits_as_from_a_disk(store: Store, tmp_path: Path) -> None:
 def test_large_objects_are_read_by_ranges(store: Store) -> None:
     x = RNG.normal(size=400_000)
     store.write("t/0.parquet", x=x, y=x)
-    found = dm.mean(f"{store.url}/t", "x", storage_options=store.options)
+    found = dm.mean(dm.scan(f"{store.url}/t", storage_options=store.options), "x")
     assert found.n_rows == x.size and found.plain_estimate == pytest.approx(x.mean(), abs=1e-12)
 
 

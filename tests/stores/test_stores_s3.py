@@ -16,6 +16,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 from clusters import clusters
+from flat import flat
 from slow_proxy import Proxy
 
 import distmom as dm
@@ -58,19 +59,19 @@ def test_the_same_bits_as_from_a_disk(lake: Path, store: Store, options: dict[st
     local = bits(dm.mean(lake, "x", rng=1))
     root = f"s3://{store[1]}/t"
     for data in (root, f"{root}/", [f"{root}/{name}" for name in PARTS], root.replace("s3:", "s3a:")):
-        assert bits(dm.mean(data, "x", rng=1, storage_options=options)) == local
-    pattern = dm.mean(f"{root}/day=*/*.parquet", "x", rng=1, storage_options=options)
+        assert bits(dm.mean(dm.scan(data, storage_options=options), "x", rng=1)) == local
+    pattern = dm.mean(dm.scan(f"{root}/day=*/*.parquet", storage_options=options), "x", rng=1)
     assert bits(pattern) == bits(dm.mean(f"{lake}/day=*/*.parquet", "x", rng=1)) == local
-    one = dm.mean(f"{root}/day=1/part-0.parquet", "x", rng=1, storage_options=options)
+    one = dm.mean(dm.scan(f"{root}/day=1/part-0.parquet", storage_options=options), "x", rng=1)
     assert bits(one) == bits(dm.mean(lake / "day=1/part-0.parquet", "x", rng=1))
 
 
 def test_groups_filters_and_profiles(lake: Path, store: Store, options: dict[str, str]) -> None:
     root = f"s3://{store[1]}/t"
-    theirs = dm.mean(root, "x", by="day", where="x < 3", rng=1, storage_options=options)
+    theirs = dm.mean(dm.scan(root, storage_options=options), "x", by="day", where="x < 3", rng=1)
     ours = dm.mean(lake, "x", by="day", where="x < 3", rng=1)
     assert [bits(r) for r in theirs] == [bits(r) for r in ours]
-    profile = dm.describe(root, rng=1, storage_options=options)
+    profile = dm.describe(dm.scan(root, storage_options=options), rng=1)
     assert profile.to_dict()["results"] == dm.describe(lake, rng=1).to_dict()["results"]
 
 
@@ -94,7 +95,7 @@ def test_workers_get_the_options_and_nothing_shows_them(
     lake: Path, store: Store, options: dict[str, str], inproc_client: Any, tmp_path: Path
 ) -> None:
     root, state = f"s3://{store[1]}/t", tmp_path / "s.state"
-    found = dm.mean(root, "x", rng=1, storage_options=options, client=inproc_client, state=state)
+    found = dm.mean(dm.scan(root, storage_options=options), "x", rng=1, state=state, executor=inproc_client)
     assert bits(found) == bits(dm.mean(lake, "x", rng=1))
     source = open_lake(root, storage_options=options)
     assert isinstance(source, Lake)
@@ -126,10 +127,10 @@ def test_folder_marks_are_passed_over(write: Write, put: Any, store: Store, opti
     filesystem.create_dir(f"{bucket}/t/empty")
     for mark in ("t/a_$folder$", "t_$folder$"):
         put(mark, b"")
-    assert dm.mean(f"s3://{bucket}/t", "x", storage_options=options).plain_estimate == 2.0
+    assert dm.mean(dm.scan(f"s3://{bucket}/t", storage_options=options), "x").plain_estimate == 2.0
     put("t/b.parquet", b"")  # no folder: a file without a footer is damaged
     with pytest.raises(DataError, match=r"b\.parquet"):
-        dm.mean(f"s3://{bucket}/t", "x", storage_options=options)
+        dm.mean(dm.scan(f"s3://{bucket}/t", storage_options=options), "x")
 
 
 def test_tables_are_refused(write: Write, put: Any, store: Store, options: dict[str, str]) -> None:
@@ -146,16 +147,16 @@ def test_a_state_reads_what_is_new(
     """A listing is made anew by each run, and an object that was replaced is told."""
     root, state = f"s3://{store[1]}/t", tmp_path / "s.state"
     write("t/0.parquet", x=np.arange(10.0))
-    dm.mean(root, "x", rng=1, storage_options=options, state=state)
+    dm.mean(dm.scan(root, storage_options=options), "x", rng=1, state=state)
     write("t/1.parquet", x=np.arange(20.0))
-    found = dm.mean(root, "x", rng=1, storage_options=options, state=state)
+    found = dm.mean(dm.scan(root, storage_options=options), "x", rng=1, state=state)
     assert found.n_rows == 30 and found.data["state"]["n_files_read"] == 1
-    assert bits(found) == bits(dm.mean(root, "x", rng=1, storage_options=options))
+    assert bits(found) == bits(dm.mean(dm.scan(root, storage_options=options), "x", rng=1))
     write("t/0.parquet", x=np.arange(11.0))
     with pytest.raises(DataError, match="changed"):
-        dm.mean(root, "x", rng=1, storage_options=options, state=state)
+        dm.mean(dm.scan(root, storage_options=options), "x", rng=1, state=state)
     with pytest.raises(ConfigError, match="local or shared disk"):
-        dm.mean(root, "x", storage_options=options, state=f"{root}/s.state")
+        dm.mean(dm.scan(root, storage_options=options), "x", state=f"{root}/s.state")
 
 
 @pytest.mark.parametrize("same_size", [False, True])
@@ -194,7 +195,9 @@ def test_an_object_replaced_while_it_is_read(write: Write, store: Store, options
 def test_throttling_is_waited_for(lake: Path, store: Store, options: dict[str, str], s3_port: int) -> None:
     with Proxy(s3_port, every=5) as proxy:
         slow = {**options, "endpoint": proxy.endpoint}
-        found = dm.mean(f"s3://{store[1]}/t", "x", rng=1, threads=2, storage_options=slow)
+        found = dm.mean(
+            dm.scan(f"s3://{store[1]}/t", storage_options=slow), "x", rng=1, executor=dm.Threads(2)
+        )
     assert proxy.n_slowed >= 4 and proxy.most_in_flight <= 16
     assert bits(found) == bits(dm.mean(lake, "x", rng=1))
 
@@ -207,7 +210,7 @@ def test_a_throttled_run_ends_with_the_setting_to_lower(
         pytest.raises(ResourceError, match=r"slow down.*fewer workers or thr"),
     ):
         slow = {**options, "endpoint": proxy.endpoint, "max_attempts": "2"}
-        dm.mean(f"s3://{store[1]}/t", "x", storage_options=slow)
+        dm.mean(dm.scan(f"s3://{store[1]}/t", storage_options=slow), "x")
 
 
 @pytest.mark.parametrize("where", ["listing", "footer", "worker"])
@@ -221,12 +224,12 @@ def test_an_expired_token_is_told_in_one_line(
         through = {**options, "endpoint": proxy.endpoint}
         open_lake(root, storage_options=through)
         listed = len(proxy.requests)
-        dm.mean(root, "x", storage_options=through, **asked)
+        flat(dm.mean)(root, "x", storage_options=through, **asked)
         total = len(proxy.requests) - listed
     good_for = {"listing": 0, "footer": listed, "worker": total - 4}[where]
     with Proxy(s3_port, good_for=good_for) as proxy, pytest.raises(ResourceError) as told:
         through = {**options, "endpoint": proxy.endpoint, "token": "expired-EXAMPLE"}
-        dm.mean(root, "x", storage_options=through, **asked)
+        flat(dm.mean)(root, "x", storage_options=through, **asked)
     text = str(told.value)
     assert "access denied" in text and "token has expired" in text and root in text
     assert "\n" not in text and "EXAMPLE" not in text
@@ -246,11 +249,11 @@ def test_no_secret_is_in_the_logs_of_a_cluster(
         own.workers(1, **talkative)
         with own.client(1) as client, Proxy(s3_port) as proxy:
             through = {**options, "endpoint": proxy.endpoint, "token": "token-EXAMPLE"}
-            dm.mean(root, "x", storage_options=through, client=client)
+            dm.mean(dm.scan(root, storage_options=through), "x", executor=client)
             with Proxy(s3_port, good_for=len(proxy.requests) - 4) as proxy:
                 through["endpoint"] = proxy.endpoint
                 with pytest.raises(ResourceError, match="on worker tcp"):
-                    dm.mean(root, "x", storage_options=through, client=client)
+                    dm.mean(dm.scan(root, storage_options=through), "x", executor=client)
     logs = "".join(log.read_text() for log in (tmp_path / "cluster").glob("*.log"))
     assert "Compute Failed" in logs and "EXAMPLE" not in logs
 
@@ -281,7 +284,9 @@ def test_one_column_of_a_large_object_is_read_by_ranges(
     n = 600_000
     write("t/0.parquet", x=RNG.normal(size=n), y=RNG.normal(size=n), z=RNG.normal(size=n))
     with Proxy(s3_port) as proxy:
-        found = dm.mean(f"s3://{store[1]}/t", "x", storage_options={**options, "endpoint": proxy.endpoint})
+        found = dm.mean(
+            dm.scan(f"s3://{store[1]}/t", storage_options={**options, "endpoint": proxy.endpoint}), "x"
+        )
     assert found.n_rows == n
     lengths = []
     for request in proxy.requests:
@@ -314,6 +319,6 @@ def test_thousands_of_objects(store: Store, options: dict[str, str], s3_port: in
         through = {**options, "endpoint": proxy.endpoint}
         assert len(open_lake(f"s3://{bucket}/t", storage_options=through).files) == n
         assert len(proxy.requests) < 20
-        found = dm.mean(f"s3://{bucket}/t", "x", threads=8, storage_options=through)
+        found = dm.mean(dm.scan(f"s3://{bucket}/t", storage_options=through), "x", executor=dm.Threads(8))
     assert found.n_rows == 2 * n and found.plain_estimate == 2.0
     assert proxy.most_in_flight <= 16 and len(proxy.requests) < 3.1 * n

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from flat import flat
 from pyiceberg.catalog.sql import SqlCatalog
 
 import distmom as dm
@@ -35,12 +36,12 @@ def test_a_delta_table(
             put(f"t/{path.relative_to(local)}", path.read_bytes())
     for version in ("", "@v1"):
         wanted = dm.mean(f"{local}{version}", "x", rng=1)
-        found = dm.mean(f"s3://{store[1]}/t{version}", "x", rng=1, storage_options=options)
+        found = dm.mean(dm.scan(f"s3://{store[1]}/t{version}", storage_options=options), "x", rng=1)
         assert bits(found) == bits(wanted)
     assert found.data["tables"] == [{"format": "delta", "version": 1, "path": f"s3://{store[1]}/t"}]
     wrong = {**options, "secret_key": "wrong-EXAMPLE-secret"}
     with pytest.raises(DistmomError) as told:
-        dm.mean(f"s3://{store[1]}/t@v9", "x", storage_options=wrong)
+        dm.mean(dm.scan(f"s3://{store[1]}/t@v9", storage_options=wrong), "x")
     assert "EXAMPLE" not in str(told.value) and "\n" not in str(told.value)
 
 
@@ -60,18 +61,19 @@ def test_a_state_reads_the_objects_that_a_version_adds(
     for i in range(3):
         write_deltalake(str(local), pa.table({"x": VALUES[i::3]}), mode="append")
         upload()
-        found = dm.mean(f"s3://{store[1]}/t", "x", state=state, **how)
+        found = flat(dm.mean)(f"s3://{store[1]}/t", "x", state=state, **how)
         assert found.data["tables"][0]["version"] == i
         assert found.data["state"]["n_files_read"] == 1 and found.data["n_files"] == i + 1
-    whole = dm.mean(f"s3://{store[1]}/t", "x", **how)
+    whole = flat(dm.mean)(f"s3://{store[1]}/t", "x", **how)
     np.testing.assert_allclose(found.block_estimates, whole.block_estimates, rtol=1e-12)
     DeltaTable(str(local)).delete("x > 3")
     upload()
     with pytest.raises(dm.DataError, match="restart"):
-        dm.mean(f"s3://{store[1]}/t", "x", state=state, **how)
-    again = dm.mean(f"s3://{store[1]}/t", "x", state=state, on_change="restart", **how)
+        flat(dm.mean)(f"s3://{store[1]}/t", "x", state=state, **how)
+    again = flat(dm.mean)(f"s3://{store[1]}/t", "x", state=state, on_change="restart", **how)
     assert (
-        bits(again) == bits(dm.mean(f"s3://{store[1]}/t", "x", **how)) and again.n_rows == (VALUES <= 3).sum()
+        bits(again) == bits(flat(dm.mean)(f"s3://{store[1]}/t", "x", **how))
+        and again.n_rows == (VALUES <= 3).sum()
     )
     assert not any(secret.encode() in state.read_bytes() for secret in ("very-secret-EXAMPLE", "AKIAEXAMPLE"))
 
@@ -90,6 +92,6 @@ def test_an_iceberg_table(tmp_path: Path, store: Any, options: dict[str, str]) -
     for i in range(2):
         table.append(pa.table({"x": VALUES[i::2]}))
     catalog.close()
-    found = dm.mean(table.metadata_location, "x", n_blocks=5, rng=1, storage_options=options)
+    found = dm.mean(dm.scan(table.metadata_location, storage_options=options), "x", rng=1, blocks=5)
     assert found.n_rows == VALUES.size and found.data["n_files"] == 2
     np.testing.assert_allclose(found.plain_estimate, VALUES.mean(), rtol=1e-12)

@@ -52,14 +52,14 @@ def test_added_columns_are_null_in_older_files_and_partition_values_come_from_th
     table = live(t)
     check_mean(t, column(table, "z"), "z")
     check_mean(t, column(table))
-    by_key = {r.group["key"]: r.n_rows for r in dm.mean(t, "x", by="key", n_blocks=1)}
+    by_key = {r.group["key"]: r.n_rows for r in dm.mean(t, "x", by="key", blocks=1)}
     assert by_key == {k: column(table, "key").count(k) for k in set(column(table, "key"))}
-    late = dm.mean(t, "x", by="day", where="day > '1970-01-01'", n_blocks=1)
+    late = dm.mean(t, "x", by="day", where="day > '1970-01-01'", blocks=1)
     days = column(table, "day")
     assert {r.group["day"]: r.n_rows for r in late} == {d: days.count(d) for d in sorted(set(days))[1:]}
     with pytest.raises(ConfigError, match="no column 'zz'"):
         dm.mean(t, "zz")
-    shown = dm.mean(t, "day", n_blocks=1)
+    shown = dm.mean(t, "day", blocks=1)
     assert str(shown.plain_estimate).startswith("1970-01-0")
 
 

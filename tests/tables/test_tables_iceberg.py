@@ -89,7 +89,7 @@ def _check_filtered(t: Any, condition: str) -> None:
     table = live(t)
     late = pc.field("day") >= pa.scalar(1, pa.date32())
     check_mean(t, column(table.filter(late & (pc.field("key") != "a"))), where=condition)
-    counts = {r.group["key"]: r.n_rows for r in dm.mean(t, "x", by="key", n_blocks=1)}
+    counts = {r.group["key"]: r.n_rows for r in dm.mean(t, "x", by="key", blocks=1)}
     assert counts == {k: column(table, "key").count(k) for k in set(column(table, "key"))}
 
 

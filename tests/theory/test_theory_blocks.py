@@ -95,7 +95,7 @@ def test_the_printed_remedy_works(n: int, method: str) -> None:
         ask(1.0 - 1e-15)
     message = str(caught.value)
     assert "\n" not in message and message.startswith("confidence_level") and f"n={n} rows" in message
-    advised = re.search(r"at most ([0-9.]+), or give n_blocks", message)
+    advised = re.search(r"at most ([0-9.]+), or give the number of blocks", message)
     if advised is None:
         assert "admit no confidence level" in message and "give more rows" in message
     else:

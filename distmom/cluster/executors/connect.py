@@ -171,7 +171,7 @@ def _checked(client: Any) -> ClientExecutor:
     if not isinstance(client, Client):
         raise ConfigError(
             f"client: expected a distributed.Client, not {type(client).__name__}; "
-            "for an address use scheduler="
+            "for an address use Cluster(address)"
         )
     if client.asynchronous:
         raise ConfigError("client: must be synchronous; make it without asynchronous=True")

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.checks import check_choice
+from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, UnitBlocks, as_design
+from distmom.designs.pairs import CompletePairs
+from distmom.designs.permutations import Permutations
 from distmom.errors import ConfigError
-from distmom.estimators.compare.statistics import check_statistics
-from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions, check_choice, check_count
+from distmom.estimators.compare.statistics import Wanted, wanted_statistics
+from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.numerics.kernels.catalogue import mean_difference
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.passes.scan import Scan
 
 MOST_TEST_ROWS = 1_000_000
 
@@ -20,16 +25,26 @@ MOST_TEST_ROWS = 1_000_000
 class CompareOptions:
     """What to compute; see `distmom.compare`."""
 
-    statistics: tuple[str, ...]
-    bandwidth: float | None
-    n_permutations: int
-    test_rows: int
-    shared: dict[str, Any]
+    statistics: tuple[Wanted, ...]
+    test: Permutations
+    scans: tuple[Scan, ...]
+    design: BlockDesign
+    interval: str
+    confidence_level: float
 
     def of(self, kernel: Kernel) -> UStatOptions:
         """The options of one statistic."""
-        plain = {"scheme": "partition", "statistic": "u", "pairs": "complete", "n_pairs": None}
-        return ustat_options(kernel, joint="coordinatewise", project=None, **plain, **self.shared)  # type: ignore[arg-type]
+        return ustat_options(
+            kernel,
+            self.scans,
+            self.design,
+            CompletePairs(),
+            statistic="u",
+            joint="coordinatewise",
+            project=None,
+            interval=self.interval,
+            confidence_level=self.confidence_level,
+        )
 
     @property
     def rows(self) -> MeanOptions:
@@ -38,26 +53,34 @@ class CompareOptions:
 
 
 def compare_options(
-    statistics: str | Sequence[str],
-    bandwidth: float | None,
-    n_permutations: int,
-    test_rows: int,
-    **shared: Any,
+    statistics: Any,
+    test: Any,
+    scans: Sequence[Scan],
+    blocks: Any,
+    interval: str,
+    confidence_level: float,
 ) -> CompareOptions:
-    """Options from the arguments of `distmom.compare`; `shared` are those of `distmom.ustatistic`."""
-    check_choice("interval", shared["interval"], PLAIN_INTERVALS)
-    check_count("n_permutations", n_permutations)
-    check_count("test_rows", test_rows)
-    if test_rows > MOST_TEST_ROWS:
+    """Options from the arguments of `distmom.compare`."""
+    check_choice("interval", interval, PLAIN_INTERVALS)
+    if not isinstance(test, Permutations):
+        raise ConfigError(f"test: must be dm.Permutations(n, rows), not {test!r}")
+    if test.rows > MOST_TEST_ROWS:
         raise ConfigError(
-            f"test_rows: at most {MOST_TEST_ROWS:,}, as all pairs of them are taken, not {test_rows:,}"
+            f"test: rows: at most {MOST_TEST_ROWS:,}, as all pairs of them are taken, not {test.rows:,}"
         )
-    names = check_statistics(statistics)
-    good = isinstance(bandwidth, (int, float)) and not isinstance(bandwidth, bool) and bandwidth > 0
-    if bandwidth is not None and not good:
-        raise ConfigError(f"bandwidth: must be a positive number, not {bandwidth!r}")
-    if bandwidth is not None and not any(name.startswith("mmd") for name in names):
-        raise ConfigError("bandwidth: is of statistics='mmd'; drop it, or add that statistic")
-    options = CompareOptions(names, bandwidth, n_permutations, test_rows, shared)
+    wanted = wanted_statistics(statistics)
+    options = CompareOptions(wanted, test, tuple(scans), _design(blocks), interval, confidence_level)
     options.of(mean_difference())
     return options
+
+
+def _design(blocks: Any) -> BlockDesign:
+    """The design, if two samples can be compared in it: random blocks, of rows or of units."""
+    design = as_design(blocks)
+    plain = isinstance(design, RandomBlocks) and design == RandomBlocks(design.n)
+    if plain or (isinstance(design, (UnitBlocks, FileBlocks)) and design.size is None):
+        return design
+    raise ConfigError(
+        f"blocks: a comparison takes 'auto', a number, UnitBlocks or FileBlocks, not {design!r}; "
+        "for another design use distmom.ustatistic with the kernel"
+    )

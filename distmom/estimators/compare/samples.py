@@ -3,51 +3,35 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from distmom.errors import ConfigError, NoAnswerError
+import pyarrow as pa
+
+from distmom.designs.blocks import RandomBlocks
+from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import plan_mean
-from distmom.estimators.options import MeanOptions
+from distmom.estimators.mean.question import run_plan
+from distmom.estimators.row_options import row_options
+from distmom.lake.filters import as_filter
+from distmom.lake.group_filter import GroupFilter
+from distmom.lake.keys.keyvalues import Component, components
 from distmom.passes.census import column_share
-from distmom.passes.opening import Names, open_data
+from distmom.passes.opening import open_data
+from distmom.passes.scan import Scan, as_scan
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
 
 
 class Sample(NamedTuple):
-    """One of the two: its data, the condition that its rows meet, and what it is called."""
+    """One of the two: its rows, and what it is called."""
 
-    data: Any
-    where: Any
+    scan: Scan
     label: str
-
-
-class How(NamedTuple):
-    """How data are opened, alike for both samples."""
-
-    missing: str
-    batch_rows: int
-    storage_options: Mapping[str, object] | None
-
-    def open(
-        self,
-        data: Any,
-        column: Names,
-        by: Names,
-        where: Any,
-        block_by: str | tuple[str, ...] | None = None,
-    ) -> tuple[Source, ReadOptions]:
-        """The rows, and what to read of them."""
-        store = self.storage_options
-        return open_data(
-            data, column, by, where, self.missing, self.batch_rows, block_by, storage_options=store
-        )
 
 
 def samples_of(data: Any, by: str | None, where: Any) -> tuple[Sample, Sample] | None:
@@ -67,28 +51,36 @@ def samples_of(data: Any, by: str | None, where: Any) -> tuple[Sample, Sample] |
         if two_conditions:
             raise ConfigError("where: two conditions do not go with by, which makes the samples; give one")
         return None
-    listed_data = isinstance(data, Sequence) and not isinstance(data, (str, bytes))
-    if listed_data and len(data) == 2:
-        conditions = tuple(where) if two_conditions else (where, where)
-        names = [str(one) if isinstance(one, str) or hasattr(one, "__fspath__") else "" for one in data]
-        if not all(names) or names[0] == names[1]:
-            names = [str(c) for c in conditions] if two_conditions else ["first", "second"]
-        return Sample(data[0], conditions[0], names[0]), Sample(data[1], conditions[1], names[1])
+    conditions = tuple(where) if two_conditions else (where, where)
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == 2:
+        scans = [as_scan(one, condition) for one, condition in zip(data, conditions, strict=True)]
+        names = _labels(scans)
+        return Sample(scans[0], names[0]), Sample(scans[1], names[1])
     if two_conditions:
-        return Sample(data, where[0], str(where[0])), Sample(data, where[1], str(where[1]))
+        whole = as_scan(data)
+        _ = whole.source  # listed once for both
+        first, second = (Sample(whole.with_where(one), str(one)) for one in conditions)
+        return first, second
     raise ConfigError(
         "data: give two lakes, such as ['a/', 'b/'], or one and where=[condition, condition], or by=column"
     )
 
 
+def _labels(scans: Sequence[Scan]) -> tuple[str, str]:
+    """What two lakes are called: by their paths, or else their conditions."""
+    paths = [str(scan.data) if isinstance(scan.data, (str, os.PathLike)) else "" for scan in scans]
+    conditions = ["" if scan.where is None else str(scan.where) for scan in scans]
+    for names in (paths, conditions):
+        if all(names) and names[0] != names[1]:
+            return names[0], names[1]
+    return "first", "second"
+
+
 def samples_by(
-    data: Any,
+    scan: Scan,
     column: str,
     by: str,
     wanted: Sequence[Any] | None,
-    where: Any,
-    options: MeanOptions,
-    how: How,
     executor: Executor,
     progress: Progress | None,
 ) -> tuple[tuple[Sample, Sample], int]:
@@ -101,50 +93,49 @@ def samples_by(
     NoAnswerError
         If there are fewer than two.
     """
-    source, read = how.open(data, column, by, where)
-    if source.one_pass:
-        raise ConfigError("by: a stream can be read only once; give a table, or write it to Parquet files")
+    source, read = open_data(scan, column, by)
     share = column_share(source, read)
+    options = row_options(scan, RandomBlocks())
     plan = plan_mean(source, read, options, 0, executor, progress, share, few_groups=True)
     state, _ = run_plan(plan, 1, executor, progress)
     groups = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]
     known = [g for g, value in enumerate(groups) if value is not None]
-    values = [groups[g] for g in known]
-    texts = [cell(value) for value in values]
+    texts = [cell(groups[g]) for g in known]
+    keys = [state.keys[g][0] for g in known]
     if wanted is None:
-        if len(values) > 2:
+        if len(known) > 2:
             raise ConfigError(
-                f"samples: column {by!r} has {len(values)} values, {listed(texts)}; name two of them"
+                f"samples: column {by!r} has {len(known)} values, {listed(texts)}; name two of them"
             )
-        if len(values) < 2:
+        if len(known) < 2:
             raise NoAnswerError(f"by: column {by!r} has no two values ({listed(texts)}); check by and where")
         places = [0, 1]
     else:
-        places = [_place(cell(value), texts, by) for value in wanted]
-    first, second = (Sample(data, _both(where, by, values[i]), f"{by} = {texts[i]}") for i in places)
+        places = [_place(value, keys, texts, by) for value in wanted]
+    also = as_filter(scan.where, source)
+    first, second = (
+        Sample(scan.instead(GroupFilter(by, keys[i], texts[i], also)), f"{by} = {texts[i]}") for i in places
+    )
     mine = sum(int(state.n_rows[known[i]]) for i in places)
     return (first, second), int(state.n_rows.sum()) - mine
 
 
-def _place(wanted: str, texts: list[str], by: str) -> int:
-    if wanted in texts:
-        return texts.index(wanted)
-    near = difflib.get_close_matches(wanted, texts, 1)
+def _place(wanted: Any, keys: Sequence[Component], texts: list[str], by: str) -> int:
+    """The number of a value that was given as such, or as its text."""
+    key = _key(wanted)
+    if key in keys:
+        return keys.index(key)
+    shown = cell(wanted)
+    if shown in texts:
+        return texts.index(shown)
+    near = difflib.get_close_matches(shown, texts, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ConfigError(f"samples: no {wanted!r} in column {by!r}, which has {listed(texts)}{hint}")
+    raise ConfigError(f"samples: no {shown!r} in column {by!r}, which has {listed(texts)}{hint}")
 
 
-def _both(where: Any, by: str, value: Any) -> Any:
-    """The condition, and that the column has this value."""
-    if where is not None and not isinstance(where, str):
-        import pyarrow.compute as pc
-
-        return where & (pc.field(by) == value)
-    if isinstance(value, bool):
-        shown = str(value).lower()
-    elif isinstance(value, (int, float)):
-        shown = repr(value)
-    else:
-        shown = "'" + cell(value).replace("'", "''") + "'"
-    mine = f'"{by}" = {shown}' if '"' not in by else f"`{by}` = {shown}"
-    return mine if where is None else f"({where}) and {mine}"
+def _key(value: Any) -> Any:
+    """The key of a value as a column of it would have; None for what cannot be one."""
+    try:
+        return components(pa.array([value]))[0]
+    except (pa.ArrowException, DataError, TypeError, ValueError, OverflowError):
+        return None

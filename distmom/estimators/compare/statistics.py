@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from distmom.errors import ConfigError
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.catalogue import auc, energy, mean_difference, mmd
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.similarity import Gaussian, Laplace
+from distmom.numerics.kernels.two_samples import Discrepancy
 from distmom.numerics.permutation_test import (
     Pairwise,
     Statistic,
@@ -21,6 +23,20 @@ from distmom.numerics.permutation_test import (
 )
 
 STATISTICS = ("mean", "auc", "energy", "mmd", "mmd-laplace")
+
+
+class Wanted(NamedTuple):
+    """One statistic, as it was asked for.
+
+    Attributes
+    ----------
+    name : str
+    bandwidth : float or None
+        Of mean discrepancies; None is that of the rows.
+    """
+
+    name: str
+    bandwidth: float | None = None
 
 
 class Compared(NamedTuple):
@@ -63,20 +79,34 @@ class Compared(NamedTuple):
         return discrepancy_statistic(units, _similarity(self.name, self.bandwidth), 1.0)
 
 
-def check_statistics(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of statistics, distinct.
+def wanted_statistics(given: Any) -> tuple[Wanted, ...]:
+    """The statistics that words and kernels mean, distinct.
 
     Raises
     ------
     ConfigError
         If there is none, or one is not known.
     """
-    given = (names,) if isinstance(names, str) else tuple(names)
-    wrong = [name for name in given if name not in STATISTICS]
-    if wrong or not given:
-        what = repr(wrong[0]) if wrong else "none"
-        raise ConfigError(f"statistics: must be of {', '.join(STATISTICS)}, not {what}")
-    return tuple(dict.fromkeys(given))
+    each = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+    if not each:
+        raise ConfigError(f"statistics: must be of {', '.join(STATISTICS)}, not none")
+    return tuple(dict.fromkeys(_wanted(one) for one in each))
+
+
+def _wanted(one: Any) -> Wanted:
+    if isinstance(one, str) and one in STATISTICS:
+        return Wanted(one)
+    for name, kernel in (("mean", mean_difference), ("auc", auc), ("energy", energy)):
+        if isinstance(one, Kernel) and one == kernel():
+            return Wanted(name)
+    inner = one.inner if isinstance(one, Discrepancy) and one.name == "mmd" else None
+    if isinstance(inner, Gaussian):
+        return Wanted("mmd", inner.bandwidth)
+    if isinstance(inner, Laplace):
+        return Wanted("mmd-laplace", inner.bandwidth)
+    raise ConfigError(
+        f"statistics: must be of {', '.join(STATISTICS)}, or dm.kernels.mmd(bandwidth), not {one!r}"
+    )
 
 
 def _distance(x: Floats, y: Floats) -> Floats:

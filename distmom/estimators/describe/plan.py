@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from distmom.checks import names_of
 from distmom.cluster import check_memory
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
@@ -18,7 +19,8 @@ from distmom.estimators.options import MeanOptions
 from distmom.lake import ReadOptions
 from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
-from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names, names_of, open_source
+from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names
+from distmom.passes.scan import Scan
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import NoRowBlocks
 from distmom.reductions.profile import Profile
@@ -72,22 +74,14 @@ class DescribePlan:
             "n_columns": len(self.columns.types),
             "n_measured": len(self.columns.measured),
             "folders": self.naming.folders or None,
+            "skipped": [s._asdict() for s in self.mean.skipped],
         }
         return {**told, **columns}
 
 
-def open_columns(
-    data: Any,
-    columns: Names,
-    by: Names,
-    where: Any,
-    missing: str,
-    batch_rows: int,
-    storage_options: Mapping[str, object] | None = None,
-) -> tuple[Source, ReadOptions, Columns]:
+def open_columns(scan: Scan, columns: Names, by: Names) -> tuple[Source, ReadOptions, Columns]:
     """The source, what to read of it, and what can be said of each column."""
-    source = open_source(data, storage_options)
-    schema = source.schema()
+    source, schema = scan.source, scan.schema
     keys = names_of("by", by)
     asked = names_of("columns", columns)
     both = [name for name in asked if name in keys]
@@ -96,16 +90,15 @@ def open_columns(
     if not asked:  # folders are told of as such, and keys have no values of their own
         asked = tuple(n for n in schema.names if n not in source.partition_names and n not in keys)
     if not asked:
-        raise ConfigError("columns: the data has none beside the folders' and those of by")
+        raise ConfigError("columns: the data has none but those of folders and of by")
     types = {n: schema.field(n).type if n in schema.names else None for n in asked}
     if hasattr(source, "first_types"):  # a column may be null throughout in the first file
         types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))
     measured = tuple(n for n, type_ in types.items() if type_ is None or kind_of(type_) in MEASURED)
     counted = tuple(n for n, type_ in types.items() if type_ is not None and _countable(type_))
-    if keys:
-        batch_rows = min(batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
-    filter_ = as_filter(where, source)
-    read = ReadOptions(measured, keys, filter_, missing, batch_rows, present=counted)  # type: ignore[arg-type]
+    batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
+    filter_ = as_filter(scan.where, source)
+    read = ReadOptions(measured, keys, filter_, scan.missing, batch_rows, present=counted)
     names = {n: "unknown" if type_ is None else type_name(type_) for n, type_ in types.items()}
     return source, read, Columns(names, measured, counted)
 

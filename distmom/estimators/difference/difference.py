@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-from distmom.cluster import connect
+from distmom.checks import check_choice, names_of
+from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, UnitBlocks
 from distmom.errors import ConfigError
-from distmom.estimators.arguments import arguments_of
-from distmom.estimators.difference.answer import differences
-from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.mean import run_plan
-from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
-from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions, check_choice, check_count
-from distmom.estimators.place import imagined_place, place_of
-from distmom.estimators.recorded import recorded
-from distmom.lake import BATCH_ROWS
-from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
-from distmom.passes.opening import Names, names_of, open_data, refuse_times
-from distmom.reductions.block_means import load_kernels
+from distmom.estimators.command import answer, command
+from distmom.estimators.difference.question import DifferenceQuestion
+from distmom.estimators.options import PLAIN_INTERVALS
+from distmom.estimators.row_options import row_options
+from distmom.passes.opening import Names
+from distmom.passes.scan import as_scan
 from distmom.report import DifferenceResult, Results
 
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
 
-
-@recorded
+@command
 def difference(
     data: Any,
     metric: str,
@@ -39,41 +26,31 @@ def difference(
     denominator: str | None = None,
     control: Any = None,
     where: Any = None,
-    nan: str = "omit",
-    missing: str = "error",
-    on_bad_file: str = "error",
-    interval: str = "auto",
-    confidence_level: float = 0.99,
+    interval: Literal["auto", "order", "exact", "none"] = "auto",
+    confidence_level: float = 0.95,
     rng: Any = None,
-    client: Any = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    batch_rows: int = BATCH_ROWS,
-    storage_options: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
+    executor: Any = None,
 ) -> DifferenceResult | Results:
     """Difference and lift of a heavy-tailed metric between variants of an experiment, without capping it.
 
     Both variants are cut into the same blocks, each pair of blocks has its difference, and the answer is
     their lower median. It estimates the difference of expectations (with `denominator` of ratios of
-    expectations), under independent units of finite variance; a minority of blocks with wild rows or units in
-    either variant does not move it far.
+    expectations), under independent units of finite variance; outliers in a minority of the blocks of either
+    variant do not move it far.
 
     Parameters
     ----------
-    data : path, glob, list of paths, ``"@list.txt"``, Arrow table, data frame, or mapping
+    data : path, glob, list of paths, Arrow table, data frame, …, or Scan
         As for `distmom.mean`.
     metric : str
         Column of numbers.
     by : str
         Column whose values are the variants. Rows where it is null are left out and counted in a note.
     unit : str or sequence of str, or "file", optional
-        Columns whose values make the independent units (users, days): the rows of a unit share a block,
+        Columns whose values make the randomisation units (users, days): the rows of a unit share a block,
         whatever files they are in; null is a unit too. A unit that is in both variants is in the same block
-        of both, and what they have in common cancels. ``"file"`` makes whole files units. By default rows
-        are independent.
+        of both, and what they have in common cancels. ``"file"`` makes whole files units (a column of that
+        name goes into a list). By default rows are independent.
     denominator : str, optional
         Column of numbers for a ratio metric, sum of `metric` over sum of `denominator` (clicks over views).
         Rows count if they have both. It may be zero in rows, but must be positive on average.
@@ -81,26 +58,24 @@ def difference(
         The variant that the others are compared with: a value of `by`, or its text. By default the first.
     where : str or pyarrow.compute.Expression, optional
         Condition; rows for which it is true count.
-    nan, missing, on_bad_file
-        As for `distmom.mean`.
     interval : {"auto", "order", "exact", "none"}
-        Order statistics of the block differences (the default), or a bound from their spread.
+        Order statistics of the block differences (the default), or a bound from their standard deviation.
     confidence_level : float
         In (0, 1), of each interval: with several variants they do not hold together.
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows.
-    client, workers, scheduler, threads, memory_limit, batch_rows, storage_options, progress
+    executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
     Returns
     -------
     DifferenceResult or Results
-        One result for two variants, else a sequence with one for each variant beside the control.
+        One result for two variants, else a sequence with one for each variant other than the control.
 
     Raises
     ------
     ConfigError
-        An option, a name or the condition is wrong, or no variant is called like the `control`.
+        An option, a name or the condition is wrong, or `control` is no variant.
     DataError
         A file is damaged, changed, or of a type that cannot be averaged; a column holds dates or times; the
         mean of the denominator is not positive.
@@ -114,11 +89,12 @@ def difference(
     With N_i and D_i the sums of metric and denominator (without one: the rows) over the fine blocks of a
     variant and d the robust mean of D_i, the linearised blocks are y_i = R + (N_i - R D_i)/d, where R is such
     that the robust mean of y_i is R. E(N_i - R D_i) = 0 at the ratio, however numerator and denominator
-    depend on each other, while N_i/D_i has a bias of the order of its variance; blocks may be empty; wild
-    denominators are wild blocks. The difference is that of the rule of `distmom.mean` (945 fine blocks of
-    which each level of the ladder holds at least 8 units a block, screen, ladder, statuses) on e_i = y_i of
-    the variant minus y_i of the control. A block is wild if it is in either: the capacity of about 0.69 times
-    the fine blocks is for the wild units of both together. The spread is that between blocks.
+    depend on each other, while N_i/D_i has a bias of the order of its variance; blocks may be empty; a block
+    with an outlying denominator is an outlying block. The difference is that of the rule of `distmom.mean`
+    (945 fine blocks of which each level of the ladder holds at least 8 units a block, screen, ladder,
+    statuses) on e_i = y_i of the variant minus y_i of the control. A block is outlying if it is so in either:
+    the breakdown point of about 0.69 times the fine blocks counts the outlying units of both together. The
+    variance is that between blocks.
 
     The median of paired differences is not quite the difference of the two means shown beside it. The lift
     is the root L of the same median of y_variant - (1 + L) y_control, its interval Fieller's, which knows the
@@ -146,71 +122,29 @@ def difference(
     >>> found.interval[0] < 0.2 < found.interval[1]
     True
     """
-    started = time.perf_counter()
-    options = _options(metric, by, denominator, unit, nan, missing, on_bad_file, interval, confidence_level)
-    check_count("batch_rows", batch_rows)
-    seed, shown = resolve_seed(rng)
-    columns = (metric,) if denominator is None else (metric, denominator)
-    source, read = open_data(
-        data, columns, by, where, missing, batch_rows, options.block_by, storage_options=storage_options
+    _check_names(metric, by, denominator, unit)
+    check_choice("interval", interval, PLAIN_INTERVALS)
+    scan = as_scan(data, where)
+    options = row_options(
+        scan,
+        _design(unit),
+        joint=denominator is not None,
+        interval=interval,
+        confidence_level=confidence_level,
     )
-    place = place_of(source.in_memory, client, workers, scheduler, threads)
-    load = load_kernels if worth_compiling(source.files, column_share(source, read)) else None
-    with connect(*place, memory_limit, load=load) as executor:
-        plan = _plan(source, read, options, seed, executor, progress)
-        found, skipped = run_plan(plan, 1, executor, progress)
-        answers = differences(plan, found, control, denominator)
-        n_threads = executor.threads
-    data_told = data_facts(plan.files, skipped, source)
-    run_told = run_facts(time.perf_counter() - started, shown, n_threads)
-    told = [replace(r, data=data_told, run=run_told) for r in answers]
-    return told[0] if len(told) == 1 else Results(told, data_told, run_told)
+    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng)
+    return answer(question, executor)  # type: ignore[no-any-return]
 
 
-def explain_difference(data: Any, metric: str, **options: Any) -> dict[str, Any]:
-    """The plan of `difference` for the same arguments, as `distmom.explain_mean` has it; no row is read.
-
-    Raises
-    ------
-    ConfigError, DataError, NoAnswerError, ResourceError
-        As `difference`, for what can be known beforehand.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from distmom.estimators.difference.difference import explain_difference
-    >>> explain_difference({"x": np.zeros(10), "arm": np.arange(10) % 2}, "x", by="arm")["fine_blocks"]
-    945
-    """
-    wanted = arguments_of(difference, data, metric, **options)
-    by, denominator, where, missing = (wanted[name] for name in ("by", "denominator", "where", "missing"))
-    names = ("nan", "missing", "on_bad_file", "interval", "confidence_level")
-    chosen = _options(metric, by, denominator, wanted["unit"], *(wanted[name] for name in names))
-    check_count("batch_rows", wanted["batch_rows"])
-    seed, shown = resolve_seed(wanted["rng"])
-    columns = (metric,) if denominator is None else (metric, denominator)
-    store, batch_rows = wanted["storage_options"], wanted["batch_rows"]
-    source, read = open_data(
-        data, columns, by, where, missing, batch_rows, chosen.block_by, storage_options=store
-    )
-    with imagined_place(wanted, in_memory=source.in_memory) as executor:
-        plan = _plan(source, read, chosen, seed, executor, None)
-        told = plan.describe(executor)
-    return {**told, "seed": shown, "skipped": [s._asdict() for s in plan.skipped]}
+def _design(unit: Names) -> BlockDesign:
+    """How rows form blocks where these are the randomisation units."""
+    if unit is None:
+        return RandomBlocks()
+    return FileBlocks() if isinstance(unit, str) and unit == "file" else UnitBlocks(names_of("unit", unit))
 
 
-def _options(
-    metric: str,
-    by: str,
-    denominator: str | None,
-    unit: Names,
-    nan: str,
-    missing: str,
-    on_bad_file: str,
-    interval: str,
-    confidence_level: float,
-) -> MeanOptions:
-    """The options of the pass over the data, all arguments being checked that do not need it."""
+def _check_names(metric: str, by: str, denominator: str | None, unit: Names) -> None:
+    """ConfigError unless they are different columns, as far as they must be."""
     names = {"metric": metric, "by": by, **({} if denominator is None else {"denominator": denominator})}
     for parameter, value in names.items():
         if not isinstance(value, str):
@@ -219,31 +153,7 @@ def _options(
         raise ConfigError(
             f"denominator: {denominator!r} is the metric itself; name another column or drop it"
         )
-    if by in ((unit,) if isinstance(unit, str) else names_of("unit", unit)):
+    if by in names_of("unit", unit):
         raise ConfigError(
-            f"unit: {by!r} is the column of the variants; name what is independent, such as users"
+            f"unit: {by!r} is the column of the variants; name the randomisation units, such as users"
         )
-    check_choice("interval", interval, PLAIN_INTERVALS)
-    return MeanOptions(
-        block_by=unit,  # type: ignore[arg-type]
-        joint=denominator is not None,
-        nan=nan,
-        missing=missing,
-        on_bad_file=on_bad_file,
-        interval=interval,
-        confidence_level=confidence_level,
-    )
-
-
-def _plan(
-    source: Source,
-    read: ReadOptions,
-    options: MeanOptions,
-    seed: int,
-    executor: Executor,
-    progress: Progress | None,
-) -> MeanPlan:
-    share = column_share(source, read)
-    plan = plan_mean(source, read, options, seed, executor, progress, share, few_groups=True)
-    refuse_times(plan.reader.options, "compare numbers, such as seconds")
-    return plan

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin, TransformerMixin
 
+from distmom.checks import check_choice, check_count
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.data import is_lake
-from distmom.estimators.learn.options import check_positive
+from distmom.estimators.learn.options import LearnOptions, check_positive
 from distmom.estimators.learn.run import Learned, Problem, Sample
-from distmom.estimators.options import check_choice, check_count
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk, squared_to_centres
@@ -94,7 +94,6 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
         """As for `MahalanobisMetric`; y is not looked at."""
-        self._check_counts()
         super().fit(X, None, **lake)
         if not is_lake(X, None):
             self.labels_ = self.predict(X)
@@ -102,14 +101,14 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
 
     def partial_fit(self, X: Any, y: Any = None) -> RobustKMeans:
         """As for `RobustLinearRegression`; y is not looked at."""
-        self._check_counts()
         super().partial_fit(X)
         self.labels_ = self.predict(X)
         return self
 
-    def _check_counts(self) -> None:
+    def _options(self) -> LearnOptions:
         check_count("n_clusters", self.n_clusters)
         check_count("n_init", self.n_init)
+        return super()._options()
 
     def _settle(self, found: Learned) -> None:
         self._scale = found.scale

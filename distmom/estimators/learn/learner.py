@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.cluster.executors.places import as_place
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.checkpoint import KIND, DescentKeeper
-from distmom.estimators.learn.data import DataOptions, LakeFacts, Wanted, data_options_of, is_lake, open_rows
+from distmom.estimators.command import answer
+from distmom.estimators.learn.checkpoint import DescentKeeper
+from distmom.estimators.learn.data import LakeFacts, Wanted, is_lake, lake_arguments
 from distmom.estimators.learn.options import LearnOptions
+from distmom.estimators.learn.question import LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.watch import Watch
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.scan import Scan, as_scan
 from distmom.report.result import plain
-from distmom.state import Fingerprint, open_checkpoint, shown
+from distmom.state import Fingerprint, shown
 
 try:
     from sklearn.base import BaseEstimator
@@ -30,7 +34,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor
+    from distmom.cluster import Executor, Progress
 
 
 @dataclass(frozen=True)
@@ -109,19 +113,19 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …
+        X : array_like, shape (n, d), or path, glob, list of paths, Arrow table, frame, …, or Scan
         y : array_like, shape (n,), or str
             Targets; with a lake the name of their column (default ``label``, ``target`` or ``y``): numbers;
             labels may also be true and false or text.
         **lake
-            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``,
-            ``missing``, ``nan``, ``on_bad_file`` as for `distmom.mean`; ``mode``, "resident" to hold all rows
-            in memory, "streaming" to gather those of many steps at a time, or "auto", which never changes a
-            bit; ``compute``, "workers" to have threads or workers compute the losses and gradients of blocks,
-            "here" to compute them in the process that takes the steps, or "auto", by what a step costs;
-            ``client``, ``workers``, ``scheduler``, ``threads``, ``memory_limit``, ``storage_options``,
-            ``progress`` as for `distmom.mean`; ``state``, a file of checkpoints from which a run that was
-            interrupted goes on with the same bits, and ``checkpoint_seconds`` between them.
+            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``, a
+            condition as for `distmom.mean`; ``mode``, "resident" to hold all rows in memory, "streaming" to
+            gather those of many steps at a time, or "auto", which never changes a bit; ``compute``, "workers"
+            to have threads or workers compute the losses and gradients of blocks, "here" to compute them in
+            the process that takes the steps, or "auto", by what a step costs; ``executor``, where to run, as
+            for `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
+            with the same bits, and ``checkpoint_seconds`` between them. How the lake is read (missing values,
+            bad files, object stores) is said by `distmom.scan`.
 
         Raises
         ------
@@ -150,9 +154,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:
         """Check, open, run, and keep what is common."""
-        options = self._options()
+        self._options()  # checked before the data is opened
         if is_lake(X, y):
-            return self._fit_lake(X, y, options, data_options_of(lake))
+            where, executor, options = lake_arguments(type(self).__name__, lake)
+            limit = as_place(executor).memory_limit
+            question = LearnQuestion(self, as_scan(X, where), y, options, limit)
+            return answer(question, executor)  # type: ignore[no-any-return]
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
@@ -165,23 +172,22 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         return found
 
-    def _fit_lake(self, data: Any, target: Any, options: LearnOptions, read: DataOptions) -> Learned:
-        """The same with rows of a lake, and checkpoints where a file for them is named."""
-        checkpoint = open_checkpoint(read.state, KIND, read.memory_limit, every=read.checkpoint_seconds)
-        keeper = None if checkpoint is None else DescentKeeper(checkpoint)
-        if keeper is None or self.random_state is not None:
-            seed, self.seed_ = self._seed()
-        else:
-            seed, self.seed_ = keeper.seed(None)
-        with open_rows(data, target, self._wanted(), read) as (rows, facts, executor):
-            if keeper is not None and facts.source is not None:
-                keeper.begin(data, facts.source, self._fingerprint(facts, read, seed))
-            self._name_features(facts.names)
-            if facts.labels is not None:
-                self._know(facts.labels)
-            watch = Watch(options.max_iter, read.progress)
-            around = Around(keeper, watch, executor, read.compute)
-            found = self._run(rows, options, seed, around)
+    def _learn_from(
+        self,
+        rows: TrainingRows,
+        facts: LakeFacts,
+        question: LearnQuestion,
+        executor: Executor,
+        progress: Progress | None,
+    ) -> Learned:
+        """Run on rows of a lake, with checkpoints where a file for them is named."""
+        options, self.seed_ = self._options(), question.shown_seed
+        self._name_features(facts.names)
+        if facts.labels is not None:
+            self._know(facts.labels)
+        watch = Watch(options.max_iter, progress)
+        around = Around(question.keeper, watch, executor, question.options.compute)
+        found = self._run(rows, options, question.seed, around)
         self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
         self._facts = replace(facts, where=None, source=None)
         return found
@@ -190,7 +196,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """What the targets of a lake are to be."""
         return Wanted(self._needs_target, self._most_labels if self._any_target else None)
 
-    def _fingerprint(self, facts: LakeFacts, read: DataOptions, seed: int) -> Fingerprint:
+    def _fingerprint(self, facts: LakeFacts, read: Scan, seed: int, shown_seed: int | str) -> Fingerprint:
         """What a checkpoint must have been made with."""
         where = facts.where
         question = {
@@ -207,7 +213,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             for name, value in params
             if name not in ("max_iter", "random_state")
         }
-        return Fingerprint.of(question, design, seed, self.seed_)
+        return Fingerprint.of(question, design, seed, shown_seed)
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from distmom.checks import check_choice, check_fraction
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.run import Learned, Problem, Sample
-from distmom.estimators.options import check_choice, check_fraction
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import (

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import check_sample_of_labels, labels_of
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import Learned, Problem, Sample
-from distmom.estimators.options import check_choice
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -161,6 +161,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
             self._settle(self._fit_rows(ArrayRows(away[said], labels)))
         finally:
             del self._pairs_given
+            self._begun = None
         self.n_skipped_pairs_ = int(said.size - said.sum())
         return self
 
@@ -175,6 +176,14 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         if hasattr(self, "n_skipped_pairs_"):
             del self.n_skipped_pairs_
         return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> MahalanobisMetric:
+        """As for `RobustLinearRegression`; not after `fit_pairs`, whose loss is not that of labels."""
+        if hasattr(self, "n_skipped_pairs_"):
+            raise ConfigError(
+                "partial_fit: the metric was learned from pairs; fit it anew, to rows and labels"
+            )
+        return super().partial_fit(X, y)
 
     def transform(self, X: Any) -> Floats:
         """Rows whose Euclidean distances are those of the metric: ``X @ components_.T``."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from distmom.checks import check_choice
 from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.run import Learned, Problem, Sample
-from distmom.estimators.options import check_choice
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import UserRisk
 from distmom.solvers import Ball, Projection, PsdCone, Simplex, Unconstrained

@@ -8,8 +8,8 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from distmom.checks import check_choice, check_count, check_fraction
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.options import check_choice, check_count, check_fraction
 from distmom.solvers import AGGREGATORS, Adam, Backtracking, Constant, Decaying, StepSize
 
 STEP_RULES = ("decaying", "constant", "adam", "backtracking")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from distmom.checks import check_choice
 from distmom.errors import DataError
 from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.learner import largest_curvature
 from distmom.estimators.learn.options import check_positive
 from distmom.estimators.learn.run import Learned, Problem, Sample
-from distmom.estimators.options import check_choice
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.table import names_of

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from distmom.checks import check_choice
 from distmom.errors import ConfigError, ResourceError
-from distmom.estimators.facts import run_facts
-from distmom.estimators.learn.data import DataOptions, data_options_of, open_rows
+from distmom.estimators.command import answer, command
+from distmom.estimators.learn.data import DataOptions
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
-from distmom.estimators.options import check_choice
-from distmom.estimators.recorded import recorded
+from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
 from distmom.lake.files.atomic import atomic_file
 from distmom.passes.opening import Names
+from distmom.passes.scan import Scan
 from distmom.report.train_result import TrainResult
 
 if TYPE_CHECKING:
-    from distmom.cluster import Progress
+    from distmom.cluster import Executor, Progress
 
 LEARNERS = {
     "metric": "MahalanobisMetric",
@@ -36,10 +37,10 @@ LEARNERS = {
 CURVES = (".csv", ".parquet", ".svg")
 
 
-@recorded
+@command
 def train(
     data: Any,
-    learner: str,
+    learner: Literal["metric", "ranking", "regression", "classification", "clustering"],
     *,
     target: str | None = None,
     columns: Names = None,
@@ -47,27 +48,18 @@ def train(
     options: dict[str, Any] | None = None,
     model: str | os.PathLike[str] | None = None,
     curve: str | os.PathLike[str] | list[str] | None = None,
-    missing: str = "error",
-    nan: str = "omit",
-    on_bad_file: str = "error",
-    mode: str = "auto",
-    compute: str = "auto",
+    mode: Literal["auto", "resident", "streaming"] = "auto",
+    compute: Literal["auto", "here", "workers"] = "auto",
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 30.0,
-    client: Any = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    storage_options: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
+    executor: Any = None,
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.
 
     Parameters
     ----------
-    data : path, glob, list of paths, Arrow table, frame, …
+    data : path, glob, list of paths, Arrow table, frame, …, or Scan
         As for `distmom.mean`.
     learner : {"metric", "ranking", "regression", "classification", "clustering"}
         `MahalanobisMetric`, `PairwiseRanker`, `RobustLinearRegression`, `RobustLogisticRegression` or
@@ -83,14 +75,15 @@ def train(
         Folder to write the model to, as JSON and .npy; see `save_model`.
     curve : str, path or list of them, optional
         Files for the learning curve: a table (.csv, .parquet) or a picture (.svg).
+    where, mode, compute
+        As for ``fit`` of the learners.
     rng : int, SeedSequence, Generator or None
         The learner's ``random_state``.
-    state : str, path or State, optional
-        File of checkpoints, written every `checkpoint_seconds` and at the end: a run that was interrupted
-        goes on from it with the same bits.
-    where, missing, nan, on_bad_file, mode, compute
-        As for ``fit`` of the learners.
-    client, workers, scheduler, threads, memory_limit, storage_options, progress
+    state : str or path, optional
+        File of checkpoints: a run that was interrupted goes on from it with the same bits.
+    checkpoint_seconds : float
+        Between checkpoints; there is one at the end too.
+    executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
     Returns
@@ -106,58 +99,66 @@ def train(
     NoAnswerError
         If there are too few rows, or half or more of the blocks of a step have no finite loss.
     """
-    read = {
-        name: value
-        for name, value in locals().items()
-        if name in DataOptions.__dataclass_fields__ and value is not None
-    }
     machine = make_learner(learner, options, rng)
+    machine._options()
+    if target is not None and not machine._needs_target:
+        raise ConfigError(f"target: {learner} has none; drop it, and name the features in columns")
     curves = [check_curve(path) for path in _several(curve)]
     if model is not None:
         check_model_folder(model)
-    started = time.perf_counter()
-    machine.fit(_as_lake(data), target, **read)
-    found = _result(machine, time.perf_counter() - started)
-    if model is not None:
-        save_model(machine, model)
-    for path in curves:
-        write_curve(found, path)
-    return found
+    scan = data.with_where(where) if isinstance(data, Scan) else Scan(_as_lake(data), where)
+    read = DataOptions(columns, mode, compute, state, checkpoint_seconds)
+    question = TrainQuestion(LearnQuestion(machine, scan, target, read), model, curves)
+    return answer(question, executor)  # type: ignore[no-any-return]
 
 
-def explain_train(data: Any, learner: str, **arguments: Any) -> dict[str, Any]:
-    """What `train` with the same arguments would read, without reading rows.
+@dataclass
+class TrainQuestion:
+    """What a learner makes of the rows of a scan, and where that is to be written."""
 
-    Returns
-    -------
-    dict
-        Learner, files, bytes, rows, columns, mode and why, blocks and their rows, steps.
-    """
-    options, rng = arguments.pop("options", None), arguments.pop("rng", 0)
-    target = arguments.pop("target", None)
-    for path in _several(arguments.pop("curve", None)):
-        check_curve(path)
-    folder = arguments.pop("model", None)
-    if folder is not None:
-        check_model_folder(folder)
-    machine = make_learner(learner, options, rng)
-    read = data_options_of({k: v for k, v in arguments.items() if v is not None})
-    with open_rows(_as_lake(data), target, machine._wanted(), read, plan_only=True) as (_, facts, _):
-        shape = machine._options().shape(facts.n_rows, machine._least_size(len(facts.names)))
-    return {
-        "learner": type(machine).__name__,
-        "n_files": facts.data["n_files"],
-        "n_bytes": facts.data["n_bytes"],
-        "n_rows": facts.n_rows,
-        "columns": list(facts.names),
-        "target": facts.target,
-        "mode": facts.mode,
-        "mode_reason": facts.reason,
-        "n_blocks": shape.n_blocks,
-        "block_size": shape.block_size,
-        "n_held_out_blocks": shape.n_held_out,
-        "max_iter": machine._options().max_iter,
-    }
+    learning: LearnQuestion
+    model: str | os.PathLike[str] | None
+    curves: list[Path]
+    shown_seed: int | str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shown_seed = self.learning.shown_seed
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the data is in this process."""
+        return self.learning.in_memory
+
+    def load(self) -> Callable[[], None] | None:
+        """Nothing."""
+        return self.learning.load()
+
+    def plan(self, executor: Executor, progress: Progress | None) -> PlannedTraining:
+        """That of the descent."""
+        return PlannedTraining(self, self.learning.plan(executor, progress))
+
+
+@dataclass
+class PlannedTraining:
+    """The plan of a descent whose model is written."""
+
+    question: TrainQuestion
+    learning: PlannedLearning
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """As the descent."""
+        return self.learning.describe(executor)
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TrainResult:
+        """Learn, and write model and curves."""
+        machine = self.question.learning.machine
+        machine._settle(self.learning.run(executor, progress, run))
+        found = _result(machine, run)
+        if self.question.model is not None:
+            save_model(machine, self.question.model)
+        for path in self.question.curves:
+            write_curve(found, path)
+        return found
 
 
 def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Learner:
@@ -216,7 +217,7 @@ def _as_lake(data: Any) -> Any:
     return {str(i): column for i, column in enumerate(data.T)} if isinstance(data, np.ndarray) else data
 
 
-def _result(machine: Learner, seconds: float) -> TrainResult:
+def _result(machine: Learner, run: dict[str, Any]) -> TrainResult:
     """What is known of a fitted learner."""
     history, facts = machine.history_, machine._facts
     held = history["held_out"].size > 0
@@ -254,5 +255,5 @@ def _result(machine: Learner, seconds: float) -> TrainResult:
         model=machine,
         history=history,
         data={**facts.data, "n_rows": facts.n_rows, "skipped": [s._asdict() for s in facts.skipped]},
-        run=run_facts(seconds, machine.seed_, facts.workers),
+        run=run,
     )

@@ -8,6 +8,8 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
+from distmom.checks import names_of
+from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.counted_times import with_times_of
@@ -24,11 +26,12 @@ from distmom.estimators.mean.row_stream import (
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.row_options import design_words
 from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.opening import names_of, unit_columns
+from distmom.passes.opening import unit_columns
 from distmom.reductions.stream import StreamState
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import Saved
@@ -55,8 +58,10 @@ class MeanAccumulator:
         Columns whose values form groups.
     where : str, optional
         Condition; rows for which it is true count.
-    n_blocks, block_by, chunk_rows, repeats, contamination, weights, fine, nan, interval, confidence_level
+    weights, blocks, contamination, interval, confidence_level
         As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
+    nan : {"omit", "raise", "keep"}
+        As for `distmom.scan`.
     joint : bool or {"geometric", "coordinatewise"}
         As for `distmom.mean`. The first batch with rows says which columns hold lists and how long they are:
         by its type if their size is fixed, else by its first vector that counts.
@@ -102,14 +107,10 @@ class MeanAccumulator:
         *,
         by: str | Sequence[str] | None = None,
         where: str | None = None,
-        n_blocks: int | str = "auto",
-        block_by: str | Sequence[str] | None = None,
-        chunk_rows: int = 1,
-        repeats: int = 1,
-        contamination: int | float | None = None,
         weights: str | None = None,
         joint: bool | str = False,
-        fine: str = "standard",
+        blocks: Blocks = "auto",
+        contamination: int | float | None = None,
         nan: str = "omit",
         interval: str = "auto",
         confidence_level: float = 0.99,
@@ -117,17 +118,13 @@ class MeanAccumulator:
         name: str = "",
     ) -> None:
         options = MeanOptions(
-            n_blocks=n_blocks,
-            block_by=block_by,  # type: ignore[arg-type]
-            chunk_rows=chunk_rows,
-            repeats=repeats,
+            **design_words(as_design(blocks)),
             contamination=contamination,
             weights=weights,
             joint=joint,
             nan=nan,
             interval=interval,
             confidence_level=confidence_level,
-            fine=fine,
         )
         fixed = fixed_by(options)
         if fixed is not None:

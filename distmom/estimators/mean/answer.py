@@ -40,15 +40,15 @@ FEW_UNITS = 10
 _CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
 FILES_HEARD = f"{_CONTRADICTED}: {BY_FILES}"
 ROWS_HEARD = (
-    f"{_CONTRADICTED}, but the answer is by rows, because n_blocks was given; use n_blocks='auto' or "
-    "block_by='file'"
+    f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use "
+    "blocks='auto' or blocks=FileBlocks()"
 )
-ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use block_by='file'"
+ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use blocks=FileBlocks()"
 """Where the answer is that of rows whatever files say."""
 
 ALIKE = (
     "rows of a file resemble each other, so the interval, which takes rows as independent, is too short for "
-    "anything beyond these files; for that run 'distmom mean' with --block-by file (block_by='file')"
+    "anything beyond these files; for that run 'distmom mean' with --block-by file (blocks=FileBlocks())"
 )
 
 
@@ -293,7 +293,7 @@ def _paper_interval(
     except ConfigError:  # one small group must not end the run
         return None, f"the proposition does not reach this confidence level with {n_used} rows"
     if n_blocks != prescribed:
-        return None, f"the proposition holds for {prescribed} blocks, not {n_blocks}; use n_blocks='paper'"
+        return None, f"the proposition holds for {prescribed} blocks, not {n_blocks}; use blocks='paper'"
     half = paper_halfwidth_mom(sigma2, n_used, plan.options.delta)
     return (estimate - half, estimate + half), None
 
@@ -305,7 +305,7 @@ def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any])
     if plan.options.contamination is not None:
         notes.append(f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}")
     if answer.lowered[g] and wanted is not None:
-        notes.append(f"n_blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
+        notes.append(f"blocks lowered from {wanted} to {int(answer.n_blocks[g])}, the number of rows")
     elif wanted is not None and 0 < answer.n_blocks[g] < wanted:
         notes.append(
             f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"

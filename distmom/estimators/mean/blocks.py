@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from distmom.designs.blocks import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
-from distmom.estimators.options import SAMPLING, MeanOptions, check_most_blocks
+from distmom.estimators.options import SAMPLING, MeanOptions
 from distmom.reductions.layouts import (
     Layout,
     NoRowBlocks,
@@ -124,7 +125,7 @@ def fixed_by(options: MeanOptions) -> str | None:
         return f"contamination={options.contamination}, a share,"
     counted = not isinstance(options.block_by, tuple)  # the best number for many units is taken anyway
     if options.contamination is not None and not isinstance(options.n_blocks, int) and counted:
-        return f"contamination={options.contamination} without n_blocks"
+        return f"contamination={options.contamination} without a number of blocks"
     return None
 
 
@@ -144,7 +145,7 @@ def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
             raise AssertionError("a block size needs the number of rows")
         if options.block_size > n_rows:
             raise NoAnswerError(
-                f"block_size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
+                f"blocks: size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
             )
         k = n_rows // options.block_size
         check_most_blocks(f"block_size={options.block_size} of {n_rows} rows", k)
@@ -187,11 +188,11 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         size = prescribed[1] if size is None else size
         check_most_blocks(f"tau={tau:g}", k)
     elif options.tau is not None:
-        raise ConfigError("tau: n_blocks and block_size say all; drop tau")
+        raise ConfigError("tau: the number and size of blocks say all; drop tau")
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"
         raise NoAnswerError(
-            f"block_size: {size} rows without replacement from {n_valid} {of} cannot be drawn; "
+            f"blocks: size: {size} rows without replacement from {n_valid} {of} cannot be drawn; "
             f"use at most {n_valid}"
         )
     # drawn among all rows, those that the filter drops afterwards included: so in proportion more
@@ -199,5 +200,5 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
     if not replace:
         drawn = min(n_rows, drawn)
     elif drawn > max(n_rows, MOST_DRAWS):
-        raise ConfigError(f"block_size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
+        raise ConfigError(f"blocks: size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
     return Blocks(SampledBlocks(seed, k, drawn, replace), 1, 0, k, drawn)

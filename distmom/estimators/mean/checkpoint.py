@@ -139,7 +139,7 @@ def _no_more(fixed: str) -> Change:
     """Why no file may be added where this option makes the blocks."""
     return Change(
         f"{fixed} makes blocks that depend on the number of rows",
-        "to read everything again, or n_blocks=… of random rows, which does not depend on it",
+        "to read everything again, or blocks=… of random rows, which does not depend on it",
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from distmom.designs.blocks import MOST_BLOCKS
 from distmom.errors import ConfigError
-from distmom.estimators.options import MOST_BLOCKS, MeanOptions
+from distmom.estimators.options import MeanOptions
 from distmom.theory import best_blocks
 
 
@@ -56,7 +57,9 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
     if n_blocks is None:
         if best > MOST_BLOCKS:
             remedy = (
-                f"give n_blocks above {2 * o:,}" if 2 * o < MOST_BLOCKS else "take the worst out by where"
+                f"give a number of blocks above {2 * o:,}"
+                if 2 * o < MOST_BLOCKS
+                else "take the worst out by where"
             )
             raise ConfigError(
                 f"contamination: {o:,} arbitrary {what} ask for {best:,} blocks, and at most {MOST_BLOCKS:,} "

@@ -3,66 +3,36 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from distmom.cluster import connect, run_units
-from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import DataError, NoAnswerError
-from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.checkpoint import Keeper, open_keeper
-from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
-from distmom.estimators.mean.results import answer_of, together
-from distmom.estimators.options import MeanOptions, check_count
-from distmom.estimators.place import place_of
-from distmom.estimators.recorded import recorded
-from distmom.lake import BATCH_ROWS
-from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
-from distmom.passes.opening import Names, open_data
-from distmom.reductions.block_means import load_kernels
+from distmom.cluster.executors.places import as_place
+from distmom.designs.blocks import Blocks, as_design
+from distmom.estimators.command import answer, command
+from distmom.estimators.mean.question import MeanQuestion
+from distmom.estimators.row_options import row_options
+from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
+    from distmom.passes.opening import Names
 
 
-@recorded
+@command
 def mean(
     data: Any,
     column: Names = None,
     *,
     by: Names = None,
     where: Any = None,
-    scheme: str = "partition",
-    n_blocks: int | str = "auto",
-    block_size: int | None = None,
-    tau: float | None = None,
-    order: str = "random",
-    block_by: Names = None,
-    chunk_rows: int = 1,
-    repeats: int = 1,
-    contamination: int | float | None = None,
     weights: str | None = None,
-    joint: bool | str = False,
-    fine: str = "standard",
-    nan: str = "omit",
-    missing: str = "error",
-    on_bad_file: str = "error",
-    interval: str = "auto",
+    joint: bool | Literal["geometric", "coordinatewise"] = False,
+    blocks: Blocks = "auto",
+    contamination: int | float | None = None,
+    interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
-    on_change: str = "error",
-    client: Any = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    batch_rows: int = BATCH_ROWS,
-    storage_options: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
+    executor: Any = None,
 ) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
 
@@ -72,11 +42,8 @@ def mean(
 
     Parameters
     ----------
-    data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
-        A folder stands for all Parquet files below it. Data in memory is one file named "". Also an Arrow
-        dataset (of local Parquet files: those files; otherwise a stream), a record batch reader or another
-        object with the Arrow PyCapsule interface, and a Dask DataFrame: each partition is a file, computed
-        where its rows are reduced (it must fit into a worker).
+    data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
+        What is read; see `distmom.scan`, which also says how (missing values, bad files, object stores).
     column : str or sequence of str, optional
         Columns of numbers, dates, timestamps or durations. Optional for arrays, and for data with a single
         column.
@@ -84,35 +51,6 @@ def mean(
         Columns whose values form groups; a result for each.
     where : str or pyarrow.compute.Expression, optional
         Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
-    scheme : {"partition", "swor", "monte_carlo"}
-        Blocks that partition the rows, or independent samples without or with replacement.
-    n_blocks : int or {"auto", "paper"}
-        Number of blocks. ``"auto"`` tests a ladder of numbers against each other, sets wild blocks aside and
-        says what it found; ``"paper"`` takes that of the proposition: ceil(log(1/delta)) for a partition.
-    block_size : int, optional
-        Rows of a block, instead of their number; of samples beside it.
-    tau : float, optional
-        Of the sampling schemes, in (0, 1/2), default 0.45: number and size of blocks by the proposition,
-        which draw 4 tau^2 n / (9 (1/2 - tau)^2) rows in all: 36 n at 0.45.
-    order : {"random", "stored"}
-        Random blocks, or contiguous ones: cheaper, for rows that are exchangeable as they are stored.
-    block_by : {"file"}, or str or sequence of str, optional
-        Whole files as blocks, or whole units: the rows that agree in these columns (a sensor, a user, a day),
-        in whatever files; null is a unit too. For dependence or damage that comes by file or unit. The
-        interval then rests on the spread between blocks, and the result tells the number of units. (A column
-        called file: ``["file"]``.)
-    chunk_rows : int
-        Rows that stay together: rows j c … (j + 1) c - 1 of a file go to one block. For bursts of bad rows
-        (L of them touch at most (L - 1)/c + 2 chunks) and for rows that resemble their neighbours (c several
-        times as long as the resemblance). The interval then rests on the spread between blocks.
-    repeats : int
-        Number of random partitions; the answer is the median of the block means of all of them: five have
-        nearly the variance of the plain mean. What the status says is found on the first one.
-    contamination : int or float, optional
-        Number of rows (units, with `block_by`) that may be arbitrary, or their share in (0, 1/2) of the rows
-        that pass the filter (of the files, with ``block_by="file"``; of units in columns only a number): the
-        intervals allow for them, all in one group if there are groups. Unless `n_blocks` is given it becomes
-        the odd number with the shortest ``exact`` interval (with units in columns, that for many units).
     weights : str, optional
         Column of weights, not negative: blocks have weighted means (see Notes). A row whose weight is null,
         NaN or zero does not count; a negative or infinite weight is an error.
@@ -120,15 +58,14 @@ def mean(
         One mean vector over all columns instead of one mean for each: the geometric median of the block mean
         vectors (True), or their median by coordinates. List columns of one length are vectors themselves.
         A row enters with all its coordinates or, where one is missing, not at all.
-    fine : {"standard", "many"}
-        945 fine blocks, or 10,395 where scattered bad rows are expected.
-    nan : {"omit", "raise", "keep"}
-        NaN is left out and counted, is an error, or stays and ruins its block. Nulls are always left out,
-        infinities always stay.
-    missing : {"error", "null"}
-        What a file without the column is.
-    on_bad_file : {"error", "skip"}
-        Stop at a file that cannot be read, or go on and list it in the result.
+    blocks : {"auto", "paper"}, int, or block design
+        How rows form blocks: `RandomBlocks` (the words and numbers stand for it), `StoredBlocks`,
+        `UnitBlocks`, `FileBlocks` or `SampledBlocks`.
+    contamination : int or float, optional
+        Number of rows (units, with `UnitBlocks` and `FileBlocks`) that may be arbitrary, or their share in
+        (0, 1/2) of the rows that pass the filter (of the files, with `FileBlocks`; of units in columns only
+        a number): the intervals allow for them, all in one group if there are groups. Unless `blocks` gives
+        a number it becomes the odd number with the shortest ``exact`` interval.
     interval : {"auto", "order", "exact", "paper", "none"}
         Order statistics of the block means, or a bound with plug-in variance (see Notes). By default
         ``order`` for one partition without `contamination`, else ``exact``.
@@ -140,21 +77,9 @@ def mean(
     state : str, path or State, optional
         File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
         in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
-    on_change : {"error", "restart"}
-        What to do when files that the state holds have changed or are gone.
-    client, workers, scheduler, threads
-        Where to run: a Dask client, that many worker processes, the scheduler at an address (or whose
-        scheduler file, ending in .json, this is), that many threads. Default: the active Dask client, else
-        threads. Data in memory is not sent to a cluster.
-    memory_limit : int or str, optional
-        Bytes a process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
-    batch_rows : int
-        Rows decoded at a time, at most 65,536 with groups; the result does not depend on it.
-    storage_options : mapping, optional
-        Of the object store (``s3://``, ``gs://``, ``abfs://``), such as ``{"endpoint": …, "region": …}``;
-        credentials come from the environment, profile or role unless given here. Workers get them too.
-    progress : Progress, optional
-        Is told how far the run is.
+        ``State(path, on_change="restart")`` begins anew where files it holds have changed or are gone.
+    executor : Threads, Processes, Cluster, Dask client or address, optional
+        Where to run. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
 
     Returns
     -------
@@ -196,7 +121,7 @@ def mean(
     ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
     With one spread for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
 
-    With `block_by` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
+    With `UnitBlocks` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
     its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
     by their rows; a level of the ladder needs as many filled cells as blocks and, beyond nine blocks, eight
     units a block; empty blocks are left out.
@@ -243,9 +168,9 @@ def mean(
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
     after the old ones the bits are those of one run over everything; files in between give the same counts
     and blocks, and sums that agree up to rounding. Blocks that depend on the number of rows
-    (samples, ``order="stored"``, `block_size`, a share as `contamination`) can be resumed but take no new
+    (samples, `StoredBlocks`, a `size`, a share as `contamination`) can be resumed but take no new
     files. Options that only shape the answer
-    (`interval`, `confidence_level` unless it sets the blocks, `on_bad_file`, where and how to run) may change
+    (`interval`, `confidence_level` unless it sets the blocks, how bad files are met, where to run) may change
     from run to run. Files left out by ``on_bad_file="skip"`` are tried again in each run. The file holds at
     most one state for each binary digit of the number of files; `distmom.merge_states` shows it without the
     data.
@@ -271,78 +196,16 @@ def mean(
     >>> both.estimate.round(2).tolist(), both.radius > 0.0
     ([1.01, 2.01], True)
     """
-    started = time.perf_counter()
-    options = MeanOptions(
-        scheme=scheme,
-        n_blocks=n_blocks,
-        block_size=block_size,
-        tau=tau,
-        order=order,
-        block_by=block_by,  # type: ignore[arg-type]
-        chunk_rows=chunk_rows,
-        repeats=repeats,
+    scan = as_scan(data, where)
+    options = row_options(
+        scan,
+        as_design(blocks),
         contamination=contamination,
         weights=weights,
         joint=joint,
-        nan=nan,
-        missing=missing,
-        on_bad_file=on_bad_file,
         interval=interval,
         confidence_level=confidence_level,
-        fine=fine,
     )
-    check_count("batch_rows", batch_rows)
-    keeper = open_keeper(state, on_change, memory_limit)
-    seed, shown = resolve_seed(rng) if keeper is None else keeper.seed(rng)
-    how: Any = {"joint": bool(joint), "weights": weights, "storage_options": storage_options}
-    source, read = open_data(data, column, by, where, missing, batch_rows, options.block_by, **how)
-    ledger = None
-    if keeper is not None:
-        ledger, read = keeper.begin(data, source, read, options, seed, shown)
-    place = place_of(source.in_memory, client, workers, scheduler, threads)
-    share = column_share(source, read)
-    load = load_kernels if worth_compiling(source.files, share) else None
-    with connect(*place, memory_limit, load=load) as executor:
-        plan = plan_mean(source, read, options, seed, executor, progress, share, ledger)
-        found, skipped = run_plan(plan, len(read.by), executor, progress, keeper)
-        answers = answer_of(plan, found, read.by)
-        n_threads = executor.threads
-    data_told = data_facts(plan.files, skipped, source)
-    if keeper is not None:
-        data_told["state"] = keeper.facts()
-    return together(answers, plan, data_told, run_facts(time.perf_counter() - started, shown, n_threads))
-
-
-def run_plan(
-    plan: MeanPlan,
-    n_keys: int,
-    executor: Executor,
-    progress: Progress | None,
-    keeper: Keeper | None = None,
-) -> tuple[Any, list[SkippedFile]]:
-    """Run the units; the merged state, and the files that were left out."""
-    work = ReadAndReduce(
-        plan.reader,
-        plan.reduction,
-        n_keys,
-        plan.options.on_bad_file,  # type: ignore[arg-type]
-        unit_seed=plan.reduction.seed if plan.reader.options.units else None,
-        compiled=plan.reduction.compiled,
-    )
-    if keeper is None:
-        merge, grows = plan.reduction.merge, plan.reduction.grouped
-        found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
-        state, skipped = found.state, [*plan.skipped, *found.skipped]
-    else:
-        state, skipped = keeper.run(plan, work, executor, progress)
-    check_state(state, skipped, filtered=plan.reader.options.where is not None)
-    return state, skipped
-
-
-def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
-    """DataError or NoAnswerError if nothing was read."""
-    if state is not None:
-        return
-    if skipped:
-        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
-    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
+    limit = as_place(executor).memory_limit
+    question = MeanQuestion(scan, column, by, options, rng, state, limit)
+    return answer(question, executor)  # type: ignore[no-any-return]

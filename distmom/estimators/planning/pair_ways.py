@@ -80,14 +80,17 @@ class PairPlanner:
                 return min(narrow, key=lambda way: way.seconds), "the half-width wanted at the least time"
             needed = [way.rows_for_width for way in good if way.rows_for_width is not None]
             more = f"that takes {min(needed):,} rows" if needed else "no number of rows suffices"
-            return best, f"the narrowest within pair_budget={self.pair_budget:.2g}, wider than wanted: {more}"
+            return (
+                best,
+                f"the narrowest within the budget of {self.pair_budget:.2g}, wider than wanted: {more}",
+            )
         if not self._slow:
             name = self.kernel.name
             return best, f"kernel {name!r} has a fast form: all pairs of a block cost a sort of its rows"
         if (first.n_pairs or 0) <= self.pair_budget:
             return best, "the narrowest interval of these"
         return best, (
-            f"the narrowest interval within pair_budget={self.pair_budget:.2g}; all pairs of "
+            f"the narrowest interval within the budget of {self.pair_budget:.2g}; all pairs of "
             f"{first.n_blocks:,} blocks are {first.n_pairs:.2g} and take {in_words(first.seconds)} or so"
         )
 
@@ -138,7 +141,7 @@ class PairPlanner:
     def _size(self, k: int) -> int:
         n = self.n_rows
         if n // k < 2:
-            raise ConfigError(f"n_blocks: {k:,} blocks of {n:,} rows have no pairs; use at most {n // 2:,}")
+            raise ConfigError(f"blocks: {k:,} blocks of {n:,} rows have no pairs; use at most {n // 2:,}")
         return n // k
 
     def _way(

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from distmom.checks import check_count, check_fraction
 from distmom.errors import ConfigError
 from distmom.estimators.mean.contamination import outlying_number
-from distmom.estimators.options import SAMPLING, check_count, check_fraction
+from distmom.estimators.options import SAMPLING
 from distmom.estimators.planning.pair_ways import PairPlanner, plan_kernel
 from distmom.estimators.planning.ways import (
     automatic_way,

@@ -39,7 +39,7 @@ def partition_way(n_rows: int, delta: float, n_blocks: int, outlying: int = 0) -
     """A partition into a given number of blocks, of which some may be outlying."""
     if not 2 * outlying < n_blocks <= n_rows:
         raise ConfigError(
-            f"n_blocks: must exceed twice the {outlying} outlying rows and not the {n_rows} rows, "
+            f"blocks: must exceed twice the {outlying} outlying rows and not the {n_rows} rows, "
             f"not {n_blocks}"
         )
     size = n_rows // n_blocks
@@ -70,7 +70,8 @@ def _automatic_levels(n_rows: int) -> list[int]:
     levels = [k for k in ladder_levels(N_FINE) if n_rows >= ROWS_OF_FINE_BLOCK * k]
     if not levels:
         raise ConfigError(
-            f"n_rows: the automatic rule needs {5 * ROWS_OF_FINE_BLOCK} rows, not {n_rows}; give n_blocks"
+            f"n_rows: the automatic rule needs {5 * ROWS_OF_FINE_BLOCK} rows, not {n_rows}; "
+            "give the number of blocks"
         )
     return levels
 

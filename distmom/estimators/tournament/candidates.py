@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.passes.opening import Names, names_of
+from distmom.passes.opening import Names
 from distmom.reductions.losses.candidates import Candidate
 
 MODEL_FILE, MATRIX_FILE = ".skops", ".npy"

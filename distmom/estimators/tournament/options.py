@@ -8,17 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.checks import check_choice, check_count, check_fraction, whole
+from distmom.designs.blocks import BlockDesign
+from distmom.designs.loss import Loss
+from distmom.designs.match import Match
+from distmom.designs.pairs import DisjointPairs, PairDesign, SampledPairs
 from distmom.errors import ConfigError
-from distmom.estimators.options import (
-    SAMPLING,
-    MeanOptions,
-    check_choice,
-    check_count,
-    check_fraction,
-    whole,
-)
+from distmom.estimators.options import SAMPLING, MeanOptions
+from distmom.estimators.row_options import design_words, samples_of_pairs
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.losses.table import LOSSES, names_of
+from distmom.passes.scan import Scan
 from distmom.reductions.losses.candidates import RowLoss
 
 DISTANCES = ("auto", "prediction", "loss")
@@ -64,7 +64,7 @@ class TournamentOptions:
         self._check_parameter()
         _check_level("beta_r", self.beta_r)
         if self.n_blocks == "paper":
-            raise ConfigError("n_blocks: a tournament takes 'auto' or a number, not 'paper'")
+            raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
         common = self.common
         for name in ("n_blocks", "contamination", "chunk_rows", "block_by"):
             object.__setattr__(self, name, getattr(common, name))
@@ -185,3 +185,51 @@ def _check_level(name: str, value: Any) -> None:
     good = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not good or not math.isfinite(value) or value < 0.0:
         raise ConfigError(f"{name}: must be a finite number of at least 0, not {value!r}")
+
+
+def tournament_options(
+    scan: Scan,
+    loss: Any,
+    match: Any,
+    pairs: PairDesign,
+    design: BlockDesign,
+    *,
+    contamination: int | float | None,
+    confidence_level: float,
+) -> TournamentOptions:
+    """Options from the arguments of `distmom.tournament`.
+
+    Raises
+    ------
+    ConfigError
+        If a value is out of range, or the design is one that a tournament does not take.
+    """
+    if not isinstance(match, Match):
+        raise ConfigError(f"match: must be a Match, not {match!r}; such as Match(beta_r=0.1)")
+    if isinstance(pairs, DisjointPairs):
+        raise ConfigError("pairs: a tournament takes complete or sampled pairs; use SampledPairs(n)")
+    if isinstance(pairs, SampledPairs):
+        design = samples_of_pairs(design, pairs)
+    words = design_words(design)
+    for name, plain in (("order", "random"), ("repeats", 1), ("fine", "standard"), ("tau", None)):
+        if words.pop(name, plain) != plain:
+            raise ConfigError(
+                f"blocks: a tournament has its rows in random parts, so {design!r} does not fit"
+            )
+    if words["block_size"] is not None and not design.sampled:
+        raise ConfigError(f"blocks: a tournament takes a number of blocks, not {design!r}")
+    parameter = loss.parameter if isinstance(loss, Loss) else None
+    return TournamentOptions(
+        loss=loss.name if isinstance(loss, Loss) else loss,
+        loss_parameter=parameter,
+        distance=match.distance,
+        beta_r=match.beta_r,
+        contamination=contamination,
+        missing=scan.missing,
+        on_bad_file=scan.on_bad_file,
+        confidence_level=confidence_level,
+        pairs=pairs.name,
+        n_pairs=pairs.n if isinstance(pairs, SampledPairs) else None,
+        pair_budget=getattr(pairs, "budget", None) or PAIR_BUDGET,
+        **words,
+    )

@@ -66,7 +66,7 @@ def rows_drawn(plan: TournamentPlan, n_rows: int, n_used: int, n_blocks: int) ->
     size = options.block_size or min(SAMPLED_ROWS, n_good)
     if not again and size > n_good:
         raise ConfigError(
-            f"block_size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
+            f"blocks: size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
             "use fewer"
         )
     drawn = math.ceil(size / share)
@@ -91,7 +91,7 @@ def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
             f"{len(plan.field.candidates):,} candidates on all pairs of the blocks are {n:.2g} losses, "
             f"{in_words(n / (RATE * threads))} or so on {threads} threads and more than "
             f"pair_budget={budget:.2g}; use scheme='swor' with a block_size, pairs='incomplete', more "
-            "blocks, or a larger pair_budget"
+            "blocks, or a larger budget"
         )
 
 

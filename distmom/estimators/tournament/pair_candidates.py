@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.tournament.candidates import MATRIX_FILE, Field, Taking, named_candidates
 from distmom.estimators.tournament.options import TournamentOptions, rankings
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
-from distmom.passes.opening import Names, names_of
+from distmom.passes.opening import Names
 from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
 NEAR = 2.0

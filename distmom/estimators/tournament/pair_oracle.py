@@ -10,9 +10,9 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.answer import groups_of
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
 from distmom.estimators.tournament.pair_blocks import blocks_of_part, check_budget, n_losses, rows_drawn
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note

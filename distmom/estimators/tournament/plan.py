@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from distmom.designs.blocks import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
-from distmom.estimators.options import MOST_BLOCKS
 from distmom.estimators.tournament.outcome import Outcome
 from distmom.estimators.tournament.pair_blocks import check_pairs, describe_pairs
 from distmom.estimators.tournament.pair_oracle import PairOracle
@@ -133,7 +133,7 @@ def plan_tournament(
         n_blocks, outlying = _contaminated(options, n_rows)
     if options.n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
-            f"n_blocks: {options.n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower "
+            f"blocks: {options.n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower "
             "contamination or n_blocks, or take the worst rows out by where"
         )
     plan = TournamentPlan(source, read, field, options, seed, n_blocks, rows, skipped, outlying)
@@ -178,6 +178,6 @@ def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
     if given <= 2 * most:
         raise ConfigError(
             f"contamination: of {o:,} arbitrary {what} up to {most:,} fall into one part and may outvote "
-            f"{given:,} blocks; use more than {2 * most:,} blocks, or drop n_blocks ({best:,} are best)"
+            f"{given:,} blocks; use more than {2 * most:,} blocks, or none ({best:,} are best)"
         )
     return given, o

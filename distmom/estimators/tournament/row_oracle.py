@@ -15,8 +15,8 @@ from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
-from distmom.estimators.mean.mean import check_state
 from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.mean.question import check_state
 from distmom.estimators.tournament.files import disagreement
 from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
 from distmom.numerics.arrays import Floats, Ints

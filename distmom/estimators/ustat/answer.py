@@ -263,7 +263,7 @@ class Answerer:
         """sqrt(6 V) on both sides, V the typical variance of a block."""
         variance = float(lower_median(self.blocks.variance[mine]))
         if not self.options.by_paper:
-            return None, "the proposition holds for the number of blocks of n_blocks='paper' alone"
+            return None, "the proposition holds for the number of blocks of blocks='paper' alone"
         if self.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
             return None, REASON_WORDS[NoInterval.NO_ANSWER]
         half = paper_halfwidth_mou(variance)
@@ -333,7 +333,7 @@ class Answerer:
         if self.cells.lowered[g]:
             least = self.options.degree
             notes.append(
-                f"n_blocks lowered from {wanted} to {int(answer.n_blocks[line])}: a block needs {least} rows"
+                f"blocks lowered from {wanted} to {int(answer.n_blocks[line])}: a block needs {least} rows"
             )
             return tuple(notes)
         return (*notes, *notes_of(self.plan, answer, line, shared))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from distmom.cluster import check_memory
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.cells import fine_blocks_of
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.numerics.arrays import Floats, Ints

@@ -52,7 +52,7 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
     raise ConfigError(
         f"kernel {kernel.name!r} has no fast form{how}: {n_blocks:,} blocks of {n_rows:,} rows make "
         f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
-        f"threads and more than pair_budget={options.pair_budget:.2g}; use {remedy}"
+        f"threads and more than the budget of {options.pair_budget:.2g}; use {remedy}"
     )
 
 
@@ -60,13 +60,13 @@ def affordable(options: UStatOptions, n_tuples: int, n_blocks: int) -> str | Non
     """What to ask for instead of so many tuples, or None if they are allowed."""
     if n_tuples <= options.pair_budget:
         return None
-    few = "pairs='incomplete' with scheme='swor', which draws some, "
+    few = "SampledPairs, which draws some, "
     if options.sampled:
-        remedy = "a smaller block_size, " + few
+        remedy = "a smaller size, " + few
     else:
         blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
         remedy = f"n_blocks={blocks | 1:,} or more, {few}fewer rows by where, "
-    return remedy + "or allow a larger pair_budget"
+    return remedy + "or allow a larger budget"
 
 
 def in_words(seconds: float) -> str:

@@ -145,7 +145,7 @@ def row_numbers(
         morm_blocks(rows.confidence_level, tau, n_passing[0], degrees[0])
     elif rows.block_size < degrees[0]:
         raise ConfigError(
-            f"block_size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
+            f"blocks: size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
             f"{rows.block_size}; use at least {degrees[0]}"
         )
     blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows[0], n_valid=n_passing[0])
@@ -165,14 +165,14 @@ def _several_numbers(
     sizes = tuple(max(rows.block_size * n // max(sum(n_passing), 1), 0) for n in n_passing)
     if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
         raise ConfigError(
-            f"block_size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_passing)} "
+            f"blocks: size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_passing)} "
             f"are {', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
     if given is None:
         return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
     if rows.tau is not None:
-        raise ConfigError("tau: n_blocks and block_size say all; drop tau")
+        raise ConfigError("tau: the number and size of blocks say all; drop tau")
     return given, sizes
 
 
@@ -192,7 +192,7 @@ def pair_numbers(
     repeats = rows.scheme == "monte_carlo"
     if isinstance(rows.n_blocks, int):
         if rows.tau is not None:
-            raise ConfigError("tau: it sets the number of samples, and n_blocks gives it; drop one")
+            raise ConfigError("tau: it sets the number of samples, and n gives it; drop one")
         k = rows.n_blocks
     else:
         k = morm_blocks(rows.confidence_level, TAU if rows.tau is None else rows.tau, PLENTY)[0]
@@ -206,8 +206,8 @@ def pair_numbers(
         refuse_repeats(options.kernel, n_passing, m, repeats)
     if k * m > options.pair_budget:
         raise ConfigError(
-            f"n_pairs: {k:,} samples of {m:,} pairs are more than pair_budget={options.pair_budget:.2g}; "
-            "lower n_pairs or n_blocks, or allow a larger pair_budget"
+            f"pairs: n: {k:,} samples of {m:,} pairs are more than the budget of {options.pair_budget:.2g}; "
+            "lower n_pairs or n_blocks, or allow a larger budget"
         )
     drawn = -(-m * everything // passing) if passing else m
     return k, m, drawn if repeats else min(drawn, max(everything, 1))

@@ -42,5 +42,5 @@ def disagreement_note(columns: tuple[str, ...]) -> str:
     """What to do about it."""
     return (
         f"blocks of files tell another story about the mean of {', '.join(columns)}: bad files spoil all "
-        "random blocks; use block_by='file'"
+        "random blocks; use blocks=FileBlocks()"
     )

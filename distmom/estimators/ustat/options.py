@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import check_choice, check_count
+from distmom.designs.blocks import BlockDesign
+from distmom.designs.pairs import PairDesign, SampledPairs
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
-from distmom.estimators.options import (
-    JOINT,
-    SAMPLING,
-    MeanOptions,
-    check_choice,
-    check_count,
-    refuse_pairs,
-    whole,
-)
+from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, refuse_pairs
+from distmom.estimators.row_options import row_options, samples_of_pairs
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.passes.scan import Scan
 from distmom.theory import mou_blocks
 
 if TYPE_CHECKING:
@@ -28,38 +26,14 @@ STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("pairs='disjoint'", "weights", "its pairs are formed with equal chances; use pairs='complete'"),
-    ("pairs='complete'", "n_pairs", "all pairs are taken; drop it or use pairs='incomplete'"),
-    ("pairs='disjoint'", "n_pairs", "every row is in one pair; drop it or use pairs='incomplete'"),
-    (
-        "pairs='incomplete'",
-        "scheme='partition'",
-        "its samples are drawn from the pairs of all rows; use scheme='swor' or scheme='monte_carlo'",
-    ),
-    (
-        "pairs='disjoint'",
-        "a sampling scheme",
-        "its blocks partition the rows; use scheme='partition', or pairs='incomplete'",
-    ),
-    ("pairs='incomplete'", "block_size", "a sample is one of pairs; use n_pairs"),
-    ("pairs='incomplete'", "interval='paper'", "the paper has no bound for it; use interval='exact'"),
-    ("pairs='incomplete'", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
-    ("pairs='disjoint'", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
-    (
-        "a sampling scheme",
-        "a kernel with a matrix as value",
-        "all its pairs take one pass; use scheme='partition'",
-    ),
-    (
-        "pairs='disjoint'",
-        "order='stored'",
-        "its pairs are formed at random; use order='random'",
-    ),
-    (
-        "pairs='disjoint'",
-        "a kernel with a matrix as value",
-        "all its pairs take one pass; use pairs='complete'",
-    ),
+    ("DisjointPairs", "weights", "its pairs are formed with equal chances; use CompletePairs"),
+    ("DisjointPairs", "SampledBlocks", "its blocks partition the rows; use RandomBlocks, or SampledPairs"),
+    ("SampledPairs", "interval='paper'", "the paper has no bound for it; use interval='exact'"),
+    ("SampledPairs", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
+    ("DisjointPairs", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
+    ("SampledBlocks", "a kernel with a matrix as value", "all its pairs take one pass; use RandomBlocks"),
+    ("DisjointPairs", "StoredBlocks", "its pairs are formed at random; use RandomBlocks"),
+    ("DisjointPairs", "a kernel with a matrix as value", "all its pairs take one pass; use CompletePairs"),
 )
 """Options that exclude each other, with the remedy, beside those of `MeanOptions`; "" for any others."""
 
@@ -125,22 +99,16 @@ class UStatOptions:
 
     def _check_supported(self) -> None:
         met = {
-            "pairs='incomplete'": self.pairs == "incomplete",
-            "pairs='complete'": self.pairs == "complete",
-            "pairs='disjoint'": self.pairs == "disjoint",
-            "order='stored'": self.rows.order == "stored",
-            "a sampling scheme": self.sampled,
-            "scheme='partition'": not self.sampled,
+            "SampledPairs": self.pairs == "incomplete",
+            "DisjointPairs": self.pairs == "disjoint",
+            "StoredBlocks": self.rows.order == "stored",
+            "SampledBlocks": self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
             "statistic='v'": self.statistic == "v",
-            "n_pairs": self.n_pairs is not None,
-            "block_size": self.rows.block_size is not None,
             "interval='paper'": self.rows.interval == "paper",
             "weights": self.rows.weights is not None,
         }
-        refuse_pairs(REFUSED, met, {"": "ustatistic", "a sampling scheme": f"scheme={self.rows.scheme!r}"})
-        if self.n_pairs is not None:
-            check_count("n_pairs", self.n_pairs)
+        refuse_pairs(REFUSED, met, {"SampledBlocks": "SampledBlocks or SampledPairs"})
 
     @property
     def sampled(self) -> bool:
@@ -182,32 +150,45 @@ class UStatOptions:
 
 def ustat_options(
     kernel: str | Kernel,
+    scans: Sequence[Scan],
+    design: BlockDesign,
+    pairs: PairDesign,
     *,
     statistic: str,
-    pairs: str,
-    n_pairs: int | None,
-    pair_budget: int | float,
-    n_blocks: int | str,
-    confidence_level: float,
     joint: str,
     project: str | None,
-    **rows: Any,
+    confidence_level: float,
+    **promise: Any,
 ) -> UStatOptions:
-    """Options from the arguments of `distmom.ustatistic`; `rows` are those of `MeanOptions`."""
+    """Options from the arguments of `distmom.ustatistic`; `promise` are those of `row_options`."""
     made = named(kernel) if isinstance(kernel, str) else kernel
+    check_scans(scans)
+    if isinstance(pairs, SampledPairs):
+        design = samples_of_pairs(design, pairs)
     # samples have the number of their own proposition unless it is given
-    by_paper = n_blocks == "paper" and rows["scheme"] not in SAMPLING
+    by_paper = design.n == "paper"
     # all but the number of blocks is checked first: the proposition needs a good confidence level
-    blank = MeanOptions(n_blocks="auto" if by_paper else n_blocks, confidence_level=confidence_level, **rows)
-    options = UStatOptions(
-        made, statistic, pairs, n_pairs, whole(pair_budget), blank, by_paper, joint, project
-    )
+    first = design.with_number("auto") if by_paper else design
+    rows = row_options(scans[0], first, confidence_level=confidence_level, **promise)
+    n_pairs = pairs.n if isinstance(pairs, SampledPairs) else None
+    budget = getattr(pairs, "budget", None) or PAIR_BUDGET
+    options = UStatOptions(made, statistic, pairs.name, n_pairs, budget, rows, by_paper, joint, project)
     if not by_paper:
         return options
-    if blank.contamination is not None:
+    if rows.contamination is not None:
         raise ConfigError(
-            "contamination does not go with n_blocks='paper': the proposition knows no outlying rows; "
-            "use n_blocks='auto'"
+            "contamination does not go with blocks='paper': the proposition knows no outlying rows; "
+            "use blocks='auto'"
         )
     k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
-    return replace(options, rows=replace(blank, n_blocks=k))
+    return replace(options, rows=replace(rows, n_blocks=k))
+
+
+def check_scans(scans: Sequence[Scan]) -> None:
+    """ConfigError if samples are read under different policies."""
+    for name in ("nan", "missing", "on_bad_file"):
+        words = list(dict.fromkeys(getattr(scan, name) for scan in scans))
+        if len(words) > 1:
+            raise ConfigError(
+                f"{name}: the samples have {words[0]!r} and {words[1]!r}; read all of them in one way"
+            )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.checks import check_count
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.options import check_count
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
@@ -188,8 +188,8 @@ def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace
     if not replace and n_tuples > there_are > 0:
         of = " and ".join(f"{n:,}" for n in n_rows)
         raise ConfigError(
-            f"n_pairs: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
-            "have; lower it, or use scheme='monte_carlo'"
+            f"pairs: n: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
+            "have; lower it, or use SampledPairs(replace=True)"
         )
 
 

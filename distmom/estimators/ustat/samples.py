@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from distmom.designs.blocks import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.contamination import outlying_number
-from distmom.estimators.mean.mean import run_plan
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.options import check_most_blocks
+from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.comoments import from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.numerics.blocks.labels import repeat_seed
@@ -71,8 +71,8 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
         check_columns(reader, options)
         if read.by and options.sampled:
             raise ConfigError(
-                f"by does not go with scheme={options.rows.scheme!r}: samples are of all rows together; use "
-                "scheme='partition', or where, one group at a time"
+                "by does not go with SampledBlocks: samples are of all rows together; use RandomBlocks, or "
+                "where, one group at a time"
             )
         n_columns = len(reader.options.value_names) if options.joint_rows else 1
         if source.one_pass and not (options.pairs == "complete" and from_comoments(options, n_columns)):
@@ -113,7 +113,7 @@ def numbers_of_all(
         n = sum(rows_of(source, options, executor) for source, _ in samples)
         if rows.block_size > n:
             raise NoAnswerError(
-                f"block_size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
+                f"blocks: size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
             )
         k = n // rows.block_size
         check_most_blocks(f"block_size={rows.block_size} of {n} rows", k)

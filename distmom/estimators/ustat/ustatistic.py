@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Mapping, Sequence
-from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from distmom.cluster import connect
-from distmom.estimators.facts import data_facts, run_facts
-from distmom.estimators.mean.plan import worth_compiling
-from distmom.estimators.options import check_count
-from distmom.estimators.place import place_of
-from distmom.estimators.recorded import recorded
-from distmom.estimators.ustat.options import PAIR_BUDGET, ustat_options
-from distmom.estimators.ustat.plan import Found, UStatPlan
-from distmom.estimators.ustat.samples import sample_data
-from distmom.lake import BATCH_ROWS, Source
-from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
-from distmom.passes.opening import Names, open_data
-from distmom.reductions.block_means import load_kernels
+from distmom.designs.blocks import Blocks, as_design
+from distmom.designs.pairs import Pairs, as_pairs
+from distmom.estimators.command import answer, command
+from distmom.estimators.ustat.options import ustat_options
+from distmom.estimators.ustat.question import UStatQuestion, scans_of
+from distmom.passes.opening import Names
 from distmom.report import Results, UStatisticResult
 
 if TYPE_CHECKING:
-    from distmom.cluster import Progress
     from distmom.numerics.kernels.kernel import Kernel
 
 
-@recorded
+@command
 def ustatistic(
     data: Any,
     column: Names = None,
@@ -37,38 +24,17 @@ def ustatistic(
     kernel: str | Kernel,
     by: Names = None,
     where: Any = None,
-    statistic: str = "u",
-    pairs: str = "complete",
-    n_pairs: int | None = None,
-    pair_budget: int | float = PAIR_BUDGET,
-    scheme: str = "partition",
-    n_blocks: int | str = "auto",
-    block_size: int | None = None,
-    tau: float | None = None,
-    order: str = "random",
-    block_by: Names = None,
-    chunk_rows: int = 1,
-    repeats: int = 1,
-    contamination: int | float | None = None,
     weights: str | None = None,
-    joint: str = "coordinatewise",
-    project: str | None = None,
-    fine: str = "standard",
-    nan: str = "omit",
-    missing: str = "error",
-    on_bad_file: str = "error",
-    interval: str = "auto",
+    statistic: Literal["u", "v"] = "u",
+    pairs: Pairs = "complete",
+    project: Literal["psd", "correlation"] | None = None,
+    joint: Literal["coordinatewise", "geometric"] = "coordinatewise",
+    blocks: Blocks = "auto",
+    contamination: int | float | None = None,
+    interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
-    client: Any = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    threads: int | None = None,
-    memory_limit: int | str | None = None,
-    scratch: str | os.PathLike[str] | None = None,
-    batch_rows: int = BATCH_ROWS,
-    storage_options: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
+    executor: Any = None,
 ) -> UStatisticResult | Results:
     """Median of U-statistics: the mean of a function of pairs of rows that bad rows and files cannot move.
 
@@ -78,7 +44,7 @@ def ustatistic(
 
     Parameters
     ----------
-    data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
+    data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
         of these: ``["a/", "b/"]``; for one of several as many.
     column : str or sequence of str, optional
@@ -87,46 +53,40 @@ def ustatistic(
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
         also makes one of a function of any number of rows and samples.
-    by, where
+    by, where, weights
         As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
+        With `weights` a tuple of rows weighs the product of theirs.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
-    pairs : {"complete", "incomplete", "disjoint"}
-        All pairs of a block; or samples of pairs drawn from those of all rows (of several samples tuples of
-        rows of each), without repeats in a sample (``scheme="swor"``) or with (``"monte_carlo"``); or every
-        row of a block in one pair, formed at random (of several samples in tuples of rows of each, as many as
-        the scarcest has).
-    n_pairs : int, optional
-        Pairs of each sample; by default ten times the rows, as far as ten million rows drawn allow.
-    pair_budget : int
-        Most tuples of rows that a kernel without a fast form may be evaluated on; above, the run is refused
-        before it begins them, with what it would cost.
-    n_blocks : int or {"auto", "paper"}
-        Number of blocks. ``"auto"`` takes the statistics of fine blocks and lets the rule of the mean decide;
-        ``"paper"`` is that of the proposition, ceil(9/2 log(1/delta)). Samples have as many as those of
-        `distmom.mean` under both.
-    scheme, block_size, tau, order, block_by, chunk_rows, repeats, contamination, weights, fine
-        As for `distmom.mean`. With `weights` a tuple of rows weighs the product of theirs. For two samples
-        `block_size` is that of both together, which share it in proportion to their sizes, and
-        `contamination` the number (or share) of arbitrary rows or units in both. Sampling schemes take
-        neither `by` nor kernels with a matrix as value; of several samples they draw rows of each, in
-        proportion to its size, or with ``pairs="incomplete"`` tuples of rows of each.
-    joint : {"coordinatewise", "geometric"}
-        Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
-        (Frobenius) from those of the blocks.
+    pairs : {"complete", "sampled", "disjoint"} or pair design
+        `CompletePairs`: all pairs of a block. `SampledPairs`: samples of pairs drawn from those of all rows
+        (of several samples tuples of rows of each), without repeats in a sample or with. `DisjointPairs`:
+        every row of a block in one pair, formed at random (of several samples in tuples of rows of each, as
+        many as the scarcest has). A kernel without a fast form whose pairs exceed the design's ``budget`` is
+        refused before it begins them, with what it would cost.
     project : {"psd", "correlation"}, optional
         Of a covariance matrix: the nearest positive semi-definite matrix, or its correlations as the nearest
         correlation matrix, which has no intervals.
-    nan, missing, on_bad_file
-        As for `distmom.mean`. A row enters with all its columns or, where one is missing, not at all.
+    joint : {"coordinatewise", "geometric"}
+        Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
+        (Frobenius) from those of the blocks.
+    blocks : {"auto", "paper"}, int, or block design
+        As for `distmom.mean`. ``"auto"`` takes the statistics of fine blocks and lets the adaptive selection
+        of the mean decide; ``"paper"`` is the number of the proposition, ceil(9/2 log(1/delta)). For two
+        samples ``size`` is that of both together, which share it in proportion to their sizes.
+        `SampledBlocks` take neither `by` nor kernels with a matrix as value; of several samples they draw
+        rows of each, in proportion to its size. With `SampledPairs` it says the number of samples (a number,
+        or ``SampledBlocks(n, tau=…)``).
+    contamination : int or float, optional
+        As for `distmom.mean`; of two samples the number (or share) of arbitrary rows or units in both.
     interval : {"auto", "order", "exact", "paper", "none"}
         As for `distmom.mean`; ``"paper"`` is sqrt(6 V) on both sides.
-    scratch : path, optional
-        Folder for rows that are regrouped by way of the disk (see Notes), which all workers can reach. By
-        default, on one machine, Dask's ``temporary-directory``, ``$TMPDIR`` or ``/var/tmp``; on several none.
-    confidence_level, rng, client, workers, scheduler, threads, memory_limit, batch_rows,
-    storage_options, progress
+    confidence_level, rng
         As for `distmom.mean`.
+    executor : Threads, Processes, Cluster, Dask client or address, optional
+        As for `distmom.mean`. Its ``scratch`` is the folder for rows that are regrouped by way of the disk
+        (see Notes), which all workers can reach: by default, on one machine, Dask's ``temporary-directory``,
+        ``$TMPDIR`` or ``/var/tmp``; on several none.
 
     Returns
     -------
@@ -137,14 +97,14 @@ def ustatistic(
     ------
     ConfigError
         An option, a name or the condition is wrong; the kernel takes another number of columns; a kernel
-        without a fast form would take more tuples than `pair_budget`.
+        without a fast form would take more tuples than its budget.
     DataError
         A file is damaged, changed, or of a type that cannot be used, such as a date.
     NoAnswerError
         There are too few rows, or no finite answer because half or more of the blocks are ruined.
     ResourceError
-        The rows of one block do not fit into memory, those that are sorted not into `scratch`, or the cluster
-        was lost.
+        The rows of one block do not fit into memory, those that are sorted not into the scratch folder, or
+        the cluster was lost.
 
     Notes
     -----
@@ -152,10 +112,10 @@ def ustatistic(
     rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of the
     statistics of its fine blocks, over the pairs inside these: its variance exceeds that of the complete one
     by a factor of about 1 + (f - 1) sigma_2^2 / (2 n sigma_1^2) for f fine blocks of n rows in all, which is
-    little unless the kernel is degenerate (sigma_1 = 0; then give a small `n_blocks`).
+    little unless the kernel is degenerate (sigma_1 = 0; then give few `blocks`).
 
     The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
-    unbiased estimates from the means of the kernel at each row; for others the jackknife. Under `block_by`,
+    unbiased estimates from the means of the kernel at each row; for others the jackknife. Of units,
     stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
     ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
@@ -184,9 +144,9 @@ def ustatistic(
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
     takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
-    blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `block_by`.
+    blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `FileBlocks`.
 
-    Samples of rows (``scheme="swor"`` or ``"monte_carlo"``, all pairs of each) and of pairs share rows, so
+    Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so
     order statistics of their values cover only the median given the data: their interval is ``exact``, by a
     bound for such medians that would hold for every law with finite variance if that were known. A sample of
     M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. Its value has the variance
@@ -200,7 +160,7 @@ def ustatistic(
     (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90 % then covers 30 %). Where it
     may matter the status says ``rows in order``, by the variances between and within fine blocks, unless wild
     rows hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
-    ``sample(fraction=1, shuffle=True)``), or use a small `n_blocks`.
+    ``sample(fraction=1, shuffle=True)``), or use few `blocks`.
 
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
@@ -208,7 +168,7 @@ def ustatistic(
     Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time
     as memory allows; several columns share both passes. Where that would take more than two further
     passes, rows are read once more and go by way of the disk: every unit of work leaves one file of its
-    rows, sorted by ranges of blocks, in a folder of its own within `scratch`, which is removed at the
+    rows, sorted by ranges of blocks, in a folder of its own in the scratch folder, which is removed at the
     end, also after errors and Ctrl-C. Memory is then that of a batch and of the largest block. Variances,
     covariances, correlations and squared distances take one pass and no rows are kept; their variance is
     the spread between the fine blocks of a block. Kernels with a fast form take O(n log n) time or less,
@@ -231,59 +191,18 @@ def ustatistic(
     >>> round(found.estimate, 2), found.plain_estimate > 1e5
     (1.13, True)
     """
-    started = time.perf_counter()
+    scans = scans_of(data, where, kernel)
     options = ustat_options(
         kernel,
+        scans,
+        as_design(blocks),
+        as_pairs(pairs),
         statistic=statistic,
-        pairs=pairs,
-        n_pairs=n_pairs,
-        pair_budget=pair_budget,
-        n_blocks=n_blocks,
-        confidence_level=confidence_level,
-        scheme=scheme,
-        block_size=block_size,
-        tau=tau,
-        order=order,
-        block_by=block_by,
-        chunk_rows=chunk_rows,
-        repeats=repeats,
-        contamination=contamination,
-        weights=weights,
         joint=joint,
         project=project,
-        nan=nan,
-        missing=missing,
-        on_bad_file=on_bad_file,
+        contamination=contamination,
+        weights=weights,
         interval=interval,
-        fine=fine,
+        confidence_level=confidence_level,
     )
-    check_count("batch_rows", batch_rows)
-    seed, shown = resolve_seed(rng)
-    rows = options.rows
-    samples = sample_data(data, options.kernel)
-    how: Any = {"joint": options.joint_rows, "weights": weights, "storage_options": storage_options}
-    opened = [open_data(one, column, by, where, missing, batch_rows, rows.block_by, **how) for one in samples]
-    source, read = opened[0]
-    in_memory = any(source.in_memory for source, _ in opened)
-    place = place_of(in_memory, client, workers, scheduler, threads)
-    files = tuple(file for source, _ in opened for file in source.files)
-    load = load_kernels if worth_compiling(files, column_share(source, read)) else None
-    with connect(*place, memory_limit, load=load, scratch=scratch) as executor:
-        found = UStatPlan(opened, options, seed).run(executor, progress)
-        n_threads = executor.threads
-    sources = [source for source, _ in opened]
-    results = _told(found, sources, run_facts(time.perf_counter() - started, shown, n_threads))
-    return results[0] if len(results) == 1 and not read.by else results  # type: ignore[return-value]
-
-
-def _told(found: Found, sources: Sequence[Source], run: dict[str, Any]) -> Results:
-    """Results with what is to be said of data and run."""
-    files = [file for plan in found.plans for file in plan.files]
-    skipped = {record.file: record for record in found.skipped}
-    data = data_facts(files, skipped.values(), *sources)
-    told = []
-    for result in found.results:
-        new = copy(result)
-        vars(new).update(data=data, run=run)
-        told.append(new)
-    return Results(told, data, run)
+    return answer(UStatQuestion(scans, column, by, options, rng), executor)  # type: ignore[no-any-return]

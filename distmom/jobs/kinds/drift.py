@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import distmom as dm
 from distmom.jobs.job import job_of
-from distmom.jobs.keys import DATA, SCRATCH, Key, refusing
+from distmom.jobs.keys import BLOCKS, DATA, PROMISE, SCRATCH, Key, only, refusing
 from distmom.jobs.log_lines import log
 
 DRIFT = {
@@ -13,19 +13,17 @@ DRIFT = {
     "samples": Key("texts"),
     "statistics": Key("texts"),
     "bandwidth": Key("number"),
-    "block_by": Key("texts"),
     "permutations": Key("whole number", "n_permutations"),
     "n_permutations": Key("whole number"),
     "test_rows": Key("whole number"),
-    "pair_budget": Key("number"),
-    "blocks": Key("whole number or text", "n_blocks"),
-    "n_blocks": Key("whole number or text"),
-    "nan": Key("text"),
-    "interval": Key("text"),
-    "confidence": Key("number", "confidence_level"),
-    "confidence_level": Key("number"),
 }
-"""Keys of the table ``drift``: the words of the command line, and those of Python where they differ."""
+"""Keys of the table ``drift``."""
+
+TABLES = {
+    "drift": DRIFT,
+    "blocks": only(BLOCKS, "design", "n", "columns"),
+    "promise": only(PROMISE, "interval", "confidence", "confidence_level"),
+}
 
 
 def tell(results: dm.Results) -> None:
@@ -40,7 +38,7 @@ def tell(results: dm.Results) -> None:
 JOB = job_of(
     "drift",
     "compare",
-    {"drift": DRIFT},
+    TABLES,
     data={**DATA, "where": Key("texts")},
     run=refusing(SCRATCH, "a comparison reads all its rows again", "state", "on_change"),
     tell=tell,

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from distmom.jobs.job import job_of
 from distmom.jobs.keys import RUN
-from distmom.jobs.kinds.summary import MEAN
+from distmom.jobs.kinds.summary import TABLES
 
 WHY = "a nightly job keeps its sums there; for a mean without a state write pipeline = 'summary'"
 STATE = {**RUN, "state": replace(RUN["state"], required=True, why=WHY)}
 
-JOB = job_of("nightly", "mean", {"mean": MEAN}, run=STATE)
+JOB = job_of("nightly", "mean", TABLES, run=STATE)

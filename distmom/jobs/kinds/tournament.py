@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distmom.jobs.job import job_of
-from distmom.jobs.keys import SCRATCH, Key, refusing
+from distmom.jobs.keys import BLOCKS, DATA, PAIRS, PROMISE, SCRATCH, Key, only, refusing
 
 TOURNAMENT = {
     "candidates": Key("texts", required=True, path=(".skops", ".npy")),
@@ -13,24 +13,18 @@ TOURNAMENT = {
     "features": Key("texts"),
     "distance": Key("text"),
     "beta_r": Key("number"),
-    "blocks": Key("whole number or text", "n_blocks"),
-    "n_blocks": Key("whole number or text"),
-    "contamination": Key("number"),
-    "chunk_rows": Key("whole number"),
-    "block_by": Key("texts"),
-    "scheme": Key("text"),
-    "block_size": Key("whole number"),
-    "pairs": Key("text"),
-    "n_pairs": Key("whole number"),
-    "pair_budget": Key("number"),
-    "confidence": Key("number", "confidence_level"),
-    "confidence_level": Key("number"),
 }
-"""Keys of the table ``tournament``: the words of the command line, and those of Python where they differ."""
+"""Keys of the table ``tournament``."""
 
 JOB = job_of(
     "tournament",
     "tournament",
-    {"tournament": TOURNAMENT},
+    {
+        "tournament": TOURNAMENT,
+        "blocks": only(BLOCKS, "design", "n", "size", "columns", "chunk_rows", "replace"),
+        "pairs": PAIRS,
+        "promise": only(PROMISE, "contamination", "confidence", "confidence_level"),
+    },
+    data={key: value for key, value in DATA.items() if key != "nan"},
     run=refusing(SCRATCH, "the rounds of a tournament are all about the same files", "on_change"),
 )

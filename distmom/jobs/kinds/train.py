@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distmom.jobs.job import job_of
-from distmom.jobs.keys import RUN, Key, refusing
+from distmom.jobs.keys import DATA, RUN, Key, refusing
 
 TRAIN = {
     "learner": Key("text", required=True),
@@ -12,7 +12,6 @@ TRAIN = {
     "labels": Key("text", "target"),
     "mode": Key("text"),
     "compute": Key("text"),
-    "nan": Key("text"),
     "model": Key("text", path=True),
     "curve": Key("texts", path=True),
     "checkpoint_seconds": Key("number"),
@@ -45,10 +44,13 @@ OPTIONS = {
 }
 """Keys of the table ``options``: parameters of the learner."""
 
+DATA_OF_TRAINING = refusing(DATA, "means nothing for a training", "batch_rows")
+
 JOB = job_of(
     "train",
     "train",
     {"train": TRAIN, "options": OPTIONS},
-    run=refusing(RUN, "means nothing for a training", "batch_rows", "on_change"),
+    data=DATA_OF_TRAINING,
+    run=refusing(RUN, "means nothing for a training", "on_change"),
     as_one=("options",),
 )

@@ -118,7 +118,10 @@ def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
     roles: list[tuple[str, Role]] = [(name, "vector" if name in vectors else own) for name in options.columns]
     roles += [(name, "key") for name in (*options.by, *options.units)]
     roles += [(name, "presence") for name in options.present]
-    return roles + [(name, "condition") for name in (options.where.columns if options.where else ())]
+    if options.where is not None:
+        keys = options.where.keys
+        roles += [(name, "key" if name in keys else "condition") for name in options.where.columns]
+    return roles
 
 
 def kind_of(type_: pa.DataType) -> Kind:

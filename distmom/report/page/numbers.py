@@ -53,7 +53,7 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
-        "number. Run again with block_by='file' (--block-by file), where a bad file spoils one block only.",
+        "number. Run again with blocks=FileBlocks() (--block-by file): a bad file spoils one block only.",
     )
     return replace(told, answer=told.answer[:2], mood="bad", do=(*spoiled, *told.do[1:]))
 
@@ -161,7 +161,7 @@ def _made(r: Any, what: str) -> str:
 
 def by_order(r: Any) -> bool:
     """Whether the blocks are contiguous rows."""
-    return bool(r.run.get("call", {}).get("arguments", {}).get("order") == "stored")
+    return str(r.run.get("call", {}).get("arguments", {}).get("blocks", "")).startswith("StoredBlocks")
 
 
 def by_files(r: Any) -> bool:

@@ -36,8 +36,9 @@ DO = {
     ),
     "beyond capacity": (
         "Do not rely on the estimate: find and remove the bad rows or files, or run again with --block-by "
-        "file (block_by='file') if whole files are bad, with --fine many (fine='many') if bad rows are "
-        "scattered. (beyond capacity: so many blocks are wild that the estimate itself may be wrong.)"
+        "file (blocks=FileBlocks()) if whole files are bad, with --fine many (RandomBlocks(fine='many')) if "
+        "bad rows are scattered. (beyond capacity: so many blocks are wild that the estimate itself may be "
+        "wrong.)"
     ),
     "carried by few rows": (
         "Check that the largest values are real. (carried by few rows: fewer than 10 % of the rows carry "
@@ -181,28 +182,23 @@ def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:
 
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
-    """How to run again without some files of a local folder; nothing for other data."""
-    source = run.get("call", {}).get("arguments", {}).get("data")
-    folder = isinstance(source, str) and not re.search(r"[@*?\[\]<>]|://", source)
-    if not folder or not 0 < len(files) <= MOST_FILES or not all(map(str.isprintable, files)):
+    """How to run again without some files; nothing for data in memory."""
+    call = run.get("call", {})
+    source = call.get("arguments", {}).get("data")
+    if not isinstance(source, str) or source[:1] in ("<", "@"):
         return []
-    function = run["call"]["function"]
-    names = "\n".join(f"    -e {shlex.quote(f'/{name}')} \\" for name in files)
-    shell = f"find {shlex.quote(str(source))} -name '*.parquet' | grep -v -F \\\n{names}\n    > good.txt"
-    words = shlex.split(run.get("command") or f"distmom {function} {shlex.quote(str(source))}")
-    again = shlex.join("@good.txt" if word == source else word for word in words)
-    listing = ",\n       ".join(repr(f"/{name}") for name in files)
-    rest = "".join(f", {k}={_literal(v)}" for k, v in run["call"]["arguments"].items() if k != "data")
-    python = (
-        f"from pathlib import Path\nbad = ({listing},)\n"
-        f"paths = [path.as_posix() for path in Path({source!r}).rglob('*.parquet')]\n"
-        f"good = [path for path in paths if not path.endswith(bad)]\n"
-        f"found = dm.{function}(good{rest})"
-    )
+    if not 0 < len(files) <= MOST_FILES or not all(map(str.isprintable, files)):
+        return []
+    words = shlex.split(run.get("command") or f"distmom {call['function']} {shlex.quote(source)}")
+    again = " \\\n    ".join([shlex.join(words), *(f"--exclude {shlex.quote(name)}" for name in files)])
+    names, said = ", ".join(map(repr, files)), repr(source)
+    scanned = f"{said}, exclude=[{names}]"
+    scanned = scanned if "dm.scan(" in call["code"] else f"dm.scan({scanned})"
+    python = f"found = {call['code'].replace(said, scanned, 1)}"
     return [
         Code(
             "Leave these files out and run again",
-            (("In a shell:", f"{shell}\n{again}"), ("In Python (import distmom as dm):", python)),
+            (("In a shell:", again), ("In Python (import distmom as dm):", python)),
         )
     ]
 
@@ -253,7 +249,7 @@ def again_block(run: dict[str, Any]) -> Code:
     if run.get("command"):
         lines.append(("In a shell:", _seeded(run)))
     if run.get("call"):
-        lines.append(("In Python (import distmom as dm):", call_text(run["call"])))
+        lines.append(("In Python (import distmom as dm):", printable(run["call"]["code"])))
     threads, seconds = run.get("workers"), run.get("seconds")
     where = f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
     seed = f"seed {run.get('seed')}"
@@ -288,20 +284,6 @@ def interval_words(level: str, interval: str, reason: str | None = None) -> str:
 def words_block(assumptions: Sequence[str]) -> list[Block]:
     """What is assumed."""
     return [Words("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
-
-
-def call_text(call: dict[str, Any]) -> str:
-    """A recorded call as Python has it; what cannot be written down stands in angle brackets."""
-    arguments = ", ".join(
-        _literal(value) if i == 0 else f"{name}={_literal(value)}"
-        for i, (name, value) in enumerate(call["arguments"].items())
-    )
-    return f"dm.{call['function']}({arguments})"
-
-
-def _literal(value: Any) -> str:
-    text = printable(repr(value))
-    return re.sub(r"""'(<[\w.]+>)'""", r"\1", text)
 
 
 def _short(value: Any) -> str:

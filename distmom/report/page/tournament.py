@@ -83,7 +83,7 @@ def _advice(found: TournamentResult, mood: Mood) -> Advice:
     if found.files_disagree:
         lines = [
             "Do not rely on this outcome: a file that is bad as a whole has rows in every block. Leave it "
-            "out, or run again with block_by='file'."
+            "out, or run again with blocks=FileBlocks()."
         ]
     close = [r.name for r in found if r.status[0] == "finalist"]
     if close:

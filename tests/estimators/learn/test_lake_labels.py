@@ -123,4 +123,4 @@ def test_a_command_learns_from_text_labels(tmp_path: Path) -> None:
     assert model.classes_.tolist() == found.model.classes_.tolist()
     frame = pd.read_parquet(lake)
     assert model.score(frame.drop(columns="kind"), frame["kind"]) > 0.85
-    assert dm.explain_train(lake, "classification", target="kind")["target"] == "kind"
+    assert dm.explain(dm.train, lake, "classification", target="kind")["target"] == "kind"

@@ -76,10 +76,10 @@ def test_modes_and_fetching_change_no_bit(learner, lake, monkeypatch):
     assert resident.mode_ == "resident" and list(resident.feature_names_in_) == ["a", "b", "c"]
     right = model(resident)
     assert model(fitted(learner, table())) == right  # the same rows in the same order, in memory
-    assert model(fitted(learner, lake, mode="streaming", threads=1)) == right
+    assert model(fitted(learner, lake, mode="streaming", executor=dm.Threads(1))) == right
     monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
     monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 1)
-    streaming = fitted(learner, sorted(lake.iterdir()), mode="streaming", threads=2)
+    streaming = fitted(learner, sorted(lake.iterdir()), mode="streaming", executor=dm.Threads(2))
     assert streaming.mode_ == "streaming" and model(streaming) == right
 
 
@@ -88,7 +88,7 @@ def test_threads_that_compute_blocks_change_no_bit(learner, lake, monkeypatch):
     alone = fitted(learner, lake, compute="here")
     assert "computed here" in alone.mode_reason_
     monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
-    together = fitted(learner, lake, compute="workers", threads=3, mode="streaming")
+    together = fitted(learner, lake, compute="workers", executor=dm.Threads(3), mode="streaming")
     assert "blocks are computed by 3 threads" in together.mode_reason_
     assert model(together) == model(alone)
     assert together.history_["objective"].tobytes() == alone.history_["objective"].tobytes()
@@ -103,7 +103,10 @@ def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers
     right = model(fitted(learner, lake))
     for mode in ("resident", "streaming"):
         for compute in ("here", "workers"):
-            assert model(fitted(learner, lake, workers=workers, mode=mode, compute=compute)) == right
+            assert (
+                model(fitted(learner, lake, executor=dm.Processes(workers), mode=mode, compute=compute))
+                == right
+            )
 
 
 @pytest.mark.slow
@@ -138,7 +141,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
         monkeypatch.setattr(_Behind, "__call__", kill)
         monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
         monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 8)
-        found = fitted(learner, lake, client=client, mode="streaming", compute="workers")
+        found = fitted(learner, lake, executor=client, mode="streaming", compute="workers")
     assert len(killed) == 2 and model(found) == right
 
 
@@ -225,8 +228,8 @@ def test_rows_are_told_as_they_were(name, tmp_path, monkeypatch):
     def run(steps, data=tmp_path / "lake", **more):
         target = None if name == "clustering" else "label"
         options = {"max_iter": steps, **({"n_clusters": 2} if target is None else {})}
-        given = {"columns": ["a", "b"], "where": "keep", "on_bad_file": "skip", "rng": 0} | more
-        return dm.train(data, name, target=target, options=options, **given)
+        given = {"columns": ["a", "b"], "where": "keep", "rng": 0} | more
+        return dm.train(dm.scan(data, on_bad_file="skip"), name, target=target, options=options, **given)
 
     long = run(60)  # more than a pass
     # of the rows 7 in 100 are dropped (the null, NaN and infinite ones 1 to 6 with them)
@@ -265,7 +268,10 @@ def test_the_target_may_go_without_saying(lake):
         ("nothing", {}, ConfigError, "nothing"),
         ("name", {}, DataError, "one class only"),
         ("label", {"columns": ["label"]}, ConfigError, "columns: 'label' is also the target"),
-        ("label", {"column": ["a"]}, ConfigError, "did you mean columns"),
+        ("label", {"column": ["a"]}, TypeError, "column: now columns="),
+        ("label", {"nan": "keep"}, TypeError, r"nan: now dm\.scan\(data, nan=.*MahalanobisMetric\.fit"),
+        ("label", {"threads": 2}, TypeError, r"threads: now executor=dm\.Threads"),
+        ("label", {"wher": "a > 0"}, TypeError, "did you mean 'where'"),
         ("label", {"mode": "fast"}, ConfigError, "mode"),
         ("label", {"where": "a > 99"}, NoAnswerError, "none of"),
     ],
@@ -324,24 +330,64 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
     with pytest.raises(ConfigError, match="state: data in memory"):
         dm.MahalanobisMetric().fit(table(), state=tmp_path / "t.state")
     half = tmp_path / "half.state"
-    options = {"state": half, "where": "a>0", "missing": "null"}
-    filtered = dm.MahalanobisMetric(max_iter=30).fit(lake, **options)
+    options = {"state": half, "where": "a>0"}
+    nulls = dm.scan(lake, missing="null")
+    filtered = dm.MahalanobisMetric(max_iter=30).fit(nulls, **options)
     options["where"] = "( a > 0 )"  # the same
-    assert model(dm.MahalanobisMetric(max_iter=30).fit(lake, **options)) == model(filtered)
-    for other, words in (
-        ({"where": "a > 1"}, r"where was '\( a > 0 \)', now 'a > 1'; use the same, or name another state"),
-        ({"where": None}, r"where was '\( a > 0 \)', now None"),
-        ({"missing": "error"}, "missing was 'null', now 'error'"),
-        ({"nan": "raise"}, "nan was 'omit', now 'raise'"),
+    assert model(dm.MahalanobisMetric(max_iter=30).fit(nulls, **options)) == model(filtered)
+    changed = r"where was '\( a > 0 \)', now 'a > 1'; use the same, or name another state"
+    for scan, other, words in (
+        (nulls, {"where": "a > 1"}, changed),
+        (nulls, {"where": None}, r"where was '\( a > 0 \)', now None"),
+        (lake, {}, "missing was 'null', now 'error'"),
+        (dm.scan(lake, missing="null", nan="raise"), {}, "nan was 'omit', now 'raise'"),
     ):
         with pytest.raises(ConfigError, match=words):
-            dm.MahalanobisMetric(max_iter=30).fit(lake, **options | other)
+            dm.MahalanobisMetric(max_iter=30).fit(scan, **options | other)
     os.utime(lake / "0.parquet", (1, 1))
     with pytest.raises(DataError, match=r"1 of its files has changed since .first: 0.parquet"):
         dm.MahalanobisMetric().fit(lake, state=state)
     dm.mean(lake, "a", state=tmp_path / "mean.state", rng=0)
     with pytest.raises(DataError, match="is of a mean, not of a training"):
         dm.MahalanobisMetric().fit(lake, state=tmp_path / "mean.state")
+
+
+def test_a_stream_is_opened_once():
+    whole = table()
+    for name in ("metric", "regression"):
+        right = dm.train(whole, name, target="label", options={"max_iter": 20}, rng=0)
+        found = dm.train(whole.to_reader(500), name, target="label", options={"max_iter": 20}, rng=0)
+        assert model(found.model) == model(right.model) and found.n_rows == right.n_rows
+    fit = dm.RobustLinearRegression(random_state=0, max_iter=20).fit(whole.to_reader(500), "label")
+    assert model(fit) == model(right.model)
+    told = dm.explain(dm.train, whole.to_reader(), "regression")
+    assert told["n_rows"] is None and told["columns"] == ["a", "b", "c"]
+
+
+def test_data_in_memory_is_not_sent_to_a_cluster():
+    class NoClient:
+        """It looks like a client; anything asked of it is a mistake."""
+
+        def scheduler_info(self):
+            raise AssertionError
+
+    learner = dm.RobustLinearRegression(random_state=0, max_iter=20)
+    found = learner.fit(table(), "label", executor=NoClient(), compute="workers")
+    assert "threads" in found.mode_reason_
+    with dm.options(executor=NoClient()):
+        assert model(learner.fit(table(), "label")) == model(found)
+
+
+def test_the_plan_of_a_training_reads_no_row(lake, tmp_path):
+    told = dm.explain(dm.train, lake, "regression", columns=["a", "c"], model=tmp_path / "m", rng=0)
+    assert (told["n_files"], told["n_rows"], told["mode"], told["seed"]) == (5, 3000, "resident", 0)
+    assert not (tmp_path / "m").exists()
+    found = dm.train(dm.scan(lake, where="a > 0"), "regression", columns=["a", "c"], rng=0)
+    assert found.run["call"]["arguments"]["where"] == "a > 0" and found.run["seconds"] > 0
+    with pytest.raises(ConfigError, match="target: clustering has none"):
+        dm.train(lake, "clustering", target="label")
+    with pytest.raises(TypeError, match=r"missing: now dm\.scan"):
+        dm.train(lake, "regression", missing="null")
 
 
 def test_importing_distmom_does_not_import_scikit_learn():

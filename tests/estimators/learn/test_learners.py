@@ -153,6 +153,8 @@ def test_a_metric_of_pairs_is_fitted_again_and_anew():
     turned = np.where((np.arange(600) % 3 == 0)[:, None], pairs[:, ::-1], pairs)
     other = dm.MahalanobisMetric(max_iter=40, random_state=0).fit_pairs(turned, y, X)
     assert other.components_.tobytes() == found.components_.tobytes()  # a pair has no first row
+    with pytest.raises(ConfigError, match="partial_fit: the metric was learned from pairs"):
+        found.partial_fit(X, labels)  # its loss would be that of pairs
     found.fit(frame, labels)
     fresh = dm.MahalanobisMetric(max_iter=40, random_state=0).fit(frame, labels)
     assert (

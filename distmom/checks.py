@@ -1,0 +1,50 @@
+"""Checks of what a caller gives: one line that says parameter, rule, value received and remedy."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from distmom.errors import ConfigError
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """ConfigError unless the value is one of the allowed words."""
+    if value not in allowed:
+        near = difflib.get_close_matches(str(value), allowed, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}{hint}")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """ConfigError unless the value is a whole number, at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+        raise ConfigError(f"{name}: must be a whole number of at least {least}, not {value!r}")
+
+
+def check_fraction(name: str, value: Any, below: float, example: str) -> None:
+    """ConfigError unless the value lies strictly between 0 and `below`."""
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not good or not math.isfinite(value) or not 0.0 < value < below:
+        raise ConfigError(f"{name}: must lie between 0 and {below:g}, {example}, not {value!r}")
+
+
+def whole(value: Any) -> Any:
+    """A float that is a whole number, such as 1e9, as an int; anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def names_of(parameter: str, value: Any) -> tuple[str, ...]:
+    """One name or several, distinct."""
+    if value is None:
+        return ()
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else None
+    if names is None or isinstance(value, Mapping) or not all(isinstance(n, str) for n in names):
+        raise ConfigError(f"{parameter}: must be a column's name or a list of names, not {value!r}")
+    twice = [n for i, n in enumerate(names) if n in names[:i]]
+    if twice:
+        raise ConfigError(f"{parameter}: {twice[0]!r} is given twice; name each column once")
+    return names

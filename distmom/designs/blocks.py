@@ -1,0 +1,358 @@
+"""How rows form blocks: one frozen object for each way.
+
+``blocks=`` takes one of them, or the short forms ``"auto"``, ``"paper"`` and a number, which mean
+`RandomBlocks`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from distmom.checks import check_choice, check_count, check_fraction, names_of
+from distmom.errors import ConfigError
+
+Number: TypeAlias = int | Literal["auto", "paper"]
+Fine: TypeAlias = Literal["standard", "many"]
+
+MOST_BLOCKS = 1_000_000
+MOST_CHUNK_ROWS = 1 << 40
+"""More rows than any file has."""
+
+MOST_BLOCKS_COST = "each costs 24 bytes in every unit"
+
+
+class BlockDesign:
+    """What all block designs share.
+
+    Attributes
+    ----------
+    of_units : bool
+        Whether whole units (rows that agree in some columns, or files) share a block.
+    sampled : bool
+        Whether blocks are samples that share rows, not a partition.
+    """
+
+    of_units: ClassVar[bool] = False
+    sampled: ClassVar[bool] = False
+    n: Number | None
+    size: int | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the caller says how many blocks there are."""
+        return self.n not in (None, "auto") or self.size is not None
+
+    def with_number(self, n: Number) -> BlockDesign:
+        """The same with another number of blocks."""
+        return replace(self, n=n)  # type: ignore[type-var]
+
+    def __repr__(self) -> str:
+        """The call that makes it, without what is a default."""
+        first, *others = [f for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        given = [f for f in others if getattr(self, f.name) != f.default]
+        words = [f"{f.name}={getattr(self, f.name)!r}" for f in given]
+        value = getattr(self, first.name)
+        if value != first.default:
+            words.insert(0, repr(value))
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    def _check_number(self, allowed: Sequence[str] = ("auto", "paper")) -> None:
+        name, value = f"{type(self).__name__}: n", self.n
+        if isinstance(value, str):
+            check_choice(name, value, allowed)
+        else:
+            check_count(name, value)
+            check_most_blocks(name, int(value))  # type: ignore[arg-type]
+            object.__setattr__(self, "n", int(value))  # type: ignore[arg-type]
+        if self.size is not None:
+            check_count(f"{type(self).__name__}: size", self.size)
+            object.__setattr__(self, "size", int(self.size))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomBlocks(BlockDesign):
+    """Rows are randomly assigned to blocks; every row is in one of them.
+
+    Parameters
+    ----------
+    n : int or {"auto", "paper"}
+        Number of blocks. ``"auto"`` tests a ladder of numbers against each other, screens outlying blocks out
+        and says what it found; ``"paper"`` takes that of the proposition: ceil(log(1/delta)).
+    size : int, optional
+        Rows of a block, instead of their number.
+    chunk_rows : int
+        Rows that stay together (the block length of a block bootstrap): rows j c … (j + 1) c - 1 of a file go
+        to one block. For bursts of bad rows (L of them touch at most (L - 1)/c + 2 chunks) and for rows that
+        are correlated with their neighbours (c several times as long as the correlation).
+    repeats : int
+        Number of random partitions; the answer is the median of the block values of all of them: five have
+        nearly the variance of the sample mean.
+    fine : {"standard", "many"}
+        945 fine blocks, of which blocks are made, or 10,395 where scattered bad rows are expected.
+
+    Raises
+    ------
+    ConfigError
+        If a value is out of range, or two of them exclude each other.
+
+    Examples
+    --------
+    >>> RandomBlocks(101), RandomBlocks(chunk_rows=1000)
+    (RandomBlocks(101), RandomBlocks(chunk_rows=1000))
+    """
+
+    n: Number = "auto"
+    size: int | None = None
+    chunk_rows: int = 1
+    repeats: int = 1
+    fine: Fine = "standard"
+
+    def __post_init__(self) -> None:
+        self._check_number()
+        for name in ("chunk_rows", "repeats"):
+            check_count(f"RandomBlocks: {name}", getattr(self, name))
+            object.__setattr__(self, name, int(getattr(self, name)))
+        if self.chunk_rows > MOST_CHUNK_ROWS:
+            raise ConfigError(
+                f"RandomBlocks: chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}"
+            )
+        check_choice("RandomBlocks: fine", self.fine, ("standard", "many"))
+        _refuse_both(self, "RandomBlocks")
+        if self.fine != "standard" and self.fixed:
+            raise ConfigError(
+                "RandomBlocks: fine does not go with a number of blocks, which n or size fix; drop one"
+            )
+        if self.repeats > 1 and self.chunk_rows > 1:
+            raise ConfigError(
+                "RandomBlocks: repeats does not go with chunk_rows: partitions are of rows; drop one"
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class StoredBlocks(BlockDesign):
+    """Contiguous blocks, in the order in which rows are stored: cheapest, for exchangeable rows.
+
+    Parameters
+    ----------
+    n : int or {"auto", "paper"}
+        Number of blocks, as for `RandomBlocks`.
+    size : int, optional
+        Rows of a block, instead of their number.
+
+    Raises
+    ------
+    ConfigError
+        If a value is out of range, or both are given.
+
+    Examples
+    --------
+    >>> StoredBlocks(size=1_000)
+    StoredBlocks(size=1000)
+    """
+
+    n: Number = "auto"
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_number()
+        _refuse_both(self, "StoredBlocks")
+
+
+@dataclass(frozen=True, repr=False)
+class UnitBlocks(BlockDesign):
+    """Whole units share a block: rows that agree in these columns (a sensor, a user), in whatever files.
+
+    For dependence or damage that comes by unit. Null is a unit too. The interval then rests on the variance
+    between blocks, and the result tells the number of units.
+
+    Parameters
+    ----------
+    columns : str or sequence of str
+        Whose values make a unit.
+    n : int or {"auto", "paper"}
+        Number of blocks, as for `RandomBlocks`.
+
+    Raises
+    ------
+    ConfigError
+        If a name is no text or given twice, or a number is out of range.
+
+    Examples
+    --------
+    >>> UnitBlocks("sensor"), UnitBlocks(["month", "day"], 31).columns
+    (UnitBlocks('sensor'), ('month', 'day'))
+    """
+
+    columns: str | Sequence[str]
+    n: Number = "auto"
+    size: int | None = None
+
+    of_units: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        names = names_of("UnitBlocks: columns", self.columns)
+        if not names:
+            raise ConfigError(
+                "UnitBlocks: columns: name the columns whose values make a unit; for files use FileBlocks()"
+            )
+        object.__setattr__(self, "columns", names)
+        self._check_number()
+        _refuse_both(self, "UnitBlocks")
+
+    def __repr__(self) -> str:
+        """The call that makes it."""
+        first = repr(self.columns[0] if len(self.columns) == 1 else list(self.columns))
+        others = [
+            f"{name}={value!r}"
+            for name, value in (("n", self.n), ("size", self.size))
+            if value not in ("auto", None)
+        ]
+        return f"UnitBlocks({', '.join([first, *others])})"
+
+
+@dataclass(frozen=True, repr=False)
+class FileBlocks(BlockDesign):
+    """Whole files share a block: a bad file then spoils one block only.
+
+    Parameters
+    ----------
+    n : int or {"auto", "paper"}
+        Number of blocks, as for `RandomBlocks`.
+    size : int, optional
+        Rows of a block, instead of their number.
+
+    Raises
+    ------
+    ConfigError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> FileBlocks()
+    FileBlocks()
+    """
+
+    n: Number = "auto"
+    size: int | None = None
+
+    of_units: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._check_number()
+        _refuse_both(self, "FileBlocks")
+
+
+@dataclass(frozen=True, repr=False)
+class SampledBlocks(BlockDesign):
+    """Independent samples of the rows, each without or with replacement (the paper's randomized blocks).
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of blocks; by default that of the proposition for `tau`.
+    size : int, optional
+        Rows of a block, likewise.
+    tau : float, optional
+        Sampling parameter, in (0, 1/2), default 0.45: number and size of blocks by the proposition, which
+        draw 4 tau^2 n / (9 (1/2 - tau)^2) rows in all: 36 n at 0.45.
+    replace : bool
+        Whether rows are drawn with replacement.
+
+    Raises
+    ------
+    ConfigError
+        If a value is out of range, or `tau` is given although `n` and `size` say all.
+
+    Examples
+    --------
+    >>> SampledBlocks(35, 2_000), SampledBlocks(tau=0.3, replace=True)
+    (SampledBlocks(35, size=2000), SampledBlocks(tau=0.3, replace=True))
+    """
+
+    n: int | None = None
+    size: int | None = None
+    tau: float | None = None
+    replace: bool = False
+
+    sampled: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.n is not None:
+            if isinstance(self.n, str):  # type: ignore[unreachable]  # of callers without types
+                raise ConfigError(
+                    f"SampledBlocks: n: must be a whole number, not {self.n!r}; "
+                    "leave it out for that of the proposition"
+                )
+            self._check_number()
+        elif self.size is not None:
+            check_count("SampledBlocks: size", self.size)
+            object.__setattr__(self, "size", int(self.size))
+        if self.tau is not None:
+            check_fraction("SampledBlocks: tau", self.tau, 0.5, "such as 0.45")
+        if self.tau is not None and self.n is not None and self.size is not None:
+            raise ConfigError("SampledBlocks: tau: n and size say all; drop tau")
+        if not isinstance(self.replace, bool):
+            raise ConfigError(f"SampledBlocks: replace: must be True or False, not {self.replace!r}")
+
+
+DESIGNS = (RandomBlocks, StoredBlocks, UnitBlocks, FileBlocks, SampledBlocks)
+
+Blocks: TypeAlias = int | Literal["auto", "paper"] | BlockDesign
+
+
+def as_design(blocks: Any) -> BlockDesign:
+    """The design that a value of ``blocks=`` means.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither ``"auto"``, ``"paper"``, a number, nor a design.
+
+    Examples
+    --------
+    >>> as_design("auto"), as_design(101), as_design(FileBlocks())
+    (RandomBlocks(), RandomBlocks(101), FileBlocks())
+    """
+    if isinstance(blocks, BlockDesign):
+        return blocks
+    if isinstance(blocks, type) and issubclass(blocks, BlockDesign):
+        raise ConfigError(
+            f"blocks: {blocks.__name__} is a class; give an object, such as {blocks.__name__}(…)"
+        )
+    if isinstance(blocks, str) and blocks not in ("auto", "paper"):
+        words = {
+            "file": "FileBlocks()",
+            "files": "FileBlocks()",
+            "stored": "StoredBlocks()",
+            "swor": "SampledBlocks()",
+        }
+        near = difflib.get_close_matches(blocks, ("auto", "paper"), 1)
+        hint = words.get(blocks) or (
+            repr(near[0]) if near else f"UnitBlocks({blocks!r}) for units of a column"
+        )
+        raise ConfigError(
+            f"blocks: must be 'auto', 'paper', a number or a block design, not {blocks!r}; use {hint}"
+        )
+    if not isinstance(blocks, str) and (isinstance(blocks, bool) or not isinstance(blocks, numbers.Integral)):
+        raise ConfigError(
+            f"blocks: must be 'auto', 'paper', a number or a design such as FileBlocks(), not {blocks!r}"
+        )
+    if not isinstance(blocks, str):
+        check_count("blocks", blocks)
+        check_most_blocks("blocks", int(blocks))
+    return RandomBlocks(blocks)  # type: ignore[arg-type]
+
+
+def check_most_blocks(name: str, n_blocks: int) -> None:
+    """ConfigError if so many blocks would make the states of units too large."""
+    if n_blocks > MOST_BLOCKS:
+        raise ConfigError(f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; {MOST_BLOCKS_COST}")
+
+
+def _refuse_both(design: BlockDesign, name: str) -> None:
+    if design.size is not None and design.n != "auto":
+        raise ConfigError(f"{name}: n and size: one gives the other; drop one")

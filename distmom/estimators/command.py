@@ -1,0 +1,173 @@
+"""What all public functions share: one path from a question to its answer, or to what answering would take.
+
+A function checks its arguments and makes a `Question`. A question makes a plan on an executor, without
+reading a row. The plan tells what it would do (`describe`), or does it (`run`). `explain` is the first half
+of the same path, so it refuses what a run would refuse.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import time
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+
+from distmom.cluster.executors.places import as_place
+from distmom.errors import DoubtfulResultWarning
+from distmom.estimators.facts import run_facts
+from distmom.estimators.recorded import record
+from distmom.estimators.renamed import wrong_keyword
+from distmom.estimators.session import defaults_for, progress_of_session, warns
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_EXPLAINING: ContextVar[bool] = ContextVar("distmom_explaining", default=False)
+
+
+class Plan(Protocol):
+    """What answering a question takes."""
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """Numbers and words for people who look before they run; no row is read."""
+        ...
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """The result or results; `run` is what they say of the run."""
+        ...
+
+
+class Question(Protocol):
+    """What is asked, checked as far as that is possible without opening the data."""
+
+    shown_seed: int | str
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether some of the data is in this process, and so stays in it."""
+        ...
+
+    def load(self) -> Callable[[], None] | None:
+        """What workers load in the background; None where NumPy does the work."""
+        ...
+
+    def plan(self, executor: Executor, progress: Progress | None) -> Any:
+        """The passes, over which columns, in what memory; refuses what cannot be done, reads no row."""
+        ...
+
+
+def answer(question: Question, executor: Any) -> Any:
+    """Answer the question there; inside of `explain`, what that would take."""
+    started = time.perf_counter()
+    place = as_place(executor)
+    if question.in_memory:
+        place = place.here()
+    if _EXPLAINING.get():
+        with place.imagined() as there:
+            return {**question.plan(there, None).describe(there), "seed": question.shown_seed}
+    progress = progress_of_session()
+    with place.open(load=question.load()) as there:
+        plan = question.plan(there, progress)
+        run = run_facts(0.0, question.shown_seed, there.threads)
+        found = plan.run(there, progress, run)
+    run["seconds"] = time.perf_counter() - started
+    return found
+
+
+def command(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function: names of the past get an answer, the session's defaults hold, the call is kept.
+
+    The call stands in the result's ``run["call"]``; where no seed was given with the one that was drawn. A
+    doubtful result warns, once for a call.
+    """
+    signature = inspect.signature(function)
+    parameters = signature.parameters
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in parameters:
+                raise wrong_keyword(function.__name__, name, parameters)
+        bound = signature.bind(*args, **kwargs)
+        bound.arguments.update(
+            {name: v for name, v in defaults_for(parameters).items() if name not in bound.arguments}
+        )
+        found = function(*bound.args, **bound.kwargs)
+        if not _EXPLAINING.get():
+            record(function.__name__, found, bound.arguments, parameters)
+            _warn(found)
+        return found
+
+    return call
+
+
+def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """What a call would read, need and do: the plan of ``function(*args, **kwargs)``.
+
+    The listing and footers are read, no row is (but the first ones of a column of times, and those up to the
+    first vector of a list column whose type does not tell its length), and no worker process is started. It
+    refuses what the call would refuse before it reads.
+
+    Parameters
+    ----------
+    function : callable
+        `distmom.mean`, `distmom.ustatistic`, `distmom.tournament`, `distmom.difference`, `distmom.compare`,
+        `distmom.describe` or `distmom.train`.
+    *args, **kwargs
+        Its arguments.
+
+    Returns
+    -------
+    dict
+        ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
+        ``n_units``, ``n_blocks``, ``block_size``, ``projected_memory_per_process`` (in words), ``threads``,
+        ``seed``, ``skipped`` (files whose footer is bad, under ``on_bad_file="skip"``), and what else the
+        function's plan has to say.
+
+    Raises
+    ------
+    ConfigError, DataError, NoAnswerError, ResourceError
+        As the function, for what can be known beforehand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import distmom as dm
+    >>> plan = dm.explain(dm.mean, np.zeros(1000), blocks=5)
+    >>> plan["n_rows"], plan["n_blocks"]
+    (1000, 5)
+    """
+    if "rng" in kwargs:  # a Generator is copied, as looking must not advance it
+        kwargs["rng"] = copy.deepcopy(kwargs["rng"])
+    token = _EXPLAINING.set(True)
+    try:
+        return cast("dict[str, Any]", function(*args, **kwargs))
+    finally:
+        _EXPLAINING.reset(token)
+
+
+def explaining() -> bool:
+    """Whether the call is asked for its plan only."""
+    return _EXPLAINING.get()
+
+
+def _warn(found: Any) -> None:
+    """Warn of the first doubtful result, and say how many there are."""
+    results = found if isinstance(found, (list, tuple)) or hasattr(found, "__len__") else (found,)
+    doubtful = [r for r in results if getattr(r, "doubtful", False)]
+    if not doubtful or not warns():
+        return
+    first = doubtful[0]
+    more = f" (and {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
+    warnings.warn(
+        f"{first.name}: {'; '.join(first.status)}{more}; look at the result's status and notes",
+        DoubtfulResultWarning,
+        stacklevel=3,
+    )

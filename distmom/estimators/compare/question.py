@@ -1,0 +1,198 @@
+"""The question behind a comparison of two samples, and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from distmom.checks import names_of
+from distmom.errors import ConfigError
+from distmom.estimators.compare.answer import adjusted, compared
+from distmom.estimators.compare.options import CompareOptions
+from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permuted_test
+from distmom.estimators.compare.samples import Sample, samples_by
+from distmom.estimators.compare.statistics import Compared
+from distmom.estimators.facts import data_facts
+from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.ustat.partition import sample_question, sample_results
+from distmom.estimators.ustat.question import UStatQuestion
+from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
+from distmom.numerics.kernels.catalogue import mean_difference
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.block_pass import run_blocks
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
+from distmom.reductions.block_means import load_kernels
+from distmom.report import CompareResult, Results
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.lake import ReadOptions, Source
+
+Opened = Sequence[tuple["Source", "ReadOptions"]]
+
+
+@dataclass
+class CompareQuestion:
+    """Whether columns have one distribution in two samples.
+
+    Attributes
+    ----------
+    samples : tuple of Sample
+        Both; or the whole, of which two values of the column `by` make the samples.
+    column : names
+    by : str or None
+    values : sequence, optional
+        These values, where there are more than two.
+    options : CompareOptions
+    rng : object
+    """
+
+    samples: tuple[Sample, ...]
+    column: Names
+    by: str | None
+    values: Sequence[Any] | None
+    options: CompareOptions
+    rng: Any = None
+    seed: int = field(init=False)
+    shown_seed: int | str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.seed, self.shown_seed = resolve_seed(self.rng)
+
+    @cached_property
+    def opened(self) -> Opened:
+        """The rows of each sample."""
+        return self.open(self.samples)
+
+    def open(self, samples: Sequence[Sample]) -> Opened:
+        """The rows of each of these samples."""
+        units = self.options.rows.block_by
+        opened = [open_data(one.scan, self.column, None, units) for one in samples]
+        if any(source.one_pass for source, _ in opened):
+            raise ConfigError(
+                "data: a comparison reads its rows several times, and a stream can be read only once; "
+                "give a table, or write the stream to Parquet files"
+            )
+        columns = opened[0][1].columns
+        if names_of("column", self.column) == () and any(read.columns != columns for _, read in opened):
+            raise ConfigError("column: the samples have different columns; name those to compare")
+        return opened
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are compared."""
+        return self.opened[0][1].columns
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether some of the data is in this process."""
+        return any(source.in_memory for source, _ in self.opened)
+
+    def load(self) -> Callable[[], None] | None:
+        """The kernels, where they will be used."""
+        files = tuple(file for source, _ in self.opened for file in source.files)
+        return load_kernels if worth_compiling(files, column_share(*self.opened[0])) else None
+
+    def plan(self, executor: Executor, progress: Progress | None) -> PlannedComparison:
+        """Names, types and combinations are checked; no row is read."""
+        plain = self.options.of(mean_difference())
+        check_samples(self.opened, plain)
+        if self.by is not None:  # its name and type too
+            source, read = open_data(self.samples[0].scan, self.columns[0], self.by)
+            source.reader(read)
+        return PlannedComparison(self)
+
+
+@dataclass
+class PlannedComparison:
+    """The plan of a comparison."""
+
+    question: CompareQuestion
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """The plan of the first column's difference of means; with `by` as if both samples had all rows."""
+        question, options = self.question, self.question.options
+        scans = tuple(one.scan for one in question.samples) * (1 if question.by is None else 2)
+        first = UStatQuestion(scans, question.columns[0], None, options.of(mean_difference()), question.seed)
+        told = first.plan(executor, None).describe(executor)
+        told.pop("kernel")
+        return {
+            **told,
+            "columns": list(question.columns),
+            "statistics": [one.name for one in options.statistics],
+            "test_rows": options.test.rows,
+            "n_permutations": options.test.n,
+        }
+
+    def run(
+        self, executor: Executor, progress: Progress | None, run: dict[str, Any]
+    ) -> CompareResult | Results:
+        """Find the samples, count their rows, draw those of the test, evaluate blocks."""
+        question = self.question
+        samples, opened = question.samples, question.opened
+        more: tuple[str, ...] = ()
+        if question.by is not None:
+            samples, left_out = samples_by(
+                samples[0].scan, question.columns[0], question.by, question.values, executor, progress
+            )
+            opened = question.open(samples)
+            more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
+        found, data = _compared(
+            opened, samples, question.columns, question.options, question.seed, executor, progress
+        )
+        told = [replace(r, data=data, run=run, notes=(*r.notes, *more)) for r in found]
+        return told[0] if len(told) == 1 else Results(told, data, run)
+
+
+def _compared(
+    opened: Opened,
+    samples: Sequence[Sample],
+    columns: Sequence[str],
+    options: CompareOptions,
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+) -> tuple[list[CompareResult], dict[str, Any]]:
+    """Results of all columns and statistics, and what was read."""
+    plain, sources = options.of(mean_difference()), [source for source, _ in opened]
+    plans = plan_passes(opened, plain, seed, executor, progress)
+    passes = run_passes(plans, (), plain, executor, progress)
+    asked, tests = [], []
+    by_units = options.rows.block_by is not None
+    for c, name in enumerate(columns):
+        mine = [one.column(c) for one in passes]
+        plans = [
+            replace(
+                one.plan,
+                reader=source.reader(replace(read, columns=(name,))),
+                reduction=replace(one.plan.reduction, seed=seed),  # units have one hash in both samples
+            )
+            for one, (source, read) in zip(mine, opened, strict=True)
+        ]
+        rows = draw_rows(plans, options.test.rows, seed, executor, progress)
+        width = bandwidth_of(rows)
+        statistics = [Compared(one.name, one.bandwidth or width) for one in options.statistics]
+        tested = permuted_test(rows, statistics, options.test.n, seed, by_units=by_units)
+        for place, one in enumerate(statistics):
+            asked.append(sample_question(sources, mine, options.of(one.kernel), executor))
+            tests.append((name, one, tested, place))
+    blocks = run_blocks([question for one in asked for question in one.questions], executor, progress)
+    results = []
+    for (name, statistic, tested, place), question, found in zip(tests, asked, blocks, strict=True):
+        (result,) = sample_results(question, options.of(statistic.kernel), [found], name)
+        results.append(compared(result, statistic, samples, tested, place, options.test.n))
+    return adjusted(results), _facts(sources, samples, passes)
+
+
+def _facts(sources: Sequence[Source], samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
+    """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
+    homes = [getattr(source, "address", None) for source in sources]
+    if None in homes:
+        homes = [0, int(samples[0].scan.data is not samples[1].scan.data)]
+    pairs = list(zip(homes, passes, strict=True))
+    files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
+    skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
+    return data_facts(list(files.values()), skipped.values(), *sources)

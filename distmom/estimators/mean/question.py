@@ -1,0 +1,179 @@
+"""The question behind a robust mean, and its plan: what `distmom.mean` asks, explains and runs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from distmom.cluster import run_units
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import DataError, NoAnswerError
+from distmom.estimators.command import explaining
+from distmom.estimators.facts import data_facts
+from distmom.estimators.mean.blocks import needs_passing_rows
+from distmom.estimators.mean.checkpoint import Keeper, open_keeper
+from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
+from distmom.estimators.mean.results import answer_of, together
+from distmom.estimators.options import MeanOptions
+from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.census import column_share
+from distmom.passes.opening import Names, open_data
+from distmom.passes.scan import Scan
+from distmom.reductions.block_means import load_kernels
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.estimators.mean.manifest import Ledger
+    from distmom.lake import ReadOptions, Source
+
+
+@dataclass
+class MeanQuestion:
+    """The robust means of columns of a scan, in groups or not.
+
+    Attributes
+    ----------
+    scan : Scan
+    column, by : names
+    options : MeanOptions
+    rng : object
+    state : str, path or State, optional
+    memory_limit : int or str, optional
+        Of the process that keeps the state.
+    """
+
+    scan: Scan
+    column: Names
+    by: Names
+    options: MeanOptions
+    rng: Any = None
+    state: Any = None
+    memory_limit: int | str | None = None
+    seed: int = field(init=False)
+    shown_seed: int | str = field(init=False)
+    keeper: Keeper | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        path = getattr(self.state, "path", self.state)
+        self.keeper = open_keeper(path, getattr(self.state, "on_change", "error"), self.memory_limit)
+        self.seed, self.shown_seed = (
+            resolve_seed(self.rng) if self.keeper is None else self.keeper.seed(self.rng)
+        )
+
+    @cached_property
+    def opened(self) -> tuple[Source, ReadOptions, Ledger | None]:
+        """The source, what to read of it, and which of it a saved state holds already."""
+        joint = bool(self.options.joint)
+        source, read = open_data(
+            self.scan, self.column, self.by, self.options.block_by, joint=joint, weights=self.options.weights
+        )
+        if self.keeper is None:
+            return source, read, None
+        ledger, read = self.keeper.begin(
+            self.scan.data, source, read, self.options, self.seed, self.shown_seed
+        )
+        return source, read, ledger
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the data is in this process."""
+        return self.opened[0].in_memory
+
+    def load(self) -> Callable[[], None] | None:
+        """The kernels, where they will be used."""
+        source, read, _ = self.opened
+        return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
+
+    def plan(self, executor: Executor, progress: Progress | None) -> PlannedMean:
+        """The pass, its blocks and units; without the filter where blocks depend on how many rows pass."""
+        source, read, _ = self.opened
+        later = needs_passing_rows(self.options) and read.where is not None
+        if later:
+            source.reader(read)  # names and the condition are checked with the filter still in place
+        ledger = self.opened[2]
+        if later and not explaining():  # what the state holds is taken up by the plan that runs
+            ledger = copy.deepcopy(ledger)
+        first = self.planned(executor, None, replace(read, where=None) if later else read, ledger)
+        return PlannedMean(self, first, filter_counts=later)
+
+    def planned(
+        self, executor: Executor, progress: Progress | None, read: ReadOptions, ledger: Ledger | None
+    ) -> MeanPlan:
+        """The pass over what is read and not in the ledger yet."""
+        source = self.opened[0]
+        share = column_share(source, read)
+        return plan_mean(source, read, self.options, self.seed, executor, progress, share, ledger)
+
+
+@dataclass
+class PlannedMean:
+    """The plan of a robust mean; `filter_counts` where rows that pass the filter are counted first."""
+
+    question: MeanQuestion
+    pass_: MeanPlan
+    filter_counts: bool
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """Files, bytes, units, memory, blocks."""
+        told = self.pass_.describe(executor)
+        keeper = self.question.keeper
+        if keeper is not None:
+            keeper.check(self.pass_)
+            told["n_files_to_read"] = len(keeper.ledger.unread())
+        told["skipped"] = [s._asdict() for s in self.pass_.skipped]
+        told["filter"] = (
+            "the rows that pass the filter are counted when it runs; the numbers here are those without it"
+            if self.filter_counts
+            else None
+        )
+        return told
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """Read the rows; the result or results."""
+        question = self.question
+        source, read, ledger = question.opened
+        plan = question.planned(executor, progress, read, ledger) if self.filter_counts else self.pass_
+        found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
+        answers = answer_of(plan, found, read.by)
+        data = data_facts(plan.files, skipped, source)
+        if question.keeper is not None:
+            data["state"] = question.keeper.facts()
+        return together(answers, plan, data, run)
+
+
+def run_plan(
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    keeper: Keeper | None = None,
+) -> tuple[Any, list[SkippedFile]]:
+    """Run the units; the merged state, and the files that were left out."""
+    work = ReadAndReduce(
+        plan.reader,
+        plan.reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        unit_seed=plan.reduction.seed if plan.reader.options.units else None,
+        compiled=plan.reduction.compiled,
+    )
+    if keeper is None:
+        merge, grows = plan.reduction.merge, plan.reduction.grouped
+        found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
+        state, skipped = found.state, [*plan.skipped, *found.skipped]
+    else:
+        state, skipped = keeper.run(plan, work, executor, progress)
+    check_state(state, skipped, filtered=plan.reader.options.where is not None)
+    return state, skipped
+
+
+def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
+    """DataError or NoAnswerError if nothing was read."""
+    if state is not None:
+        return
+    if skipped:
+        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
+    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")

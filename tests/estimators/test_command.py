@@ -1,0 +1,152 @@
+"""What all public functions share: one path for plan and run, the session's defaults, the recorded call."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import distmom as dm
+
+X = np.random.default_rng(0).normal(size=2_000)
+DATA = {"x": X, "y": X + 1.0, "arm": np.arange(2_000) % 2, "p": X, "q": X - 1.0}
+CALLS: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
+    "mean": (dm.mean, ("x",), {}),
+    "ustatistic": (dm.ustatistic, ("x",), {"kernel": "gini"}),
+    "difference": (dm.difference, ("x",), {"by": "arm"}),
+    "compare": (dm.compare, ("x",), {"by": "arm", "test": dm.Permutations(99, 200)}),
+    "describe": (dm.describe, (["x", "y"],), {}),
+    "tournament": (dm.tournament, (["p", "q"], "y"), {}),
+}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    for part in range(4):
+        rows = {name: values[500 * part : 500 * part + 500] for name, values in DATA.items()}
+        pq.write_table(pa.table(rows), tmp_path / f"{part}.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_explanation_reads_no_row_and_says_what_the_run_does(
+    name: str, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, args, words = CALLS[name]
+    with monkeypatch.context() as patch:
+
+        def never(*args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("rows were read")
+
+        patch.setattr("distmom.lake.reader.Reader.batches", never)
+        plan = dm.explain(function, lake, *args, rng=3, **words)
+    assert plan["n_files"] >= 4 and plan["seed"] == 3 and plan["skipped"] == []
+    found = dm.Results.of(function(lake, *args, rng=3, **words))
+    assert found.run["seed"] == 3 and found.run["seconds"] > 0.0
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_explanation_refuses_what_the_run_refuses(name: str, lake: Path) -> None:
+    function, args, words = CALLS[name]
+    for wrong in ({"where": "nothing > 1"}, {"executor": dm.Threads(memory_limit="1MB")}):
+        errors = []
+        for call in (function, lambda *a, f=function, **k: dm.explain(f, *a, **k)):
+            with pytest.raises(dm.DistmomError) as caught:
+                call(lake, *args, rng=0, **words, **wrong)
+            errors.append(caught.value)
+        assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_recorded_call_repeats_the_result(name: str, lake: Path) -> None:
+    function, args, words = CALLS[name]
+    first = function(lake.as_posix(), *args, **words)
+    again = eval(dm.Results.of(first).run["call"]["code"], {"dm": dm})
+    assert dm.Results.of(again).run["seed"] == dm.Results.of(first).run["seed"]
+    for a, b in zip(dm.Results.of(first), dm.Results.of(again), strict=True):
+        assert a.same_bits(b)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_names_of_the_past_have_an_answer(name: str) -> None:
+    function, args, words = CALLS[name]
+    with pytest.raises(TypeError, match=rf"threads: now executor=dm\.Threads\(n\); see help\(dm\.{name}\)"):
+        function(DATA, *args, **words, threads=2)
+    with pytest.raises(TypeError, match=r"seed: now rng=…"):
+        function(DATA, *args, **words, seed=2)
+
+
+def test_no_function_takes_more_than_sixteen_parameters() -> None:
+    import inspect
+
+    for name in dm.__all__:
+        value = getattr(dm, name)
+        if callable(value) and not isinstance(value, type):
+            assert len(inspect.signature(value).parameters) <= 16, name
+
+
+def test_defaults_of_a_session_hold_until_the_end_of_the_block() -> None:
+    plain = dm.mean(X, rng=0)
+    with dm.options(rng=0, confidence_level=0.9):
+        inner = dm.mean(X)
+        assert inner.confidence_level == 0.9 and inner.run["seed"] == 0
+        assert dm.mean(X, confidence_level=0.99).same_bits(plain), "what is said counts more"
+        with dm.options(rng=1):
+            assert dm.mean(X).run["seed"] == 1 and dm.mean(X).confidence_level == 0.9
+        assert dm.mean(X).run["seed"] == 0
+    assert dm.mean(X).confidence_level == 0.99
+    with pytest.raises(dm.ConfigError, match="options: no option is called 'seed'"):
+        dm.options(seed=1)
+    with pytest.raises(dm.ConfigError, match="confidence_level"):
+        dm.options(confidence_level=95)
+
+
+def test_progress_is_told_by_an_object_of_the_session(lake: Path) -> None:
+    class Count:
+        rows = 0
+
+        def begin(self, n_units: int, n_bytes: int) -> None:
+            pass
+
+        def advance(self, n_rows: int, n_bytes: int) -> None:
+            self.rows += n_rows
+
+        def end(self) -> None:
+            pass
+
+    count = Count()
+    with dm.options(progress=count):
+        dm.mean(lake, "x")
+    assert count.rows == 2_000
+
+
+@pytest.mark.filterwarnings("error::distmom.errors.DoubtfulResultWarning")
+def test_a_doubtful_result_warns_once() -> None:
+    bad = X.copy()
+    bad[::400] = 1e9
+    with pytest.warns(dm.DoubtfulResultWarning, match=r"x: contaminated") as caught:
+        dm.mean({"x": bad, "y": X}, ["x", "y"], rng=0)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dm.mean(X, rng=0)
+        with dm.options(warn=False):
+            dm.mean(bad, rng=0)
+
+
+def test_places_are_equal_in_bits(lake: Path) -> None:
+    plain = dm.mean(lake, "x", rng=0)
+    for place in (dm.Threads(1), dm.Threads(3, memory_limit="4GB")):
+        assert dm.mean(lake, "x", rng=0, executor=place).same_bits(plain)
+        assert eval(repr(place), {"Threads": dm.Threads}) == place
+    for wrong, words in ((2, "Threads"), (dm.Threads, "is a class"), (object(), "Client")):
+        with pytest.raises(dm.ConfigError, match=words):
+            dm.mean(lake, "x", executor=wrong)
+    for make in (lambda: dm.Threads(0), lambda: dm.Processes(0), lambda: dm.Threads(memory_limit="plenty")):
+        with pytest.raises(dm.ConfigError):
+            make()
