@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.mean.answer import groups_of
+from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.row_options import row_options
