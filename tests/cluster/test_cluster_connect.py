@@ -124,9 +124,7 @@ class Imitation:
 
 
 def test_what_only_looks_like_a_client_is_refused() -> None:
-    with pytest.raises(
-        ConfigError, match=r"expected a distributed\.Client, not Imitation; for an address use"
-    ):
+    with pytest.raises(ConfigError, match=r"expected a distributed\.Client, not Imitation; for an address"):
         Cluster(Imitation()).open().__enter__()
 
 
