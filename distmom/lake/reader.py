@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, Column, constant_column
-from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.convert import one_value
 from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
 from distmom.lake.files import footers
 from distmom.lake.files.partitions import typed_value

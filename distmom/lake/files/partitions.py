@@ -132,7 +132,7 @@ def infer_types(
 
 
 def typed_value(text: str | None, kind: PartitionType) -> int | float | str | bool | None:
-    """Value of a partition column as `distmom.lake.columns.scalars.one_value` takes it; None for null.
+    """Value of a partition column as `distmom.lake.columns.convert.one_value` takes it; None for null.
 
     A date is the number of days since 1970.
     """
