@@ -19,7 +19,7 @@ from distmom.lake.columns.schema import Reference, check_type, partition_arrow_t
 from distmom.lake.files import footers
 from distmom.lake.files.partitions import typed_value
 from distmom.lake.files.store_errors import from_store
-from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
+from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
 from distmom.lake.tables.table_columns import TableColumns
 from distmom.numerics.arrays import Ints
 
@@ -46,7 +46,7 @@ class Recent:
 
 
 @dataclass(frozen=True)
-class Reader:
+class Reader(BatchReader):
     """Reads files of one lake; frozen and small, so that it can go to workers.
 
     Attributes
