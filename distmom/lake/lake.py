@@ -24,8 +24,7 @@ from distmom.lake.files.stores import full_address
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
 from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source
-from distmom.lake.tables.logged import TableVersion
-from distmom.lake.tables.table_columns import TableColumns
+from distmom.lake.tables.logged import TableColumns, TableVersion
 from distmom.numerics.arrays import Ints
 
 SEARCHED_FILES = 100
