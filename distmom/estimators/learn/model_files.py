@@ -121,8 +121,6 @@ def _parts(model: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, An
             arrays |= {f"{name}.{key}": np.asarray(part) for key, part in value.items()}
         else:
             learned[name] = value.item() if isinstance(value, np.generic) else value
-    if hasattr(model, "_scale"):
-        arrays |= {"_scale.centre": model._scale.centre, "_scale.spread": model._scale.spread}
     parameters = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, np.ndarray):
@@ -189,14 +187,6 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
 def _set(model: Learner, name: str, value: Any) -> None:
     """Set what was learned; nothing else can be set."""
     first, _, key = name.partition(".")
-    if first == "_scale":
-        from distmom.estimators.learn.scale import Scale
-
-        d = value.size
-        known = getattr(model, "_scale", Scale(np.zeros(d), np.ones(d)))
-        parts = {"centre": known.centre, "spread": known.spread, key: value}
-        model._scale = Scale(parts["centre"], parts["spread"])
-        return
     if not first.endswith("_") or first.startswith("_"):
         raise ValueError(f"{name!r} is nothing that is learned")
     if key:

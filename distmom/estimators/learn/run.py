@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.options import LearnOptions, Shape
-from distmom.estimators.learn.row_counts import Met, Place
-from distmom.estimators.learn.rows import TrainingRows
+from distmom.estimators.learn.parameters import LearnOptions, Shape
+from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale, robust_scale
-from distmom.estimators.learn.steps import Steps, StepStream
+from distmom.estimators.learn.steps import Place, Steps, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
@@ -30,13 +29,19 @@ from distmom.solvers import (
     Outcome,
     Projection,
     RiskBlocks,
-    Unconstrained,
     descend,
+    unconstrained,
 )
 
 if TYPE_CHECKING:
+    from distmom.cluster import Progress
     from distmom.cluster.executors.crew import Crew
     from distmom.estimators.learn.checkpoint import DescentKeeper
+
+logger = logging.getLogger("distmom")
+
+EVERY = 60.0
+"""Seconds between two log lines."""
 
 MOST_START_BLOCKS = 101
 
@@ -63,7 +68,7 @@ class Problem:
     risk: BlockRisk
     start: Floats
     step: float
-    projection: Projection = field(default_factory=Unconstrained)
+    projection: Projection = unconstrained
     blind: bool = False
 
 
@@ -85,47 +90,33 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What a run found.
-
-    Attributes
-    ----------
-    x : ndarray, shape (p,)
-    scale : Scale
-    outcome : Outcome
-    shape : Shape
-    met : Met
-        Rows of the first pass up to the last step, and held-out ones.
-    step_seconds : float
-        Mean time of a step, fetching its rows included.
-    """
-
-    x: Floats
-    scale: Scale
-    outcome: Outcome
-    shape: Shape
-    met: Met
-    step_seconds: float
-
-
-@dataclass(frozen=True)
 class Prepared:
-    """What is settled before the first step.
-
-    Attributes
-    ----------
-    scale : Scale
-    shape : Shape
-    risk : BlockRisk
-    descent : Descent
-    start : ndarray, shape (p,)
-    """
+    """What is settled before the first step."""
 
     scale: Scale
     shape: Shape
     risk: BlockRisk
     descent: Descent
     start: Floats
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a run found: `met` are rows of the first pass up to the last step, and held-out ones.
+
+    `step_seconds` is the mean time of a step, fetching its rows included.
+    """
+
+    x: Floats
+    prepared: Prepared
+    outcome: Outcome
+    met: Met
+    step_seconds: float
+
+    @property
+    def scale(self) -> Scale:
+        """What the rows were scaled by."""
+        return self.prepared.scale
 
 
 def prepare(
@@ -221,36 +212,45 @@ def walk(
     crew: Crew | None = None,
 ) -> Learned:
     """Steps on the blocks of a stream, up to the step `n_steps`."""
-    steps = Steps(stream, prepared.risk, prepared.scale, crew)
-    behind = _Behind(steps, watch)
+    steps = Steps(stream, prepared.risk, prepared.scale, crew, watch)
     began, first = perf_counter(), state.step
-    kept = nullcontext() if keeper is None else keeper.keeping(state, lambda: behind.place)
-    with kept as behind.note, closing(stream):
-        outcome = descend(prepared.descent, steps, state, n_steps, held_out, behind)
-        behind.place = steps.place
+    kept: Any = nullcontext()
     if keeper is not None:
-        keeper.save(state, behind.place)
+        kept = keeper.checkpoint.keeping(lambda: keeper.content(state, steps.place))
+    with kept as steps.note, closing(stream):
+        outcome = descend(prepared.descent, steps, state, n_steps, held_out, steps)
+        steps.place = steps.coming
+    if keeper is not None:
+        keeper.checkpoint.save(keeper.content(state, steps.place))
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
-    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, behind.place.met, a_step)
+    return Learned(outcome.x, prepared, outcome, steps.place.met, a_step)
 
 
-class _Behind:
-    """What happens after each step; knows where the next one begins, also if that one fails half way."""
+class Watch:
+    """Called after each step: a log line a minute, with the time left; quiet without progress."""
 
-    def __init__(self, steps: Steps, watch: Callable[[DescentState], None] | None) -> None:
-        self.steps, self.watch = steps, watch
-        self.place = steps.place
-        self.note: Callable[[], None] | None = None
+    def __init__(self, n_steps: int, progress: Progress | None) -> None:
+        self.n_steps, self.progress = n_steps, progress
+        self.began = self.said = monotonic()
+        self.first: int | None = None
 
     def __call__(self, state: DescentState) -> None:
-        self.place = self.steps.place
-        if self.note is not None:
-            self.note()
-        interrupts.check()
-        if self.watch is not None:
-            self.watch(state)
+        """Say how far it is, once in a while."""
+        if self.progress is None:
+            return
+        self.progress.advance(0, 0)  # there is progress, though not of rows
+        now = monotonic()
+        if self.first is None:
+            self.first, self.began = state.step, now
+        if now - self.said < EVERY:
+            return
+        self.said = now
+        rate = (state.step - self.first) / max(now - self.began, 1e-3)
+        left = f"{(self.n_steps - state.step) / rate:.0f} s left" if rate else "unknown time left"
+        loss = (state.history.held_out or state.history.objective)[-1]
+        logger.info("training: step %d of at most %d, loss %.4g, %s", state.step, self.n_steps, loss, left)
 
 
 def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
@@ -282,7 +282,7 @@ def _held_out(
     if not shape.n_held_out:
         return None, Met()
     found = source.fetch(order.held_out())
-    met = Met().plus(found.fates_in_detail())
+    met = Met().plus(found)
     keep = np.flatnonzero(found.used)
     n = keep.size // shape.block_size
     n -= 1 - n % 2

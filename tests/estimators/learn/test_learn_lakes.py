@@ -16,8 +16,7 @@ import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn import rows as learn_rows
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.run import _Behind
-from distmom.estimators.learn.steps import StepStream
+from distmom.estimators.learn.steps import Steps, StepStream
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.reductions.rows.gather import NULL, USED
 
@@ -118,7 +117,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
 
     learner = dm.MahalanobisMetric(random_state=0, max_iter=60, aggregator=aggregator)
     right = model(fitted(learner, lake))
-    original, killed = _Behind.__call__, []
+    original, killed = Steps.__call__, []
 
     with (
         LocalCluster(
@@ -138,7 +137,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
-        monkeypatch.setattr(_Behind, "__call__", kill)
+        monkeypatch.setattr(Steps, "__call__", kill)
         monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
         monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 8)
         found = fitted(learner, lake, executor=client, mode="streaming", compute="workers")
@@ -295,14 +294,14 @@ class Interrupt(Exception):
 def test_an_interrupted_run_goes_on_with_the_same_bits(learner, lake, tmp_path, monkeypatch):
     whole = fitted(learner, lake)
     state = tmp_path / "s.state"
-    original = _Behind.__call__
+    original = Steps.__call__
 
     def stop_now_and_then(self, descent_state):
         original(self, descent_state)
         if descent_state.step % 23 == 0:
             raise Interrupt
 
-    monkeypatch.setattr(_Behind, "__call__", stop_now_and_then)
+    monkeypatch.setattr(Steps, "__call__", stop_now_and_then)
     times = 0
     while True:
         try:
