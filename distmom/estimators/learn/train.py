@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from distmom.checks import check_choice
-from distmom.cluster.executors.places import as_place
+from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.learn.data import DataOptions, LakeFacts
@@ -114,7 +114,7 @@ def train(
         return found
 
     read = DataOptions(columns, mode, compute, state, checkpoint_seconds)
-    limit = as_place(executor).memory_limit
+    limit = as_backend(executor).memory_limit
     question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
     return answer(question, executor)  # type: ignore[no-any-return]
 
