@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.sample import RowSample
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import MeanState
 from distmom.reductions.stream import StreamNode, StreamState
