@@ -126,7 +126,7 @@ def lake(tmp_path: Path) -> Path:
         ({"rng": "seed"}, ["rng", "'seed'"]),
         ({"rng": -1}, ["rng", "-1"]),
         ({"rng": 1.5}, ["rng", "float"]),
-        ({"executor": object()}, ["executor"]),
+        ({"executor": 3.5}, ["executor"]),
     ],
     ids=str,
 )

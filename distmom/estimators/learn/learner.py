@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.cluster.executors.places import as_place
+from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.command import answer
 from distmom.estimators.learn.checkpoint import DescentKeeper
@@ -157,7 +157,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self._options()  # checked before the data is opened
         if is_lake(X, y):
             where, executor, options = lake_arguments(type(self).__name__, lake)
-            limit = as_place(executor).memory_limit
+            limit = as_backend(executor).memory_limit
             question = LearnQuestion(self, as_scan(X, where), y, options, limit)
             return answer(question, executor)  # type: ignore[no-any-return]
         if lake:
