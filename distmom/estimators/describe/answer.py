@@ -20,7 +20,6 @@ from distmom.estimators.mean.answer import (
     shared_fields,
 )
 from distmom.estimators.mean.partition import row_and_cell_blocks
-from distmom.numerics.blocks.moments import total
 from distmom.report import ColumnProfile, DescribeResult
 from distmom.report.times import profile_as_times
 
@@ -99,7 +98,7 @@ def _measured(
     answer = partition_answer(mean, blocks, c)
     rows, cells, _ = row_and_cell_blocks(mean, blocks.moments.at(c))
     [result] = partition_results(mean, rows, answer, [shared_fields(mean, blocks, c, column, 0, None)])
-    all_rows = total(facts.moments.at(c))
+    all_rows = facts.moments.at(c).total()
     n = int(all_rows.count)
     std = robust_std(rows, cells, answer, result)
     files_first = bool(answer.files_first[0])

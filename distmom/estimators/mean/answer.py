@@ -325,11 +325,11 @@ def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[st
     n_units = shared["n_units"]
     if n_units >= FEW_UNITS * n_blocks:
         return []
-    what, name = ("files", "='file'") if plan.options.block_by == "file" else ("units", "")
+    what = "files" if plan.options.block_by == "file" else "units"
     about = "" if shared["n_units_exact"] else "about "
     if n_blocks < 2:
-        return [f"block_by{name}: {about}{n_units} {what} are too few for blocks"]
+        return [f"{about}{n_units} {what} are too few for blocks"]
     return [
-        f"block_by{name}: {about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a "
-        "block make the interval rough"
+        f"{about}{n_units} {what} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the "
+        "interval rough"
     ]
