@@ -16,7 +16,7 @@ from distmom.errors import (
 
 if TYPE_CHECKING:
     from distmom import kernels
-    from distmom.cluster.executors.places import Cluster, Processes, Threads
+    from distmom.cluster.executors.backends import Cluster, Processes, Threads
     from distmom.designs.blocks import FileBlocks, RandomBlocks, SampledBlocks, StoredBlocks, UnitBlocks
     from distmom.designs.loss import Loss
     from distmom.designs.match import Match
@@ -128,7 +128,7 @@ __all__ = [
 
 _HOMES = {
     "CandidateResult": "distmom.report",
-    "Cluster": "distmom.cluster.executors.places",
+    "Cluster": "distmom.cluster.executors.backends",
     "ColumnProfile": "distmom.report",
     "CompareResult": "distmom.report",
     "CompletePairs": "distmom.designs.pairs",
@@ -144,7 +144,7 @@ _HOMES = {
     "PairwiseRanker": "distmom.estimators.learn.ranker",
     "Permutations": "distmom.designs.permutations",
     "PlanResult": "distmom.report",
-    "Processes": "distmom.cluster.executors.places",
+    "Processes": "distmom.cluster.executors.backends",
     "RandomBlocks": "distmom.designs.blocks",
     "Results": "distmom.report",
     "RobustKMeans": "distmom.estimators.learn.kmeans",
@@ -155,7 +155,7 @@ _HOMES = {
     "SampledPairs": "distmom.designs.pairs",
     "Scan": "distmom.passes.scan",
     "StoredBlocks": "distmom.designs.blocks",
-    "Threads": "distmom.cluster.executors.places",
+    "Threads": "distmom.cluster.executors.backends",
     "State": "distmom.state",
     "TournamentResult": "distmom.report",
     "TrainResult": "distmom.report",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import distmom as dm
 from distmom.errors import ConfigError
 from distmom.jobs import RUN, Config, Job, Key, MinuteLines, log, main
 
@@ -50,13 +51,14 @@ DEFAULTS = {
     "contamination_replications": 200,
     "learning_seeds": 5,
 }
-PLACES = ("workers", "threads", "scheduler", "memory_limit")
+BACKENDS: dict[str, Any] = {"workers": dm.Processes, "threads": dm.Threads, "scheduler": dm.Cluster}
+RUN_KEYS = ("log", *BACKENDS, "memory_limit")
 PARTS = ("tables", "errata", "quantiles", "learning", "coverage", "contamination")
 
 
 def run(config: Config, progress: MinuteLines) -> list[Path]:
     """Run the parts and write them; the files written."""
-    from distmom.cluster import connect, run_calls
+    from distmom.cluster import run_calls
 
     given, folder = _plan(config), Path(config.table("output")["folder"])
     try:
@@ -64,7 +66,7 @@ def run(config: Config, progress: MinuteLines) -> list[Path]:
     except OSError as error:
         raise ConfigError(f"folder: {folder} cannot be made: {error.strerror}") from error
     written = []
-    with connect(**given["place"]) as executor:
+    with given["executor"].open() as executor:
         compute = partial(run_calls, executor=executor, progress=progress)
         for part in given["parts"]:
             log("part", f"running {part}", part=part)
@@ -138,17 +140,18 @@ def _plan(config: Config) -> dict[str, Any]:
         if value < least:
             raise ConfigError(f"{name}: must be at least {least}, got {value}")
     run = config.table("run")
-    place = {name: run[name] for name in PLACES if name in run}
-    if not place.keys() - {"memory_limit"}:
-        place["workers"] = usable_cpus()
-    return {"parts": parts, "seed": run.get("seed", 0), "place": place, **plan}
+    named = [name for name in BACKENDS if name in run] or ["workers"]
+    if len(named) > 1:
+        raise ConfigError(f"{named[0]}: does not go with {named[1]}; say where to run once")
+    executor = BACKENDS[named[0]](run.get(named[0], usable_cpus()), run.get("memory_limit"))
+    return {"parts": parts, "seed": run.get("seed", 0), "executor": executor, **plan}
 
 
 JOB = Job(
     "reproduce_paper",
     {
         "paper": PAPER,
-        "run": {"seed": Key("whole number"), **{name: RUN[name] for name in ("log", *PLACES)}},
+        "run": {"seed": Key("whole number"), **{name: RUN[name] for name in RUN_KEYS}},
         "output": {"folder": Key("text", required=True, path=True)},
     },
     run,

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 import distmom as dm
-from distmom.cluster.executors.places import Anywhere
+from distmom.cluster.executors.backends import Anywhere
 
 SCAN = ("exclude", "nan", "missing", "on_bad_file", "storage_options", "batch_rows")
 SAMPLED = ("n_blocks", "block_size", "tau")

@@ -150,7 +150,7 @@ def place(given: dict[str, Any]) -> Any:
     ConfigError
         If two places are named.
     """
-    from distmom.cluster.executors import places as p
+    from distmom.cluster.executors import backends as p
 
     named = [name for name in ("workers", "scheduler", "threads") if given.get(name) is not None]
     if len(named) > 1:

@@ -5,14 +5,12 @@ of it.
 """
 
 from distmom.cluster.calls import Call, run_calls
-from distmom.cluster.executors.connect import connect
 from distmom.cluster.executors.machine import usable_cpus
 from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.memory import check_memory, parse_bytes
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
-from distmom.cluster.plan import Done, Unit, plan_units
-from distmom.cluster.plan_cost import merge_depth, scheduler_bytes
+from distmom.cluster.plan import Done, Unit, merge_depth, plan_units, scheduler_bytes
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, RunResult, run_units
 from distmom.cluster.scratch import Scratch
@@ -35,7 +33,6 @@ __all__ = [
     "Work",
     "check_memory",
     "check_stopped",
-    "connect",
     "make_progress",
     "merge_depth",
     "parse_bytes",

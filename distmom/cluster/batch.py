@@ -25,7 +25,7 @@ MOST_UNITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class UnitBatch:
     """Consecutive units of a plan. It has the number of its first unit."""
 
     units: tuple[Unit, ...]
@@ -64,7 +64,7 @@ class BatchWork:
     merge: Callable[[Any, Any], Any]
     n_files: int
 
-    def __call__(self, task: Unit | Batch) -> UnitOutcome:
+    def __call__(self, task: Unit | UnitBatch) -> UnitOutcome:
         """The outcome of a unit, or of all units of a batch with their merged states, a `Merged`."""
         try:
             return self._run(task)
@@ -73,7 +73,7 @@ class BatchWork:
 
             raise AccessError(f"on worker {get_worker().address}: {error}") from error
 
-    def _run(self, task: Unit | Batch) -> UnitOutcome:
+    def _run(self, task: Unit | UnitBatch) -> UnitOutcome:
         if isinstance(task, Unit):
             return self.work(task)
         merger: UnitMerger[Any] = UnitMerger(self.n_files, self.merge)

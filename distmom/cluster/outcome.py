@@ -10,7 +10,7 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.scratch import Scratch
 
 if TYPE_CHECKING:
-    from distmom.cluster.batch import Batch
+    from distmom.cluster.batch import UnitBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class UnitOutcome:
 
 
 Work = Callable[[Any], UnitOutcome]
-"""Takes a `Unit`; what goes to executors takes a `Batch` as well."""
+"""Takes a `Unit`; what goes to executors takes a `UnitBatch` as well."""
 
 Fate = Literal["done", "failed", "lost", "killed"]
 
@@ -47,7 +47,7 @@ class Finished:
     worker or its scheduler went away; ``killed`` when its workers died again and again.
     """
 
-    unit: Unit | Batch
+    unit: Unit | UnitBatch
     fate: Fate
     outcome: UnitOutcome | None = None
     error: BaseException | None = None
@@ -59,7 +59,7 @@ class Tasks(Protocol):
     def ready(self) -> bool:
         """Whether `submit` would be heard at this moment; answers at once."""
 
-    def submit(self, unit: Unit | Batch, attempt: int) -> None:
+    def submit(self, unit: Unit | UnitBatch, attempt: int) -> None:
         """Start ``unit``; ``attempt`` counts from 1."""
 
     def wait(self, timeout: float) -> list[Finished]:

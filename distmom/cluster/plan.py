@@ -7,6 +7,7 @@ carry paths and numbers only.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -27,6 +28,7 @@ SLACK = 1.1  # so that files of about one size are not left alone by a byte
 MANY_UNITS = 64  # from here on it counts what a unit costs a scheduler
 UNITS_A_SECOND = 330  # that a scheduler hands out
 BYTES_A_SECOND = 200 * MB  # that a thread reads: more from a disk, less from an object store
+SAMPLED = 256  # units of a long plan that are weighed, evenly spaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +254,24 @@ def _leaf_rows() -> int:
     from distmom.numerics.blocks.leaf import LEAF_ROWS
 
     return LEAF_ROWS
+
+
+def merge_depth(units: Sequence[Unit], n_files: int) -> int:
+    """The longest way of a unit's state to the result, in merges: the height of the tree over its units."""
+    root = max(n_files - 1, 0).bit_length()
+    return max((root - unit.level + _inside(unit) for unit in units), default=0)
+
+
+def _inside(unit: Unit) -> int:
+    """Levels of the tree over the leaves of one file above a unit that is a part of it."""
+    return 0 if unit.rows is None else max(unit.n_leaves - 1, 0).bit_length() - unit.leaf_level
+
+
+def scheduler_bytes(units: Sequence[Unit]) -> int:
+    """Bytes of the descriptions of all units as they are sent; of a long plan, by some of them."""
+    if not units:
+        return 0
+    step = max(1, -(-len(units) // SAMPLED))
+    chosen = units[::step]
+    sizes = sum(len(pickle.dumps(unit, pickle.HIGHEST_PROTOCOL)) for unit in chosen)
+    return sizes * len(units) // len(chosen)

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import islice
 
-from distmom.cluster.batch import Batch, best_cut
+from distmom.cluster.batch import UnitBatch, best_cut
 from distmom.cluster.plan import Unit
 
 
@@ -35,7 +35,7 @@ class UnitQueue:
 
     def __init__(self, units: Sequence[Unit], pause: float) -> None:
         self._fresh = deque(units)
-        self._again: list[tuple[float, int, Unit | Batch]] = []  # heap of (due time, number, unit)
+        self._again: list[tuple[float, int, Unit | UnitBatch]] = []  # heap of (due time, number, unit)
         self._suspects: deque[Unit] = deque()
         self._pause = pause
         self._chance = random.Random()  # decides when a unit runs, never what it gives
@@ -48,9 +48,9 @@ class UnitQueue:
         """Units that were never handed out."""
         return len(self._fresh)
 
-    def take(self, now: float, n_in_flight: int, window: int, most: int = 1) -> Unit | Batch | None:
+    def take(self, now: float, n_in_flight: int, window: int, most: int = 1) -> Unit | UnitBatch | None:
         """The unit to start now, if any, or a batch of at most `most` fresh ones."""
-        unit: Unit | Batch | None = None
+        unit: Unit | UnitBatch | None = None
         if self._suspects or self.alone:
             if n_in_flight == 0 and self._suspects:
                 unit = self.alone = self._suspects.popleft()
@@ -60,14 +60,14 @@ class UnitQueue:
             elif self._fresh:
                 n = best_cut(tuple(islice(self._fresh, most))) if most > 1 else 1
                 units = tuple(self._fresh.popleft() for _ in range(n))
-                unit = Batch(units) if n > 1 else units[0]
+                unit = UnitBatch(units) if n > 1 else units[0]
         if unit is not None:
             self.attempts[unit.number] += 1
         return unit
 
-    def retry(self, unit: Unit | Batch, now: float) -> None:
+    def retry(self, unit: Unit | UnitBatch, now: float) -> None:
         """Give ``unit`` another attempt after its pause."""
-        self.n_again += len(unit.units) if isinstance(unit, Batch) else 1
+        self.n_again += len(unit.units) if isinstance(unit, UnitBatch) else 1
         tries = self.attempts[unit.number]
         due = now + self._pause * 2 ** (tries - 1) * (0.5 + self._chance.random())
         heapq.heappush(self._again, (due, unit.number, unit))
@@ -78,7 +78,7 @@ class UnitQueue:
         self.n_again += 1
         self._suspects.append(unit)
 
-    def release(self, unit: Unit | Batch) -> None:
+    def release(self, unit: Unit | UnitBatch) -> None:
         """``unit`` is no longer in flight."""
         if self.alone is unit:
             self.alone = None

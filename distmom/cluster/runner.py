@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any, Protocol
 
-from distmom.cluster.batch import LARGE_STATE, Batch, BatchWork, batch_size, state_bytes
+from distmom.cluster.batch import LARGE_STATE, BatchWork, UnitBatch, batch_size, state_bytes
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.merge import UnitMerger
@@ -66,7 +66,7 @@ def run_units(
     window: int | None = None,
     patience: float = 60.0,
     progress: Progress | None = None,
-    on_outcome: Callable[[Unit | Batch, UnitOutcome], None] | None = None,
+    on_outcome: Callable[[Unit | UnitBatch, UnitOutcome], None] | None = None,
     merger: UnitMerger[Any] | None = None,
     pause: float = FIRST_PAUSE,
     grows: bool = False,
@@ -95,7 +95,7 @@ def run_units(
         Told about every unit that is done.
     on_outcome : callable, optional
         ``on_outcome(unit, outcome)`` in order of arrival, in this thread, once the outcome is merged. Where
-        large states are merged on workers it is a `Batch` of units and their `Merged` states.
+        large states are merged on workers it is a `UnitBatch` of units and their `Merged` states.
     merger : UnitMerger, optional
         Where the states are merged; it may hold some already, of which the units are then the rest.
     grows : bool
@@ -147,7 +147,7 @@ class _Options:
     window: int | None
     patience: float
     progress: Progress | None
-    on_outcome: Callable[[Unit | Batch, UnitOutcome], None] | None
+    on_outcome: Callable[[Unit | UnitBatch, UnitOutcome], None] | None
     pause: float
     grows: bool
 
@@ -216,7 +216,7 @@ class _Run:
     def settle(self, one: Finished) -> None:
         """Keep a result, or decide between another attempt and an error."""
         self.n_in_flight -= 1
-        if isinstance(one.unit, Batch) and one.fate in ("killed", "failed"):
+        if isinstance(one.unit, UnitBatch) and one.fate in ("killed", "failed"):
             self.take_apart(one, one.unit)
             return
         unit, tries = one.unit, self.queue.attempts[one.unit.number]
@@ -241,7 +241,7 @@ class _Run:
                 raise error
             raise explain(error, unit, tries) from error
 
-    def take_apart(self, one: Finished, batch: Batch) -> None:
+    def take_apart(self, one: Finished, batch: UnitBatch) -> None:
         """Find out which of a batch's units is to blame: each one goes again by itself."""
         if isinstance(one.error, DistmomError):  # knows its file
             raise one.error
@@ -251,9 +251,9 @@ class _Run:
             else:
                 self.queue.retry(unit, monotonic())
 
-    def keep(self, unit: Unit | Batch, outcome: UnitOutcome) -> None:
+    def keep(self, unit: Unit | UnitBatch, outcome: UnitOutcome) -> None:
         """Merge an outcome and tell everybody about it."""
-        if isinstance(unit, Batch):
+        if isinstance(unit, UnitBatch):
             self.n_done += len(unit.units)
             self.merger.add(outcome.state)
             self.largest = max(self.largest, *map(state_bytes, outcome.state.states), 0)

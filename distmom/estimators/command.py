@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
-from distmom.cluster.executors.places import as_place
+from distmom.cluster.executors.backends import as_backend
 from distmom.errors import DoubtfulResultWarning
 from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
@@ -66,7 +66,7 @@ class Question(Protocol):
 def answer(question: Question, executor: Any) -> Any:
     """Answer the question there; inside of `explain`, what that would take."""
     started = time.perf_counter()
-    place = as_place(executor)
+    place = as_backend(executor)
     if question.in_memory:
         place = place.here()
     if _EXPLAINING.get():

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from distmom.cluster.executors.places import Place
+from distmom.cluster.executors.backends import Backend
 from distmom.designs.blocks import BlockDesign
 from distmom.designs.pairs import PairDesign
-from distmom.lake.files.secrets import plain_address
+from distmom.lake.messages import plain_address
 from distmom.passes.scan import Scan
 
 UNTOLD = frozenset(("executor",))
@@ -103,7 +103,7 @@ def code(value: Any) -> str:
         return f"dm.scan({inside})" if words else inside
     if isinstance(value, (list, tuple)) and len(value) <= MOST and any(isinstance(v, Scan) for v in value):
         return f"[{', '.join(map(code, value))}]"
-    if type(value).__module__.startswith("distmom.designs") or isinstance(value, Place):
+    if type(value).__module__.startswith("distmom.designs") or isinstance(value, Backend):
         return f"dm.{value!r}"
     plain = plainly(value)
     if isinstance(plain, str) and plain.startswith("<") and not isinstance(value, (str, os.PathLike)):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.checks import check_choice
-from distmom.cluster.executors.places import Threads
+from distmom.cluster.executors.backends import Threads
 from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.mean import mean

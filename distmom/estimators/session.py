@@ -10,7 +10,7 @@ from typing import Any
 
 from distmom.checks import check_fraction
 from distmom.cluster import make_progress
-from distmom.cluster.executors.places import as_place
+from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
 
 NAMES = ("confidence_level", "rng", "executor", "progress", "warn")
@@ -86,7 +86,7 @@ def options(**defaults: Any) -> Options:
     if "confidence_level" in defaults:
         check_fraction("confidence_level", defaults["confidence_level"], 1.0, "such as 0.99")
     if "executor" in defaults:
-        as_place(defaults["executor"])
+        as_backend(defaults["executor"])
     return Options(defaults)
 
 

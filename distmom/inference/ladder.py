@@ -16,8 +16,8 @@ from distmom.inference.block_sums import CentredSum, Places
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.median import MAD, lower_median, median_or_nan
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 FEW_EFFECTIVE = 0.5
 """Where weights leave a smaller share of a group's rows effective, blocks are balanced by effective rows."""

@@ -9,13 +9,16 @@ import sys
 
 import numpy as np
 
+from distmom.numerics.arrays import NOTHING
+from distmom.numerics.blocks.block_state import MANY_CELLS
 from distmom.numerics.blocks.cells import Cells, block_cells
 from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
-from distmom.numerics.blocks.leaf import NO_REST, all_finite, leaf_moments, with_total
+from distmom.numerics.blocks.leaf import Weights, all_finite, leaf_moments, with_total
 from distmom.numerics.blocks.leaf_stack import LeafStack
-from distmom.numerics.blocks.moments import MANY_CELLS, Moments, merge
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
+from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.kernels.catalogue import distance, gini
 from distmom.numerics.kernels.fading import fade
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
@@ -36,11 +39,6 @@ from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
-from distmom.numerics.weighted.weighted_cells import WeightedCells
-from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted.weighted_moments import plain_rows
-from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
 
 
 def compile_rows() -> None:
@@ -56,8 +54,8 @@ def compile_rows() -> None:
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
             sample = LeafSampler(64, compiled=True)
             sample.offer(key, 0, x, mask)
-            LeafStack(946, sample).push_random(x, NO_REST, mask, 0, key, table, 0, False)
-            LeafStack(6, sample).push_stored(x, NO_REST, mask, 0, stored_edges(n, 5), key, 0, False)
+            LeafStack(946, sample).push_random(x, NOTHING, mask, 0, key, table, 0, False)
+            LeafStack(6, sample).push_stored(x, NOTHING, mask, 0, stored_edges(n, 5), key, 0, False)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
             cells.add(x, mask, codes)
@@ -82,7 +80,7 @@ def compile_rows() -> None:
             add_measures(w, x, first, codes, np.zeros(3), loss, (loss, 1.0))
     many = Moments.empty(MANY_CELLS)
     for moments in (blocks, many):
-        merge(moments, moments, compiled=True)
+        moments.merge(moments, compiled=True)
     rows = sample.result()
     rows.merge(rows, compiled=True)
     with_total(stored, compiled=True)
@@ -97,10 +95,10 @@ def compile_weights() -> None:
         x.flags.writeable = writeable
         plain_rows(w, compiled=True)
         for mask in (None, gone):
-            weighted = weighted_leaf_moments(x, w, mask, 0, key, table, compiled=True)
-            weighted_stored_moments(x, w, mask, 0, stored_edges(n, 5), compiled=True)
-            weighted_labelled_moments(x, w, mask, codes, 3, compiled=True)
-            weighted_cells = WeightedCells(compiled=True)
+            weighted = leaf_moments(x, mask, 0, key, table, weights=Weights(w), compiled=True)
+            stored_moments(x, mask, 0, stored_edges(n, 5), weights=Weights(w), compiled=True)
+            chunk_moments(x, mask, 0, key, table, 5, w=w, compiled=True)
+            weighted_cells = Cells(weighted=True, compiled=True)
             weighted_cells.grow(3 * 105)
             weighted_cells.add_blocks(x, mask, codes, 0, key, table, 9, w)
             weighted_cells.unload(3, 105, 105)

@@ -18,3 +18,14 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 Words: TypeAlias = NDArray[np.uint64]
 """Hashes and random words of 64 bits."""
+
+NOTHING = np.empty(0)
+NOTHING.flags.writeable = False
+
+
+def read_only(x: Floats) -> Floats:
+    """The array as one that cannot be written to, as Arrow's are: kernels are compiled for these alone."""
+    if x.flags.writeable:
+        x = x.view()
+        x.flags.writeable = False
+    return x

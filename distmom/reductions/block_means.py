@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from distmom.numerics.blocks.moments import Moments, merge
+from distmom.numerics.blocks.moments import Moments
 from distmom.reductions import Accumulator
 from distmom.reductions.layouts import Layout, UnitBlocks
 from distmom.reductions.state import MeanState, merge_states
@@ -20,7 +20,7 @@ SKETCH, SKETCH_OF_GROUPS = 4_096, 16_384
 def load_kernels() -> None:
     """Load the compiled merge, and with it Numba: after that every other kernel loads in milliseconds."""
     nothing = Moments.empty(1)
-    merge(nothing, nothing, compiled=True)
+    nothing.merge(nothing, compiled=True)
 
 
 @dataclass(frozen=True)

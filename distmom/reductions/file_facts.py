@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import LEAF_ROWS, together
-from distmom.numerics.blocks.moments import Moments, total
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler, RowSample, row_keys
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class FileFacts:
             self.number[:1],
             self.n_rows.sum(keepdims=True),
             self.counts.sum(axis=1, keepdims=True),
-            total(self.moments).at((slice(None), None)),
+            self.moments.total().at((slice(None), None)),
             self.low.min(axis=1, keepdims=True),
             self.high.max(axis=1, keepdims=True),
             self.absent.sum(axis=1, keepdims=True),

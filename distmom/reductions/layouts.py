@@ -16,8 +16,8 @@ from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells
 from distmom.numerics.blocks.chunks import chunk_moments
-from distmom.numerics.blocks.labels import LabelTable, label_table, stored_edges, stored_labels
-from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments, together
+from distmom.numerics.blocks.labels import label_table, stored_edges, stored_labels
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, leaf_moments, together
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
@@ -25,11 +25,6 @@ from distmom.numerics.random.keyed_hash import unit_cells
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.samples.sample_tree import SampleWindow
 from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
-from distmom.numerics.weighted.weighted_cells import new_cells
-from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
-from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
 
 
 @dataclass(slots=True)
@@ -43,14 +38,6 @@ class Place:
     first_row: int
     file: int = 0
     units: Words | None = None
-
-
-@dataclass(slots=True)
-class Weights:
-    """Weights of the rows of a leaf, in two arrays as their values are."""
-
-    w: Floats
-    rest: Floats
 
 
 @dataclass(slots=True)
@@ -71,7 +58,7 @@ class LeafRows:
     @property
     def w(self) -> Floats | None:
         """Weights in one array, where there are any."""
-        return None if self.weights is None else together(self.weights.w, self.weights.rest)
+        return None if self.weights is None else together(*self.weights)
 
 
 class Layout(Protocol):
@@ -134,29 +121,13 @@ class RandomBlocks:
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         table = label_table(self.seed, self.n_fine)
         first, key = rows.place.first_row, rows.place.key
-        if rows.weights is not None:
-            return self._weighted_leaf(rows, rows.weights, table, compiled)
+        place = rows.gone, first, key, table
         if self.chunk_rows == 1:
-            blocks = leaf_moments(rows.x, rows.gone, first, key, table, rest=rows.rest, compiled=compiled)
-        else:
-            x = together(rows.x, rows.rest)
-            blocks = chunk_moments(x, rows.gone, first, key, table, self.chunk_rows, compiled=compiled)
-        return blocks.at(None)
-
-    def _weighted_leaf(
-        self, rows: LeafRows, weights: Weights, table: LabelTable, compiled: bool
-    ) -> WeightedMoments:
-        first, key = rows.place.first_row, rows.place.key
-        if self.chunk_rows == 1:
-            rest = (rows.rest, weights.rest)
-            return weighted_leaf_moments(
-                rows.x, weights.w, rows.gone, first, key, table, rest=rest, compiled=compiled
-            ).at(None)
-        x, w = together(rows.x, rows.rest), together(weights.w, weights.rest)
-        labels = block_cells(
-            np.zeros(x.size, np.int64), first, key, table, 1, self.chunk_rows, compiled=compiled
-        )
-        return weighted_labelled_moments(x, w, rows.gone, labels, self.n_fine, compiled=compiled).at(None)
+            return leaf_moments(rows.x, *place, rest=rows.rest, weights=rows.weights, compiled=compiled).at(
+                None
+            )
+        x = together(rows.x, rows.rest)
+        return chunk_moments(x, *place, self.chunk_rows, w=rows.w, compiled=compiled).at(None)
 
     @property
     def cells_per_group(self) -> int:  # noqa: D102
@@ -314,7 +285,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
     if rows.codes is None:
         everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
         return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
-    groups = new_cells(weighted=rows.weights is not None, compiled=compiled)
+    groups = Cells(weighted=rows.weights is not None, compiled=compiled)
     groups.grow(rows.n_groups)
     groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, rows.w)
     return groups.moments(rows.n_groups).at((slice(None), None))
@@ -322,7 +293,6 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
 
 def _contiguous(rows: LeafRows, first: int, edges: Ints, compiled: bool) -> BlockState:
     """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
-    if rows.weights is not None:
-        w, rest = rows.weights.w, (rows.rest, rows.weights.rest)
-        return weighted_stored_moments(rows.x, w, rows.gone, first, edges, rest=rest, compiled=compiled)
-    return stored_moments(rows.x, rows.gone, first, edges, rest=rows.rest, compiled=compiled)
+    return stored_moments(
+        rows.x, rows.gone, first, edges, rest=rows.rest, weights=rows.weights, compiled=compiled
+    )

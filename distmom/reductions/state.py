@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.sample import RowSample
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""

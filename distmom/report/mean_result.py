@@ -98,7 +98,7 @@ class MeanResult(Result):
     n_set_aside : int
         Fine blocks whose means lay far outside and were left out.
     n_units : int or None
-        With `block_by`, the units (or files) that have rows which passed the filter; else None.
+        With blocks of units (or files), those of them that have rows which passed the filter; else None.
     n_units_exact : bool or None
         Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
         Above, it is an estimate from hashes: within 2 % or so, with groups rougher.

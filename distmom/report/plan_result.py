@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from distmom.report.result import plain
@@ -98,8 +98,8 @@ class PlanResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: half-widths that are infinite become None."""
         told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "run"}
-        told["ways"] = [asdict(way) for way in self.ways]
-        told["recommended"] = asdict(self.recommended)
+        told["ways"] = [_told(way) for way in self.ways]
+        told["recommended"] = _told(self.recommended)
         return {name: plain(value) for name, value in told.items()}
 
     def document(self) -> dict[str, Any]:
@@ -155,6 +155,11 @@ class PlanResult:
             )
         remarks = [f"take {self.recommended.name} ({call}): {self.why}", told]
         return "\n".join([head, rendered(self.as_table(), 160), *remarks])
+
+
+def _told(way: PlannedWay) -> dict[str, Any]:
+    """Its fields; designs among its options stay objects, shown as the calls that make them."""
+    return {f.name: getattr(way, f.name) for f in fields(way)}
 
 
 def _half(value: float | None) -> str:

@@ -121,7 +121,7 @@ class UStatisticResult(Result):
     n_set_aside : int
         Fine blocks whose statistics lay far outside and were left out.
     n_units : int or None
-        With `block_by`, the units (or files) that have rows which passed the filter; else None.
+        With blocks of units (or files), those of them that have rows which passed the filter; else None.
     n_units_exact : bool or None
         Whether that is exact.
     weights : str or None

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.keys.keyvalues import key_from_bytes, key_to_bytes
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.sample import RowSample
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import MeanState
 from distmom.reductions.stream import StreamNode, StreamState
@@ -101,8 +101,8 @@ def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
     raise ValueError(f"{name} has no form that is known")
 
 
-def _fields(kind: type) -> dict[str, Any]:
-    """Names of the fields, and their annotations as they are written."""
+def _fields(kind: Any) -> dict[str, Any]:
+    """Names of the fields, and of those of dataclasses the annotations as they are written."""
     if dataclasses.is_dataclass(kind):
         return {field.name: field.type for field in dataclasses.fields(kind)}
-    return {name: getattr(a, "__forward_arg__", a) for name, a in kind.__annotations__.items()}
+    return dict.fromkeys(kind._fields)

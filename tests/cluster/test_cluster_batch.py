@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from test_cluster_runner import Scripted
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, plan_units, run_units
-from distmom.cluster.batch import MOST_UNITS, Batch, BatchWork, batch_size, best_cut
+from distmom.cluster.batch import MOST_UNITS, BatchWork, UnitBatch, batch_size, best_cut
 from distmom.errors import DataError, DistmomError, ResourceError
 
 ROWS = [100] * 150
@@ -42,7 +42,7 @@ class Far(Scripted):
         self.beside_first = 0
 
     def submit(self, unit: Any, attempt: int) -> None:
-        self.sizes.append(len(unit.units) if isinstance(unit, Batch) else 1)
+        self.sizes.append(len(unit.units) if isinstance(unit, UnitBatch) else 1)
         if not self.received:
             self.beside_first += 1
         super().submit(unit, attempt)
@@ -75,17 +75,17 @@ def test_any_batches_in_any_order_give_the_same_root(
     units = plan_units(files, rows, unit_bytes=unit_bytes, max_files=max_files, leaf_rows=LEAF_ROWS)
     skipped = data.draw(st.frozensets(st.integers(0, len(rows) - 1), max_size=3))
     work = BatchWork(Spell(tuple(rows), skipped), record, len(files))
-    tasks: list[Unit | Batch] = []
-    while (start := sum(len(t.units) if isinstance(t, Batch) else 1 for t in tasks)) < len(units):
+    tasks: list[Unit | UnitBatch] = []
+    while (start := sum(len(t.units) if isinstance(t, UnitBatch) else 1 for t in tasks)) < len(units):
         some = units[start : start + chance.randint(1, 9)]
-        tasks.append(Batch(some) if chance.random() < 0.7 else some[0])
+        tasks.append(UnitBatch(some) if chance.random() < 0.7 else some[0])
     chance.shuffle(tasks)
     merger: UnitMerger[str] = UnitMerger(len(files), record)
     n_rows = 0
     for task in tasks:
         outcome = pickle.loads(pickle.dumps(work(task)))
         n_rows += outcome.n_rows
-        if isinstance(task, Batch):
+        if isinstance(task, UnitBatch):
             merger.add(outcome.state)
         else:
             merger.push(task, outcome.state, skipped=bool(outcome.skipped))
@@ -107,7 +107,7 @@ def test_arrival_window_and_repetition_never_change_the_result(
 
     def happens(unit: Any, attempt: int) -> Any:
         """The first task with a troubled unit fails."""
-        met = left & {u.number for u in (unit.units if isinstance(unit, Batch) else [unit])}
+        met = left & {u.number for u in (unit.units if isinstance(unit, UnitBatch) else [unit])}
         left.difference_update(met)
         return event if met else None
 
@@ -123,7 +123,7 @@ def test_the_client_gets_few_states_and_holds_fewer() -> None:
     executor, held = Far(), []
 
     def watch(unit: Any, outcome: Any) -> None:
-        held.append(len(outcome.state.states) if isinstance(unit, Batch) else 1)
+        held.append(len(outcome.state.states) if isinstance(unit, UnitBatch) else 1)
 
     assert run(executor, SpellLarge(tuple(ROWS)), grows=True, on_outcome=watch).state == expected(ROWS)
     assert executor.beside_first == 2
@@ -152,11 +152,11 @@ def test_states_that_become_large_later_are_noticed() -> None:
 
 
 def test_a_batch_lost_with_its_worker_goes_again_as_it_is() -> None:
-    executor = Far(lambda unit, attempt: "lost" if isinstance(unit, Batch) and attempt == 1 else None)
+    executor = Far(lambda unit, attempt: "lost" if isinstance(unit, UnitBatch) and attempt == 1 else None)
     result = run(executor, SpellLarge(tuple(ROWS)), grows=True)
     assert result.state == expected(ROWS)
     assert result.n_retries == sum(n for n in executor.sizes if n > 1) / 2 > 140
-    again = Far(lambda unit, attempt: "lost" if isinstance(unit, Batch) else None)
+    again = Far(lambda unit, attempt: "lost" if isinstance(unit, UnitBatch) else None)
     with pytest.raises(ResourceError, match=r"^t/\d+.parquet to t/\d+.parquet: lost 4 times"):
         run(again, SpellLarge(tuple(ROWS)), grows=True)
 
@@ -164,7 +164,7 @@ def test_a_batch_lost_with_its_worker_goes_again_as_it_is() -> None:
 @pytest.mark.parametrize("fate", ["killed", ZeroDivisionError("division by zero")], ids=str)
 def test_the_unit_to_blame_is_found_among_those_of_its_batch(fate: Any) -> None:
     def happens(unit: Any, attempt: int) -> Any:
-        numbers = [u.number for u in unit.units] if isinstance(unit, Batch) else [unit.number]
+        numbers = [u.number for u in unit.units] if isinstance(unit, UnitBatch) else [unit.number]
         return fate if 77 in numbers else None
 
     with pytest.raises(DistmomError, match=r"^t/77.parquet: (every worker|unexpected Zero)"):
@@ -173,7 +173,7 @@ def test_the_unit_to_blame_is_found_among_those_of_its_batch(fate: Any) -> None:
 
 def test_an_error_that_knows_its_file_ends_the_run_at_once() -> None:
     error = DataError("t/77.parquet: column x is text")
-    executor = Far(lambda unit, attempt: error if isinstance(unit, Batch) else None)
+    executor = Far(lambda unit, attempt: error if isinstance(unit, UnitBatch) else None)
     with pytest.raises(DataError) as caught:
         run(executor, SpellLarge(tuple(ROWS)), grows=True)
     assert caught.value is error and executor.sizes[2] > 1 and len(executor.submitted) < 12
@@ -199,7 +199,7 @@ def test_batches_end_where_their_states_merge_to_few(rows: list[int], unit_bytes
     work, n_states, n_batches, start = BatchWork(SpellLarge(tuple(rows)), record_large, len(rows)), 0, 0, 3
     while start < len(units):
         n = best_cut(units[start : start + MOST_UNITS])
-        n_states += len(work(Batch(units[start : start + n])).state.states)
+        n_states += len(work(UnitBatch(units[start : start + n])).state.states)
         n_batches, start = n_batches + 1, start + n
     assert n_states <= most * n_batches + 4 and n_batches <= len(units) / 8
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from fake_work import Deadly, Spell, calls, expected, listing, record
 
-from distmom.cluster import Unit, UnitOutcome, connect, plan_units, run_units
+from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
+from distmom.cluster.executors.backends import Cluster
 from distmom.cluster.executors.client import ClientExecutor
 from distmom.errors import ConfigError, ResourceError
 
@@ -198,7 +199,7 @@ def test_a_scheduler_that_dies_is_reported_within_bounds() -> None:
     start = time.monotonic()
     with (
         pytest.raises(ResourceError, match=r"no sign of life for 1 seconds .*scheduler"),
-        connect(scheduler=cluster.scheduler_address, timeout=3) as executor,
+        Cluster(cluster.scheduler_address).open() as executor,
     ):
         run_units(Slow(tuple(ROWS)), UNITS, record, executor, patience=1.0, on_outcome=close)
     assert time.monotonic() - start < 15

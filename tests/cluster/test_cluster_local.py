@@ -19,19 +19,20 @@ import sys
 sys.path.insert(0, {folder!r})
 from pathlib import Path
 from fake_work import Endless, Spell, listing, record
-from distmom.cluster import connect, plan_units, run_units
+from distmom.cluster import plan_units, run_units
+from distmom.cluster.executors.backends import Processes, Threads
 
 units = plan_units(listing([1] * 4), max_files=1)
 """
 ESTIMATE = """
 print("started")
-with connect(workers=2, memory_limit="500MB") as executor:
+with Processes(2, memory_limit="500MB").open() as executor:
     print(executor.threads, executor.threads_per_process, executor.memory)
     print(run_units(Spell((1,) * 4), units, record, executor).state)
 print(__file__ == sys.argv[0])
 """
 ENDLESS = """
-with connect({words}) as executor:
+with {words}.open() as executor:
     work = Endless(0, -1, {folder!r})
     def say(unit, outcome):
         print("running", flush=True)
@@ -67,7 +68,7 @@ def test_so_does_a_script_that_runs_as_a_module(tmp_path: Path) -> None:
     assert done.stdout.count("started") == 1
 
 
-@pytest.mark.parametrize("words", ["workers=2", "threads=2"])
+@pytest.mark.parametrize("words", ["Processes(2)", "Threads(2)"])
 def test_an_interrupt_ends_everything(tmp_path: Path, words: str) -> None:
     script = write(tmp_path, ENDLESS.format(words=words, folder=str(tmp_path)))
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -82,7 +83,7 @@ def test_an_interrupt_ends_everything(tmp_path: Path, words: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "running\n"
     family = psutil.Process(process.pid).children(recursive=True)
-    assert len(family) >= (2 if words == "workers=2" else 0)
+    assert len(family) >= (2 if words == "Processes(2)" else 0)
     os.killpg(process.pid, signal.SIGINT)
     start = time.monotonic()
     _, complaints = process.communicate(timeout=30)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.cluster import merge_depth, plan_units, scheduler_bytes
-from distmom.cluster.plan_cost import SAMPLED
+from distmom.cluster.plan import SAMPLED
 from distmom.lake import FileRef
 
 

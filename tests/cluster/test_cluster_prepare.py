@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from fake_work import Spell, expected, listing, record
 
-from distmom.cluster import ThreadExecutor, connect, plan_units, run_units
+from distmom.cluster import ThreadExecutor, plan_units, run_units
+from distmom.cluster.executors.backends import Cluster
 from distmom.cluster.executors.client import ClientExecutor
 
 ROWS = [100] * 8
@@ -50,7 +51,7 @@ def new_client(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 def test_every_worker_loads_once_for_each_client(new_client: Any, tmp_path: Path) -> None:
     for _ in range(3):
-        with connect(new_client, load=partial(note, str(tmp_path))) as executor:
+        with Cluster(new_client).open(load=partial(note, str(tmp_path))) as executor:
             assert run_units(Spell(tuple(ROWS)), UNITS, record, executor).state == expected(ROWS)
     pids = calls(tmp_path, 2)
     time.sleep(0.2)
@@ -60,7 +61,7 @@ def test_every_worker_loads_once_for_each_client(new_client: Any, tmp_path: Path
 
 
 def test_a_failure_to_load_is_no_failure_of_the_run(new_client: Any, tmp_path: Path) -> None:
-    with connect(new_client, load=partial(fail, str(tmp_path))) as executor:
+    with Cluster(new_client).open(load=partial(fail, str(tmp_path))) as executor:
         assert len(calls(tmp_path, 2)) == 2
         assert run_units(Spell(tuple(ROWS)), UNITS, record, executor).state == expected(ROWS)
 

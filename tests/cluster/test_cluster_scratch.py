@@ -10,8 +10,8 @@ from typing import Any
 import dask
 import pytest
 
-from distmom.cluster import connect
 from distmom.cluster import scratch as module
+from distmom.cluster.executors.backends import Cluster, Threads
 from distmom.cluster.scratch import Scratch, make_folder, remove_folder
 from distmom.errors import ConfigError, ResourceError
 
@@ -23,13 +23,13 @@ def no_folder_of_dask() -> Iterator[None]:
 
 
 def test_the_folder_lives_as_long_as_the_run(tmp_path: Path) -> None:
-    with connect(threads=1, scratch=tmp_path) as executor:
+    with Threads(1, scratch=tmp_path).open() as executor:
         assert executor.here and executor.scratch.reaches_all and list(tmp_path.iterdir()) == []
         folder = executor.scratch.folder()
         assert folder.parent == tmp_path and executor.scratch.folder() == folder
         (folder / "rows").touch()
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(KeyboardInterrupt), connect(threads=1, scratch=tmp_path) as executor:
+    with pytest.raises(KeyboardInterrupt), Threads(1, scratch=tmp_path).open() as executor:
         executor.scratch.folder()
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
@@ -86,5 +86,5 @@ def test_a_folder_that_is_written_to_meanwhile_is_removed_at_last(
 
 @pytest.mark.cluster
 def test_workers_of_this_machine_are_here(inproc_client: Any) -> None:
-    with connect(inproc_client) as executor:
+    with Cluster(inproc_client).open() as executor:
         assert executor.here and executor.scratch.reaches_all

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from distmom.cluster import Executor, connect
+from distmom.cluster import Executor
+from distmom.cluster.executors.backends import Cluster, Threads
 from distmom.passes.census import count_rows
 from distmom.passes.gather import RowSource
 from distmom.passes.opening import open_data
@@ -19,7 +20,7 @@ from distmom.passes.opening import open_data
 def row_source(data: Any, columns: Any = None, **options: Any) -> Iterator[RowSource]:
     """A source on threads, or on the client given."""
     client, threads = options.pop("client", None), options.pop("threads", 2)
-    with connect(client, None, None, None if client else threads) as executor:
+    with (Cluster(client) if client else Threads(threads)).open() as executor:
         yield source_on(executor, data, columns, **options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 
 
 def moments_of(x, label, n_blocks):

@@ -166,7 +166,7 @@ def test_whole_numbers_of_numpy_are_numbers() -> None:
 
 def test_a_small_block_size_is_not_a_million_blocks() -> None:
     x = np.zeros(1_500_000, np.float32)
-    with pytest.raises(dm.ConfigError, match=r"block_size=1 of 1500000 rows.*1,500,000"):
+    with pytest.raises(dm.ConfigError, match=r"blocks: size: 1 of 1500000 rows.*1,500,000"):
         dm.mean(x, rng=0, blocks=dm.RandomBlocks(size=1))
 
 

@@ -168,7 +168,7 @@ def test_files_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     cut_work(monkeypatch, max_files=4)
     found = whole(dm.mean(tmp_path, "x", where="x > 25", rng=0, blocks=dm.FileBlocks()))
     assert (found.n_units, found.n_units_exact) == (6, True)
-    assert found.notes == ("FileBlocks: 6 files are too few for blocks",)
+    assert found.notes == ("6 files are too few for blocks",)
     by_group = dm.mean(tmp_path, "x", by="k", rng=0, blocks=dm.FileBlocks())
     assert [r.n_units for r in dm.Results.of(by_group)] == [13, 8, 4]
 
@@ -223,13 +223,13 @@ def test_few_units_are_said() -> None:
     x, users = g.normal(size=20_000), g.integers(0, 20, 20_000)
     found = whole(dm.mean({"x": x, "u": users}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert found.n_blocks == 9  # finer levels would have blocks of one or two units
-    assert any("block_by: 20 units make 9 blocks" in note for note in found.notes)
+    assert any("20 units make 9 blocks" in note for note in found.notes)
     given = whole(dm.mean({"x": x, "u": users}, "x", rng=0, blocks=dm.UnitBlocks("u", 101)))
     assert given.n_blocks <= 20
     assert f"only {given.n_blocks} of 101 blocks hold rows; the empty ones are left out" in given.notes
     three = whole(dm.mean({"x": x, "u": users % 3}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert three.status == ("plain mean, no guarantee",) and three.interval is None
-    assert three.notes == ("block_by: 3 units are too few for blocks",)
+    assert three.notes == ("3 units are too few for blocks",)
     many = whole(dm.mean({"x": x, "u": np.arange(20_000) // 10}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert many.notes == () and many.n_blocks == 15
 
@@ -331,16 +331,17 @@ def test_units_in_groups_are_told_apart() -> None:
 
 def test_wrong_columns(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": np.zeros(5), "user": np.arange(5), "v": pa.array([[1]] * 5)})
-    for block_by, words in (
+    wrong: tuple[tuple[Any, str], ...] = (
         ("usr", r"no column 'usr'.*did you mean 'user'"),
-        ("x", r"block_by: 'x' is also a column to average"),
-        (["user", "user"], r"block_by: 'user' is given twice"),
-        ([], r"^block_by"),
-        (["user", 3], r"^block_by"),
+        ("x", r"^blocks: 'x' is also a column to average"),
+        (["user", "user"], r"^UnitBlocks: columns: 'user' is given twice"),
+        ([], r"^UnitBlocks: columns"),
+        (["user", 3], r"^UnitBlocks: columns"),
         ("", r"column ''"),
-    ):
+    )
+    for columns, words in wrong:
         with pytest.raises(dm.ConfigError, match=words) as caught:
-            flat(dm.mean)(tmp_path, "x", block_by=block_by)  # type: ignore[arg-type]
+            dm.mean(tmp_path, "x", blocks=dm.UnitBlocks(columns))
         assert "\n" not in str(caught.value)
     with pytest.raises(dm.DataError, match=r"column 'v' is list.* cannot be a key of groups or units"):
         dm.mean(tmp_path, "x", blocks=dm.UnitBlocks("v"))

@@ -26,8 +26,8 @@ import distmom as dm
 from distmom.cli.program import program
 from distmom.inference.ladder import Merger
 from distmom.numerics.blocks.labels import file_cell, file_key, label_table, labels
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.random.philox import resolve_seed
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
 
 SEED = resolve_seed(1)[0]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import distmom as dm
-from distmom.numerics.weighted.weighted_cells import WeightedCells
+from distmom.numerics.blocks.cells import Cells
 
 REPETITIONS, N = 1_000, 990
 LAWS = {
@@ -79,7 +79,7 @@ def blocks(
     w = g.lognormal(0.0, 1.0, n)
     x = g.normal(size=n) * (np.sqrt(w) if noisy else 1.0)
     at = np.repeat(np.arange(n_blocks), size)
-    cells = WeightedCells(compiled=True)
+    cells = Cells(weighted=True, compiled=True)
     cells.grow(n_blocks)
     cells.add(x, None, at, w)
     found = cells.moments(n_blocks)

@@ -120,7 +120,7 @@ def test_the_definitions_give_the_same(kind: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
-@pytest.mark.parametrize("pairs", ["complete", "incomplete"])
+@pytest.mark.parametrize("pairs", ["complete", "sampled"])
 def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
     columns = data(1)
     columns["v"][11] = np.nan
@@ -186,7 +186,7 @@ def lake(folder: Path) -> Path:
         {"block_by": "file", "n_blocks": 1},
         {"chunk_rows": 7, "where": "u > -1", "n_blocks": 5},
         {"scheme": "swor", "block_size": 20},
-        {"scheme": "monte_carlo", "pairs": "incomplete", "n_pairs": 100},
+        {"scheme": "monte_carlo", "pairs": "sampled", "n_pairs": 100},
     ],
 )
 def test_threads_batches_and_states_change_no_bit(
@@ -240,15 +240,15 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"features": None}, "takes coordinates"),
         ([np.eye(2)], {"features": ["u", "y"]}, "would see the target"),
         ([np.eye(2)], {"distance": "prediction"}, "roots of losses"),
-        ([np.eye(2)], {"pairs": "incomplete"}, "scheme='swor'"),
-        ([np.eye(2)], {"block_size": 5}, "scheme='swor'"),
-        ([np.eye(2)], {"scheme": "swor", "contamination": 3}, "scheme='partition'"),
+        ([np.eye(2)], {"n_blocks": "auto", "block_size": 5}, "takes a number of blocks"),
+        ([np.eye(2)], {"scheme": "swor", "block_size": 1}, "at least 2"),
+        ([np.eye(2)], {"scheme": "swor", "contamination": 3}, "not for samples"),
         ([np.eye(2)], {"scheme": "swor", "block_size": 60}, "from a part of 48"),
-        ([np.eye(2)], {"pair_budget": 100}, "pair_budget"),
+        ([np.eye(2)], {"pair_budget": 100}, "the budget of 1e[+]02"),
         ([np.eye(2)], {"loss": "clustering"}, "a partition has none"),
         (["s0"], {"loss": dm.kernels.gini()}, "takes no candidates"),
         (["s0"], {"loss": "kernel"}, "kernel of pairs"),
-        (["s0"], {"loss": "squared", "scheme": "swor", "pairs": "incomplete"}, "for losses of pairs"),
+        (["s0"], {"loss": "squared", "pairs": "sampled"}, "for losses of pairs"),
     ],
 )
 def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], words: str) -> None:
@@ -270,8 +270,8 @@ def test_too_many_losses_are_refused_before_a_row_is_read(
         raise AssertionError("nothing was to be read")
 
     monkeypatch.setattr(pair_oracle, "run_plan", read)
-    for call in (dm.explain_tournament, dm.tournament):
-        with pytest.raises(dm.ConfigError, match="pair_budget"):
+    for call in (explained(dm.tournament), flat(dm.tournament)):
+        with pytest.raises(dm.ConfigError, match="the budget of"):
             call(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"] - 1, **how)
     with pytest.raises(AssertionError, match="nothing was to be read"):
         flat(dm.tournament)(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.cli.program import program
@@ -31,7 +30,7 @@ def test_what_is_planned_for_contamination_is_what_the_mean_takes() -> None:
 def test_planned_blocks_are_those_of_a_run() -> None:
     x = np.random.default_rng(0).normal(size=10_000)
     for way in [*dm.plan(x.size), *dm.plan(x.size, contamination=0.001)]:
-        found = flat(dm.mean)(x, rng=0, **way.options)
+        found = dm.mean(x, rng=0, **way.options)
         assert found.n_blocks == way.n_blocks, way.name
 
 
@@ -41,7 +40,7 @@ def test_widths_are_those_of_a_run(contamination: int | None) -> None:
     x = np.random.default_rng(0).normal(size=100_000)
     for way in dm.plan(x.size, tau=0.3, contamination=contamination):
         if way.exact is not None and np.isfinite(way.exact):
-            found = flat(dm.mean)(x, interval="exact", rng=0, **way.options)
+            found = dm.mean(x, interval="exact", rng=0, **way.options)
             assert found.interval is not None
             half = (found.interval[1] - found.interval[0]) / 2 / x.std()
             assert half == pytest.approx(way.exact, rel=0.05), way.name
@@ -72,9 +71,11 @@ def test_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = dm.plan(1e9, contamination=10, width=0.001)
     text = str(found)
     assert "1,000,000,000 rows" in text and "36 n" in text and "contamination=10" in text
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["recommended"]["n_blocks"] == 59
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["recommended"]["n_blocks"] == 59
+    assert told["ways"][3]["options"] == {"blocks": "RandomBlocks(repeats=5)"}
     assert program.run(["plan", "1e9", "--contamination", "10", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["plan"]["recommended"]["n_blocks"] == 59 and len(document["results"]) == len(found)
     assert program.run(["plan", "many"]) == 2
-    assert "not a whole number of rows" in capsys.readouterr().err
+    assert "is not a whole number" in capsys.readouterr().err

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.cli.program import program
@@ -37,7 +36,8 @@ def test_a_kernel_with_a_fast_form_takes_all_pairs() -> None:
 def test_small_data_needs_no_budget() -> None:
     found = dm.plan(10_000, kernel=RBF)
     assert found.why == "the narrowest interval of these" and all(w.n_pairs <= 5e12 for w in found)
-    assert [w.options.get("pairs") for w in found] == [None, "disjoint", None, "incomplete"]
+    sampled = dm.SampledPairs(found.ways[3].block_size)
+    assert [w.options.get("pairs") for w in found] == [None, dm.DisjointPairs(), None, sampled]
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -46,9 +46,7 @@ def test_the_ways_are_calls(place: int) -> None:
     x = np.random.default_rng(0).normal(size=2_001)
     kernel = dm.kernels.kernel(lambda a, b: np.abs(a - b))  # no fast form
     way = dm.plan(x.size, kernel=kernel, confidence_level=0.9, tau=0.3).ways[place]
-    found = flat(dm.ustatistic)(
-        x, kernel=kernel, rng=0, confidence_level=0.9, interval="exact", **way.options
-    )
+    found = dm.ustatistic(x, kernel=kernel, rng=0, confidence_level=0.9, interval="exact", **way.options)
     assert found.n_blocks == way.n_blocks
     assert found.n_pairs == pytest.approx(way.n_pairs, rel=0.01)
     half = (found.interval[1] - found.interval[0]) / 2

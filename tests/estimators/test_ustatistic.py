@@ -259,10 +259,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "name": ({"column": "x", "kernel": "ginny"}, "did you mean 'gini'"),
     "parameters": ({"column": ["x"], "kernel": "rbf"}, "bandwidth"),
     "pairs": ({"column": "x", "kernel": "gini", "pairs": "all"}, "pairs: must be one of"),
-    "budget": ({"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100}, "n_blocks="),
+    "budget": (
+        {"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100},
+        "blocks or more",
+    ),
     "where budget": (
         {"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100, "where": "k > 0"},
-        "n_blocks=",
+        "blocks or more",
     ),
     "paper": ({"column": "x", "kernel": "gini", "n_blocks": "paper", "confidence_level": 0.999999}, "admit"),
     "project": ({"column": "x", "kernel": "gini", "project": "psd"}, "kernels with a matrix"),
@@ -271,7 +274,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "matrices have no order",
     ),
     "two samples": ({"column": "x", "kernel": "auc"}, "list of two"),
-    "n_pairs": ({"column": "x", "kernel": "gini", "n_pairs": 5}, "does not go with n_pairs"),
 }
 
 

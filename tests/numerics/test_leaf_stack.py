@@ -4,10 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
-from distmom.numerics.blocks.leaf import NO_REST, leaf_moments
+from distmom.numerics.blocks.leaf import leaf_moments
 from distmom.numerics.blocks.leaf_stack import LeafStack
-from distmom.numerics.blocks.moments import merge
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.tree import StreamingTree
@@ -25,7 +26,7 @@ def push(stack, kind, x, rest, gone, leaf, anything):
 
 
 def one_by_one(kind, leaves, size):
-    tree, sampler = StreamingTree(merge), LeafSampler(size) if size else None
+    tree, sampler = StreamingTree(Moments.merge), LeafSampler(size) if size else None
     for leaf, (x, gone) in enumerate(leaves):
         if kind == "stored":
             tree.push(stored_moments(x, gone, leaf * ROWS, EDGES))
@@ -78,6 +79,6 @@ def test_a_stack_serves_one_file_after_the_other():
     files = []
     for _ in range(2):
         for leaf in range(5):
-            assert push(stack, "random", x, NO_REST, None, leaf, False)
+            assert push(stack, "random", x, NOTHING, None, leaf, False)
         files.append(stack.close())
     assert same(*files) and not np.shares_memory(files[0].mean, files[1].mean)

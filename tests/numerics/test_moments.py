@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.blocks.moments import MANY_CELLS, Moments, merge, total
+from distmom.numerics.blocks.block_state import MANY_CELLS
+from distmom.numerics.blocks.moments import Moments
 
 finite = st.floats(-1e6, 1e6, allow_nan=False).map(float)
 wild = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])
@@ -33,7 +34,7 @@ def same_bits(a: Moments, b: Moments) -> bool:
 
 @given(st.lists(finite, max_size=20), st.lists(finite, max_size=20))
 def test_merging_gives_the_moments_of_the_union(left, right):
-    got = merge(moments_of(left), moments_of(right))
+    got = moments_of(left).merge(moments_of(right))
     want = moments_of(left + right)
     scale = 1.0 + float(np.abs([0.0, *left, *right]).max())
     assert got.count == want.count
@@ -45,7 +46,7 @@ def test_merging_gives_the_moments_of_the_union(left, right):
 def test_compiled_merge_gives_the_same_bits(values, cut):
     values = [v for v in values if abs(v) < 1e300 or not np.isfinite(v)]
     a, b = moments_of(values[:cut]), moments_of(values[cut:])
-    assert same_bits(merge(a, b), merge(a, b, compiled=True))
+    assert same_bits(a.merge(b), a.merge(b, compiled=True))
 
 
 def test_the_kernel_for_many_cells_gives_the_same_bits():
@@ -54,32 +55,32 @@ def test_the_kernel_for_many_cells_gives_the_same_bits():
         Moments(rng.integers(0, 3, MANY_CELLS), rng.normal(size=MANY_CELLS), rng.random(MANY_CELLS))
         for _ in range(2)
     )
-    assert same_bits(merge(a, b), merge(a, b, compiled=True))
+    assert same_bits(a.merge(b), a.merge(b, compiled=True))
 
 
 def test_an_infinity_ruins_the_mean_in_the_same_way_in_any_order():
     up, down, plain = (moments_of([v]) for v in (np.inf, -np.inf, 3.0))
-    assert merge(up, plain).mean[0] == merge(plain, up).mean[0] == np.inf
-    assert merge(merge(plain, up), up).mean[0] == np.inf
-    assert np.isnan(merge(up, down).mean[0]) and np.isnan(merge(merge(up, down), plain).mean[0])
-    assert np.isnan(merge(up, plain).m2[0])
+    assert up.merge(plain).mean[0] == plain.merge(up).mean[0] == np.inf
+    assert plain.merge(up).merge(up).mean[0] == np.inf
+    assert np.isnan(up.merge(down).mean[0]) and np.isnan(up.merge(down).merge(plain).mean[0])
+    assert np.isnan(up.merge(plain).m2[0])
     for compiled in (False, True):
-        assert merge(up, Moments.empty(1), compiled=compiled).mean[0] == np.inf
+        assert up.merge(Moments.empty(1), compiled=compiled).mean[0] == np.inf
 
 
 def test_huge_values_of_opposite_sign_do_not_overflow_the_mean():
     a, b = (Moments(np.array([1]), np.array([v]), np.array([0.0])) for v in (1.7e308, -1.7e308))
     for compiled in (False, True):
-        got = merge(a, b, compiled=compiled)
+        got = a.merge(b, compiled=compiled)
         assert got.mean[0] == 0.0 and got.m2[0] == np.inf
 
 
 def test_a_common_offset_costs_no_digits():
     parts = [moments_of([v]) for v in (1e9, 1e9 + 1, 1e9 + 2)]
-    both = merge(merge(parts[0], parts[1]), parts[2])
+    both = parts[0].merge(parts[1]).merge(parts[2])
     assert both.m2[0] == 2.0
     constant = Moments(np.full(4, 5), np.full(4, 22642751.1), np.zeros(4))
-    whole = total(constant)
+    whole = constant.total()
     assert (whole.count, whole.mean, whole.m2) == (20, 22642751.1, 0.0)
 
 
@@ -94,8 +95,8 @@ def test_total_is_the_union_of_all_blocks(blocks):
     stack = Moments.empty(len(blocks))
     for k, one in enumerate(each):
         stack.count[k], stack.mean[k], stack.m2[k] = (a[0] for a in one)
-    whole = total(stack)
-    fast = total(stack.at(None), compiled=True)
+    whole = stack.total()
+    fast = stack.at(None).total(compiled=True)
     assert all(np.array_equal(a, b[0], equal_nan=True) for a, b in zip(whole, fast, strict=True))
     want = moments_of([v for b in blocks for v in b])
     assert whole.count == want.count[0]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.blocks.labels import file_key, label_table, labels
-from distmom.numerics.blocks.moments import Moments, merge
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.small_files import file_moments, first_labels, merge_over_files
 from distmom.numerics.samples.sample import LeafSampler, row_keys
 from distmom.numerics.tree import DyadicTree
@@ -26,7 +26,7 @@ def test_merging_filled_cells_gives_the_bits_of_the_dense_tree(n_files, n_cells,
     entries = Moments(
         rng.integers(1, 5, pairs.size), rng.normal(size=pairs.size) * 1e3, rng.random(pairs.size)
     )
-    tree: DyadicTree[Moments] = DyadicTree(n_files, merge)
+    tree: DyadicTree[Moments] = DyadicTree(n_files, Moments.merge)
     for number in range(n_files):
         dense = Moments.empty(n_cells)
         for target, source in zip(dense, entries, strict=True):

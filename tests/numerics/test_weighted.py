@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.chunks import chunk_moments, labelled_moments
 from distmom.numerics.blocks.labels import (
     chunk_labels,
     file_key,
@@ -19,14 +19,10 @@ from distmom.numerics.blocks.labels import (
     stored_edges,
     stored_labels,
 )
-from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, leaf_moments
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
-from distmom.numerics.weighted.weighted_cells import WeightedCells
-from distmom.numerics.weighted.weighted_labels import weighted_labelled_moments
-from distmom.numerics.weighted.weighted_leaf import weighted_leaf_moments
-from distmom.numerics.weighted.weighted_moments import LARGEST, SMALLEST, WeightedMoments, plain_rows
-from distmom.numerics.weighted.weighted_stored import weighted_stored_moments
+from distmom.numerics.blocks.weighted_moments import LARGEST, SMALLEST, WeightedMoments, plain_rows
 
 SEED = 11
 KEY = file_key(SEED, "a.parquet")
@@ -167,16 +163,16 @@ def test_equal_weights_give_the_unweighted_bits(unit):
             pairs = [
                 (
                     leaf_moments(x, mask, 100, KEY, TABLES[45], compiled=compiled),
-                    weighted_leaf_moments(x, w, mask, 100, KEY, TABLES[45], compiled=compiled),
+                    leaf_moments(x, mask, 100, KEY, TABLES[45], weights=Weights(w), compiled=compiled),
                 ),
                 (
                     stored_moments(x, mask, 13, edges, compiled=compiled),
-                    weighted_stored_moments(x, w, mask, 13, edges, compiled=compiled),
+                    stored_moments(x, mask, 13, edges, weights=Weights(w), compiled=compiled),
                 ),
                 _of_cells(x, w, mask, compiled),
                 (
                     chunk_moments(x, mask, 100, KEY, TABLES[45], 7, compiled=compiled),
-                    weighted_labelled_moments(x, w, mask, chunks, 45, compiled=compiled),
+                    labelled_moments(x, w, mask, chunks, 45, compiled=compiled),
                 ),
             ]
             for plain, weighted in pairs:
@@ -190,7 +186,7 @@ def test_equal_weights_give_the_unweighted_bits(unit):
 def _of_cells(x, w, mask, compiled):
     places = np.random.default_rng(1).integers(0, 9, x.size)
     found = []
-    for cells, weights in ((Cells(compiled=compiled), None), (WeightedCells(compiled=compiled), w)):
+    for cells, weights in ((Cells(compiled=compiled), None), (Cells(weighted=True, compiled=compiled), w)):
         cells.grow(9)
         cells.add(x, mask, places, weights)
         found.append(cells.moments(9))
@@ -250,17 +246,19 @@ def test_leaf_equals_the_twins(case):
     k, first, n, seed, share, kind = case
     x, w, gone = draw(n, seed, share, kind)
     before = x.copy(), w.copy()
-    fast = weighted_leaf_moments(x, w, gone, first, KEY, TABLES[k], compiled=True)
+    fast = leaf_moments(x, gone, first, KEY, TABLES[k], weights=Weights(w), compiled=True)
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, (x, w), strict=True))
-    assert same_bits(fast, weighted_leaf_moments(x, w, gone, first, KEY, TABLES[k]))
+    assert same_bits(fast, leaf_moments(x, gone, first, KEY, TABLES[k], weights=Weights(w)))
     if n < 300 and k < 100 and kind != "wild":
         blocks = labels(first, n, KEY, TABLES[k])
         scale = 1e9 if kind == "offset" else 10.0
         assert_close(fast.at(slice(k)), slow_blocks(x, w, gone, blocks, k), scale)
         assert_close(fast.at(slice(k, None)), slow_blocks(x, w, gone, np.zeros(n, int), 1), scale)
     if not gone.any():
-        assert same_bits(fast, weighted_leaf_moments(x, w, None, first, KEY, TABLES[k]))
-        assert same_bits(fast, weighted_leaf_moments(x, w, None, first, KEY, TABLES[k], compiled=True))
+        assert same_bits(fast, leaf_moments(x, None, first, KEY, TABLES[k], weights=Weights(w)))
+        assert same_bits(
+            fast, leaf_moments(x, None, first, KEY, TABLES[k], weights=Weights(w), compiled=True)
+        )
 
 
 @given(leaves, st.floats(0.0, 1.0))
@@ -268,16 +266,14 @@ def test_a_leaf_in_two_parts_has_the_same_bits(case, where):
     k, first, n, seed, share, kind = case
     x, w, gone = draw(n, seed, share, kind)
     cut = int(where * n)
-    parts = (x[:cut], w[:cut], gone), {"rest": (x[cut:], w[cut:])}
+    parts = {"rest": x[cut:], "weights": Weights(w[:cut], w[cut:])}
     edges = stored_edges(first + n + 13, 7)
     for compiled in (False, True):
-        whole = weighted_leaf_moments(x, w, gone, first, KEY, TABLES[k], compiled=compiled)
-        two = weighted_leaf_moments(*parts[0], first, KEY, TABLES[k], **parts[1], compiled=compiled)
+        whole = leaf_moments(x, gone, first, KEY, TABLES[k], weights=Weights(w), compiled=compiled)
+        two = leaf_moments(x[:cut], gone, first, KEY, TABLES[k], **parts, compiled=compiled)
         assert same_bits(whole, two)
-        whole = weighted_stored_moments(x, w, gone, first, edges, compiled=compiled)
-        assert same_bits(
-            whole, weighted_stored_moments(*parts[0], first, edges, **parts[1], compiled=compiled)
-        )
+        whole = stored_moments(x, gone, first, edges, weights=Weights(w), compiled=compiled)
+        assert same_bits(whole, stored_moments(x[:cut], gone, first, edges, **parts, compiled=compiled))
 
 
 @given(
@@ -292,7 +288,7 @@ def test_given_blocks_equal_the_row_by_row_twin(n, k, seed, holes, offset):
     x += offset
     at = np.random.default_rng(seed).integers(0, k, n)
     mask = gone if holes else None
-    found = [weighted_labelled_moments(x, w, mask, at, k, compiled=compiled) for compiled in (False, True)]
+    found = [labelled_moments(x, w, mask, at, k, compiled=compiled) for compiled in (False, True)]
     assert same_bits(*found)
     assert_close(found[0].at(slice(k)), slow_blocks(x, w, gone, at, k), max(offset, 10.0))
 
@@ -301,8 +297,8 @@ def test_a_full_leaf_equals_the_twins():
     g = np.random.default_rng(3)
     x, w, gone = g.lognormal(0, 2, LEAF_ROWS), g.lognormal(0, 1, LEAF_ROWS), g.random(LEAF_ROWS) < 0.05
     for mask in (None, gone):
-        fast = weighted_leaf_moments(x, w, mask, 5 * LEAF_ROWS, KEY, TABLES[945], compiled=True)
-        assert same_bits(fast, weighted_leaf_moments(x, w, mask, 5 * LEAF_ROWS, KEY, TABLES[945]))
+        fast = leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], weights=Weights(w), compiled=True)
+        assert same_bits(fast, leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], weights=Weights(w)))
         used = slice(None) if mask is None else ~mask
         blocks = labels(5 * LEAF_ROWS, LEAF_ROWS, KEY, TABLES[945])[used]
         total = np.bincount(blocks, w[used], 945)
@@ -319,8 +315,8 @@ def test_the_second_moment_survives_a_bad_first_shift():
     probed = (np.arange(31) * n) // 31
     x[probed], w[probed] = 1e12, 1e-35
     for compiled in (False, True):
-        random = weighted_leaf_moments(x, w, None, 0, KEY, TABLES[45], compiled=compiled)
-        stored = weighted_stored_moments(x, w, None, 0, np.array([0, n]), compiled=compiled)
+        random = leaf_moments(x, None, 0, KEY, TABLES[45], weights=Weights(w), compiled=compiled)
+        stored = stored_moments(x, None, 0, np.array([0, n]), weights=Weights(w), compiled=compiled)
         spread = np.concatenate([random.row_variance[:45], stored.row_variance])
         assert np.all((spread > 0.8e-6) & (spread < 1.2e-6)), spread
 
@@ -328,7 +324,7 @@ def test_the_second_moment_survives_a_bad_first_shift():
 def test_constants_have_no_spread():
     w = np.random.default_rng(0).lognormal(size=4000)
     for constant in (0.1, 22642751.0, -1e300, 1e-300):
-        got = weighted_leaf_moments(np.full(4000, constant), w, None, 7, KEY, TABLES[45])
+        got = leaf_moments(np.full(4000, constant), None, 7, KEY, TABLES[45], weights=Weights(w))
         assert (got.mean == constant).all() and (got.row_variance == 0.0).all()
 
 
@@ -337,8 +333,10 @@ def test_stored_blocks_equal_the_row_by_row_twin(first, n, k, seed, holes):
     x, w, gone = draw(n, seed, 0.2 * holes, "normal")
     total = first + n + 13
     mask = gone if holes else None
-    got = weighted_stored_moments(x, w, mask, first, stored_edges(total, k))
-    assert same_bits(got, weighted_stored_moments(x, w, mask, first, stored_edges(total, k), compiled=True))
+    got = stored_moments(x, mask, first, stored_edges(total, k), weights=Weights(w))
+    assert same_bits(
+        got, stored_moments(x, mask, first, stored_edges(total, k), weights=Weights(w), compiled=True)
+    )
     assert_close(got.at(slice(k)), slow_blocks(x, w, gone, stored_labels(first, n, total, k), k), 10.0)
 
 
@@ -349,7 +347,7 @@ def test_cells_equal_the_twins(n, k, seed, holes, infinite):
     found = []
     for compiled in (False, True):
         for parts in ([slice(0, n)], [slice(0, n // 3), slice(n // 3, n)]):
-            table = WeightedCells(compiled=compiled)
+            table = Cells(weighted=True, compiled=compiled)
             table.grow(k)
             for part in parts:
                 table.add(x[part], gone[part] if holes else None, cells[part], w[part])
@@ -360,7 +358,7 @@ def test_cells_equal_the_twins(n, k, seed, holes, infinite):
 
 def test_opposite_huge_values_do_not_overflow_a_cell():
     for compiled in (False, True):
-        table = WeightedCells(compiled=compiled)
+        table = Cells(weighted=True, compiled=compiled)
         table.grow(1)
         table.add(np.array([1.7e308, -1.7e308]), None, np.zeros(2, np.int64), np.full(2, 0.5))
         assert table.moments(1).mean[0] == 0.0 and table.moments(1).m2[0] == np.inf

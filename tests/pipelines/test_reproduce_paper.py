@@ -115,9 +115,12 @@ def test_what_is_wrong_is_one_line(
 
 def test_what_the_command_line_adds_is_refused_or_told(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(SMALL)
-    for place in ({"scheduler": "tcp://nobody:1"}, {"workers": 5}):
+    for place, words in (
+        ({"scheduler": "tcp://nobody:1"}, "Cluster(scheduler='tcp://nobody:1'"),
+        ({"workers": 5}, "Processes(n=5"),
+    ):
         told = run(tmp_path / "job.toml", dry_run=True, **place)
-        assert told.code == 0 and f"place {place}" in told.err
+        assert told.code == 0 and f"executor {words}" in told.err
     ended = run(tmp_path / "job.toml", dry_run=True, quiet=True, state="kept")
     assert ended.code == 2 and "keeps none; drop --state" in ended.err
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
-from distmom.cluster.batch import Batch
+from distmom.cluster.batch import UnitBatch
 from distmom.cluster.executors.machine import memory_bytes
-from distmom.cluster.executors.prepare import Load, prepare_workers
 from distmom.cluster.executors.threads import FutureTasks
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
@@ -25,6 +26,10 @@ from distmom.errors import ConfigError
 if TYPE_CHECKING:
     from distributed import Client
 
+logger = logging.getLogger("distmom")
+
+Load = Callable[[], None]
+
 SCATTER_BYTES = 64_000  # work above this size is sent to the workers once, not with every task
 PROBE = 5.0  # seconds the scheduler has to answer a question about itself
 PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
@@ -33,6 +38,8 @@ SOME_WORKERS = 100  # whose heartbeats are looked at
 UNNOTICED = 30.0  # seconds for which Dask may take a worker that was cut off to be there
 LOOPBACK = ("tcp://127.0.0.1:", "tls://127.0.0.1:", "tcp://[::1]:", "tls://[::1]:", "inproc://")
 FRESH = 5.0  # seconds for which the number of threads is taken as known
+
+_prepared: WeakSet[Client] = WeakSet()
 
 
 class ClientTasks(FutureTasks):
@@ -65,7 +72,7 @@ class ClientTasks(FutureTasks):
         """Whether the client has its scheduler."""
         return bool(self._client.status == "running")
 
-    def submit(self, unit: Unit | Batch, attempt: int) -> None:
+    def submit(self, unit: Unit | UnitBatch, attempt: int) -> None:
         """Send ``unit`` to the scheduler."""
         collected: Future[Finished]
         try:
@@ -102,7 +109,7 @@ class ClientTasks(FutureTasks):
             return self._work
         return self._held
 
-    async def _collect(self, remote: Any, unit: Unit | Batch, attempt: int) -> Finished:
+    async def _collect(self, remote: Any, unit: Unit | UnitBatch, attempt: int) -> Finished:
         """Fetch a result on the client's own event loop, while the caller's thread merges others."""
         from distributed.scheduler import KilledWorker
 
@@ -207,8 +214,21 @@ class ClientExecutor:
         return info
 
     def prepare(self, load: Load) -> None:
-        """Have the workers call ``load`` in the background, once."""
-        self._preparing = prepare_workers(self.client, load)
+        """Have the workers call ``load`` in the background, once for each client; units may run meanwhile.
+
+        Not by a plugin: that would stay with the scheduler of other people's clusters, where a worker that
+        joins later and lacks this package could not start. What goes wrong shows in the units, if it matters
+        to them.
+        """
+        if self.client in _prepared:
+            return
+        _prepared.add(self.client)
+
+        async def everywhere() -> None:
+            with suppress(Exception):  # workers may leave at any time
+                await self.client.run(_load_here, load, wait=False, on_error="ignore")
+
+        self._preparing = asyncio.run_coroutine_threadsafe(everywhere(), self.client.loop.asyncio_loop)
 
     def begin(self, work: Work) -> ClientTasks:
         """Start a run of ``work``."""
@@ -223,7 +243,15 @@ class ClientExecutor:
             on_close()
 
 
-def _call(versions: tuple[str, ...], work: Work, unit: Unit | Batch) -> UnitOutcome:
+async def _load_here(load: Load) -> None:
+    """Run on a worker, beside its event loop and its units."""
+    try:
+        await asyncio.to_thread(load)
+    except Exception:
+        logger.debug("kernels could not be loaded beforehand", exc_info=True)
+
+
+def _call(versions: tuple[str, ...], work: Work, unit: Unit | UnitBatch) -> UnitOutcome:
     """Run on a worker."""
     refuse_others(versions)
     with stoppable(_Revoked()):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 
-from distmom.cluster.batch import Batch
+from distmom.cluster.batch import UnitBatch
 from distmom.cluster.executors.machine import memory_bytes, usable_cpus
 from distmom.cluster.outcome import Finished, Work
 from distmom.cluster.plan import Unit
@@ -19,7 +19,7 @@ class FutureTasks:
     """Units under way as ``concurrent.futures`` futures of `Finished`: what all executors share."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Future[Finished], Unit | Batch] = {}
+        self._under_way: dict[Future[Finished], Unit | UnitBatch] = {}
 
     def wait(self, timeout: float) -> list[Finished]:
         """Units that finished, in plan order; waits up to ``timeout`` seconds for the first."""
@@ -46,11 +46,11 @@ class ThreadTasks(FutureTasks):
         self._work = work
         self._stop = threading.Event()
 
-    def submit(self, unit: Unit | Batch, attempt: int) -> None:
+    def submit(self, unit: Unit | UnitBatch, attempt: int) -> None:
         """Queue ``unit``."""
         self._under_way[self._pool.submit(self._run, unit)] = unit
 
-    def _run(self, unit: Unit | Batch) -> Finished:
+    def _run(self, unit: Unit | UnitBatch) -> Finished:
         try:
             with stoppable(self._stop):
                 return Finished(unit, "done", self._work(unit))

@@ -16,7 +16,6 @@ from distmom.estimators.describe.unit_tables import UnitTable, unit_tables
 from distmom.estimators.mean.answer import partition_fields
 from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
-from distmom.numerics.blocks.moments import total
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
 from distmom.report.times import profile_as_times
 
@@ -97,7 +96,7 @@ def _measured(
     shared = shared_fields(mean, blocks, c, column, 0, None)
     [own] = partition_fields(mean, blocks, slice(c, c + 1), [shared], found)
     answer, result = found.answer, MeanResult(**own, **shared)
-    all_rows = total(facts.moments.at(c))
+    all_rows = facts.moments.at(c).total()
     n = int(all_rows.count)
     std = robust_std(rows, cells, answer, result)
     files_first = bool(answer.files_first[0])

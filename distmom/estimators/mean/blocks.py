@@ -8,6 +8,7 @@ from distmom.designs.blocks import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
 from distmom.estimators.options import SAMPLING, MeanOptions
+from distmom.estimators.row_options import design_of
 from distmom.reductions.layouts import (
     Layout,
     NoRowBlocks,
@@ -103,7 +104,9 @@ def choose_blocks(
             raise AssertionError("stored order needs the number of rows")
         return Blocks(StoredBlocks(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
     if options.repeats > 1:
-        check_most_blocks(f"repeats={options.repeats} with {n_kept} fine blocks", options.repeats * n_kept)
+        check_most_blocks(
+            f"blocks: {options.repeats} repeats of {n_kept} fine blocks", options.repeats * n_kept
+        )
         repeated = RepeatedBlocks(seed, n_fine, options.repeats, width)
         return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
     random = RandomBlocks(seed, n_fine, width, options.chunk_rows)
@@ -115,12 +118,8 @@ def fixed_by(options: MeanOptions) -> str | None:
 
     Such blocks cannot take rows that come later.
     """
-    if options.scheme in SAMPLING:
-        return f"scheme={options.scheme!r}"
-    if options.order == "stored":
-        return "order='stored'"
-    if options.block_size is not None:
-        return f"block_size={options.block_size}"
+    if options.scheme in SAMPLING or options.order == "stored" or options.block_size is not None:
+        return repr(design_of(options))
     if isinstance(options.contamination, float):
         return f"contamination={options.contamination}, a share,"
     counted = not isinstance(options.block_by, tuple)  # the best number for many units is taken anyway
@@ -148,7 +147,7 @@ def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
                 f"blocks: size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
             )
         k = n_rows // options.block_size
-        check_most_blocks(f"block_size={options.block_size} of {n_rows} rows", k)
+        check_most_blocks(f"blocks: size: {options.block_size} of {n_rows} rows", k)
         return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
     if options.n_blocks == "paper":
         return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]
@@ -186,9 +185,9 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         prescribed = morm_blocks(options.confidence_level, tau, n_valid)
         k = prescribed[0] if k is None else k
         size = prescribed[1] if size is None else size
-        check_most_blocks(f"tau={tau:g}", k)
+        check_most_blocks(f"blocks: tau: {tau:g}", k)
     elif options.tau is not None:
-        raise ConfigError("tau: the number and size of blocks say all; drop tau")
+        raise ConfigError("SampledBlocks: tau: n and size say all; drop tau")
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"
         raise NoAnswerError(

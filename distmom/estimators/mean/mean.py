@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
-from distmom.cluster.executors.places import as_place
+from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
 from distmom.estimators.mean.question import MeanQuestion
@@ -206,6 +206,6 @@ def mean(
         interval=interval,
         confidence_level=confidence_level,
     )
-    limit = as_place(executor).memory_limit
+    limit = as_backend(executor).memory_limit
     question = MeanQuestion(scan, column, by, options, rng, state, limit)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -71,7 +71,7 @@ def merge_states(
 
     Lakes in different folders may have files of the same names: the folder is then part of what decides
     where rows and files go, so that a bad file is found among a hundred ``part-0.parquet``. Blocks are
-    therefore others than those of one run over a folder above them; only units named by `block_by` columns
+    therefore others than those of one run over a folder above them; only the units of `UnitBlocks`
     stay together across folders.
 
     Examples

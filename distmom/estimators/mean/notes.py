@@ -56,8 +56,8 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
 
 def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     """The remark on units that are few for their blocks."""
-    what, name = ("files", "='file'") if plan.options.block_by == "file" else ("units", "")
-    about = f"block_by{name}: {'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
+    what = "files" if plan.options.block_by == "file" else "units"
+    about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"
     return f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval rough"

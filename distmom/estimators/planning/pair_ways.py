@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from distmom.designs.blocks import SampledBlocks
+from distmom.designs.pairs import DisjointPairs, SampledPairs
 from distmom.errors import ConfigError
 from distmom.estimators.planning.ways import rows_for_way
 from distmom.estimators.ustat.cost import in_words, seconds_for
@@ -111,13 +113,13 @@ class PairPlanner:
         size = self._size(k)
         exact = partition_halfwidth(self._block_variance(size), k, self.delta)
         n_pairs = k * math.comb(size, 2) if self._slow else 0
-        return self._way("all pairs of a partition", {"n_blocks": k}, k, size, n_pairs, exact, self.n_rows)
+        return self._way("all pairs of a partition", {"blocks": k}, k, size, n_pairs, exact, self.n_rows)
 
     def _disjoint(self, k: int | None) -> PlannedWay:
         k = self._best_blocks if k is None else k
         size = self._size(k)
         exact = partition_halfwidth(1.0 / (size // 2), k, self.delta)
-        options = {"pairs": "disjoint", "n_blocks": k}
+        options = {"pairs": DisjointPairs(), "blocks": k}
         return self._way("disjoint pairs", options, k, size, k * (size // 2), exact, self.n_rows)
 
     def _sampled_rows(self) -> PlannedWay:
@@ -125,7 +127,7 @@ class PairPlanner:
         inverse = row_inverse_inclusion(self.n_rows, size, replacement=False)
         exact = resampled_halfwidth(self._block_variance(size), k, inverse, self.delta)
         n_pairs = k * math.comb(size, 2) if self._slow else 0
-        options = {"scheme": "swor", "n_blocks": k, "block_size": size}
+        options: dict[str, object] = {"blocks": SampledBlocks(k, size)}
         return self._way("all pairs of samples of rows", options, k, size, n_pairs, exact, k * size)
 
     def _sampled_pairs(self) -> PlannedWay:
@@ -135,7 +137,7 @@ class PairPlanner:
         variance = incomplete_variance(self._block_variance(n), 1.0, n, m, replacement=False)
         inverse = pair_inverse_inclusion(n, m, replacement=False)
         exact = resampled_halfwidth(variance, k, inverse, self.delta)
-        options = {"pairs": "incomplete", "scheme": "swor", "n_blocks": k, "n_pairs": m}
+        options = {"pairs": SampledPairs(m), "blocks": k}
         return self._way("samples of pairs", options, k, m, k * m, exact, 2 * k * m)
 
     def _size(self, k: int) -> int:
@@ -147,7 +149,10 @@ class PairPlanner:
     def _way(
         self, name: str, options: dict[str, object], k: int, size: int, n_pairs: int, exact: float, rows: int
     ) -> PlannedWay:
-        survives = (k - 1) // 2 if options.get("scheme") is None else 0
+        sampled = isinstance(options["blocks"], SampledBlocks) or isinstance(
+            options.get("pairs"), SampledPairs
+        )
+        survives = 0 if sampled else (k - 1) // 2
         seconds = seconds_for(self.kernel, n_pairs, 1) + rows / SORTED_ROWS_PER_SECOND
         return PlannedWay(name, options, k, size, exact, None, None, survives, rows, seconds, n_pairs=n_pairs)
 
@@ -163,6 +168,6 @@ def plan_kernel(kernel: Kernel) -> Kernel:
     if any(part.kernel.degrees != (2,) for part in kernel.parts) or len(kernel.degrees) != 1:
         raise ConfigError(
             f"kernel: plans are for pairs of rows of one sample, and {kernel.name!r} takes others; "
-            "use explain_ustatistic, or distmom ustat --dry-run, with the data"
+            "use explain(ustatistic, …), or distmom ustat --dry-run, with the data"
         )
     return kernel

@@ -11,7 +11,6 @@ from typing import Any
 from distmom.checks import check_count, check_fraction
 from distmom.errors import ConfigError
 from distmom.estimators.mean.contamination import outlying_number
-from distmom.estimators.options import SAMPLING
 from distmom.estimators.planning.pair_ways import PairPlanner, plan_kernel
 from distmom.estimators.planning.ways import (
     automatic_way,
@@ -61,7 +60,7 @@ def plan(
     n_blocks : int, optional
         Show a partition into that many blocks, too.
     tau : float
-        Of the sampling schemes, in (0, 1/2): larger means more and smaller blocks, and a better constant.
+        Of `SampledBlocks`, in (0, 1/2): larger means more and smaller blocks, and a better constant.
     width : float, optional
         Half-width wanted, in standard deviations of a row (of the kernel, for kernels): the rows that each
         way needs for it are told.
@@ -89,7 +88,7 @@ def plan(
     1/B + 1/(B (B - 1)), disjoint ones 2/B. Pairs are taken at 8e8 a second and thread, 4e7 where nothing is
     compiled; kernels differ by a factor of three both ways.
 
-    A sampling scheme draws K B = 4 tau^2 n / (9 (1/2 - tau)^2) values: 36 n at tau = 0.45, which no other
+    Sampled blocks draw K B = 4 tau^2 n / (9 (1/2 - tau)^2) values: 36 n at tau = 0.45, which no other
     way needs for the same width. Times are of one thread, at 2.5e8 rows a second for reading one float64
     column and 1.5e8 drawn values: measured on one machine, so an order of magnitude on another.
 
@@ -166,8 +165,8 @@ def _makers(
     makers["automatic"] = lambda n: unproved(automatic_way(n, delta))
     makers["paper"] = lambda n: paper_way(n, delta, outlying_number(contamination, n))
     makers["repeated"] = lambda n: unproved(repeated_way(n, delta, REPEATS))
-    for scheme in SAMPLING:
-        makers[scheme] = lambda n, scheme=scheme: unproved(sampled_way(n, delta, scheme, tau))  # type: ignore[misc]
+    makers["sampled"] = lambda n: unproved(sampled_way(n, delta, False, tau))
+    makers["sampled, with replacement"] = lambda n: unproved(sampled_way(n, delta, True, tau))
     return makers
 
 
@@ -186,7 +185,7 @@ def _recommended(
             return way, (
                 f"one pass, tests itself, and bears {way.survives:,} arbitrary rows (about "
                 f"{round(2 * SCATTERED * way.survives):,} scattered ones); give contamination= if you expect "
-                "more, repeats= if more arithmetic costs you less than 20 % of the variance"
+                "more, RandomBlocks(repeats=5) if more arithmetic costs you less than 20 % of the variance"
             )
     best = min(ways, key=lambda way: math.inf if way.exact is None else way.exact)
     text = f"the narrowest interval of these, at {best.rows_drawn / n:.3g} n drawn values"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from distmom.designs.blocks import RandomBlocks, SampledBlocks
 from distmom.errors import ConfigError
 from distmom.report.plan_result import PlannedWay
 from distmom.theory import (
@@ -43,7 +44,7 @@ def partition_way(n_rows: int, delta: float, n_blocks: int, outlying: int = 0) -
             f"not {n_blocks}"
         )
     size = n_rows // n_blocks
-    options: dict[str, Any] = {"n_blocks": n_blocks} | ({"contamination": outlying} if outlying else {})
+    options: dict[str, Any] = {"blocks": n_blocks} | ({"contamination": outlying} if outlying else {})
     exact = partition_halfwidth(1.0 / size, n_blocks, delta, outlying)
     order = order_halfwidth(n_rows, n_blocks, delta, outlying)
     name, survives = f"partition, {n_blocks} blocks", (n_blocks - 1) // 2
@@ -86,7 +87,7 @@ def contaminated_way(n_rows: int, delta: float, outlying: int) -> PlannedWay:
 def paper_way(n_rows: int, delta: float, outlying: int = 0) -> PlannedWay:
     """The median of means as the paper prescribes it, whatever rows are outlying."""
     k, _ = mom_blocks(1.0 - delta, n_rows)
-    way = replace(partition_way(n_rows, delta, k), name="partition, paper", options={"n_blocks": "paper"})
+    way = replace(partition_way(n_rows, delta, k), name="partition, paper", options={"blocks": "paper"})
     if outlying:
         return replace(way, exact=math.inf, order=None)
     return replace(way, paper=paper_halfwidth_mom(1.0, n_rows, delta))
@@ -98,7 +99,7 @@ def repeated_way(n_rows: int, delta: float, repeats: int) -> PlannedWay:
     return replace(
         automatic_way(n_rows, delta),
         name=f"{repeats} random partitions",
-        options={"repeats": repeats},
+        options={"blocks": RandomBlocks(repeats=repeats)},
         exact=min(repeated_halfwidth(k / n_rows, k, delta) for k in _automatic_levels(n_rows)),
         order=None,
         rows_drawn=drawn,
@@ -106,14 +107,13 @@ def repeated_way(n_rows: int, delta: float, repeats: int) -> PlannedWay:
     )
 
 
-def sampled_way(n_rows: int, delta: float, scheme: str, tau: float) -> PlannedWay:
-    """Independent samples without (``swor``) or with replacement (``monte_carlo``), by the proposition."""
+def sampled_way(n_rows: int, delta: float, replace: bool, tau: float) -> PlannedWay:
+    """Independent samples without or with replacement, by the proposition."""
     k, size = morm_blocks(1.0 - delta, tau, n_rows)
-    replacement = scheme == "monte_carlo"
-    exact = sampled_halfwidth(1.0, n_rows, k, size, delta, replacement=replacement)
-    paper = None if replacement else paper_halfwidth_morm(mean_variance(1.0, size), tau)
-    name = f"samples {'with' if replacement else 'without'} replacement, tau={tau:g}"
-    options: dict[str, Any] = {"scheme": scheme, "tau": tau}
+    exact = sampled_halfwidth(1.0, n_rows, k, size, delta, replacement=replace)
+    paper = None if replace else paper_halfwidth_morm(mean_variance(1.0, size), tau)
+    name = f"samples {'with' if replace else 'without'} replacement, tau={tau:g}"
+    options = {"blocks": SampledBlocks(tau=tau, replace=replace)}
     survives, seconds = _survived(n_rows, k, size, delta), _seconds(n_rows, k * size)
     return PlannedWay(name, options, k, size, exact, paper, None, survives, k * size, seconds)
 

@@ -122,24 +122,17 @@ class TournamentOptions:
         object.__setattr__(self, "pair_budget", whole(self.pair_budget))
         check_count("pair_budget", self.pair_budget)
         if not self.pairwise:
-            for name, only in (("pairs", "complete"), ("scheme", "partition")):
+            for name, only, word in (("pairs", "complete", "pairs"), ("scheme", "partition", "blocks")):
                 if getattr(self, name) != only:
-                    raise ConfigError(f"{name}: is for losses of pairs, not {self.loss_name}; drop it")
+                    raise ConfigError(
+                        f"{word}: samples are for losses of pairs, not {self.loss_name}; drop them"
+                    )
         if self.pairwise and self.distance == "prediction":
-            raise ConfigError("distance='prediction': pairs are compared by roots of losses; drop distance")
-        if self.pairs == "incomplete" and self.scheme == "partition":
-            raise ConfigError("pairs='incomplete': samples of pairs are scheme='swor' or 'monte_carlo'")
-        for name, allowed, when in (
-            ("block_size", self.sampled and self.pairs == "complete", "scheme='swor' or 'monte_carlo'"),
-            ("n_pairs", self.pairs == "incomplete", "pairs='incomplete'"),
-        ):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name), 2 if name == "block_size" else 1)
-                if not allowed:
-                    raise ConfigError(f"{name}: goes with {when} only; drop it")
-        for name, usual in (("contamination", None), ("chunk_rows", 1), ("block_by", None)):
-            if self.sampled and getattr(self, name) != usual:
-                raise ConfigError(f"{name}: is for scheme='partition', not for samples; drop one of them")
+            raise ConfigError("match: distance='prediction': pairs are compared by roots of losses; drop it")
+        if self.block_size is not None:
+            check_count("SampledBlocks: size", self.block_size, 2)
+        if self.sampled and self.contamination is not None:
+            raise ConfigError("contamination: is for a partition of the rows, not for samples; drop it")
 
     @property
     def loss_name(self) -> str:

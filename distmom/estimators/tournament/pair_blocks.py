@@ -84,14 +84,14 @@ def n_losses(plan: TournamentPlan, sizes: Ints, drawn: int | None) -> int:
 
 
 def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
-    """ConfigError if more losses than `pair_budget` would be evaluated."""
+    """ConfigError if more losses than the budget would be evaluated."""
     budget = plan.options.pair_budget
     if n > budget:
         raise ConfigError(
             f"{len(plan.field.candidates):,} candidates on all pairs of the blocks are {n:.2g} losses, "
             f"{in_words(n / (RATE * threads))} or so on {threads} threads and more than "
-            f"pair_budget={budget:.2g}; use scheme='swor' with a block_size, pairs='incomplete', more "
-            "blocks, or a larger budget"
+            f"the budget of {budget:.2g}; use SampledBlocks(size=…), SampledPairs(n), more blocks, or a "
+            "larger budget"
         )
 
 
@@ -119,7 +119,7 @@ def check_pairs(plan: TournamentPlan, executor: Executor) -> None:
     Raises
     ------
     ConfigError
-        More losses than `pair_budget` would be evaluated, or a sample is larger than a part.
+        More losses than the budget would be evaluated, or a sample is larger than a part.
     NoAnswerError
         There are too few rows.
     """

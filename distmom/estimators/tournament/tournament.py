@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from distmom.cluster.executors.places import as_place
+from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.match import Match
 from distmom.designs.pairs import Pairs, as_pairs
@@ -174,6 +174,6 @@ def tournament(
         contamination=contamination,
         confidence_level=confidence_level,
     )
-    limit = as_place(executor).memory_limit
+    limit = as_backend(executor).memory_limit
     question = TournamentQuestion(scan, candidates, target, features, options, rng, state, limit)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -65,7 +65,7 @@ def affordable(options: UStatOptions, n_tuples: int, n_blocks: int) -> str | Non
         remedy = "a smaller size, " + few
     else:
         blocks = math.ceil(n_blocks * n_tuples / options.pair_budget)
-        remedy = f"n_blocks={blocks | 1:,} or more, {few}fewer rows by where, "
+        remedy = f"{blocks | 1:,} blocks or more, {few}fewer rows by where, "
     return remedy + "or allow a larger budget"
 
 

@@ -76,7 +76,7 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
             )
         n_columns = len(reader.options.value_names) if options.joint_rows else 1
         if source.one_pass and not (options.pairs == "complete" and from_comoments(options, n_columns)):
-            what = f"scheme={options.rows.scheme!r}" if options.sampled else f"kernel {options.kernel.name!r}"
+            what = "a sampled design" if options.sampled else f"kernel {options.kernel.name!r}"
             raise ConfigError(
                 f"{what} reads its rows several times, and a stream can be read only once; give a table, or "
                 "write the stream to Parquet files"
@@ -116,7 +116,7 @@ def numbers_of_all(
                 f"blocks: size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
             )
         k = n // rows.block_size
-        check_most_blocks(f"block_size={rows.block_size} of {n} rows", k)
+        check_most_blocks(f"blocks: size: {rows.block_size} of {n} rows", k)
         rows = replace(rows, block_size=None, n_blocks=k - 1 + k % 2)
     if isinstance(rows.contamination, float):
         n = sum(_passing(*sample, options, executor, progress) for sample in samples)

@@ -11,35 +11,38 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, read_only
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import with_total
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_weighted = compiled_twin("distmom.numerics.blocks.weighted_cells")
 
-COUNT, MEAN, M2 = range(3)
-CELL_BYTES = 24
+CELL_BYTES, WEIGHTED_CELL_BYTES = 24, 48
 
 
 class Cells:
-    """Moments of a growing number of cells."""
+    """Moments of a growing number of cells: the numbers of `Moments` or `WeightedMoments`, cell by cell.
 
-    width = CELL_BYTES // 8
+    Those of weighted rows have two running means, one with the masses w and one with w^2 (West 1979).
+    """
 
-    def __init__(self, *, compiled: bool = False) -> None:
+    def __init__(self, *, weighted: bool = False, compiled: bool = False) -> None:
+        self._kind = WeightedMoments if weighted else Moments
         self._compiled = compiled
-        self._cells = np.empty((0, self.width))
+        self._cells = np.empty((0, (WEIGHTED_CELL_BYTES if weighted else CELL_BYTES) // 8))
 
     def grow(self, n_cells: int) -> None:
         """Make room for `n_cells` cells; by doubling, so that growth stays linear."""
         have = len(self._cells)
         if n_cells > have:
             more = max(n_cells, 2 * have) - have
-            self._cells = np.concatenate([self._cells, np.zeros((more, self.width))])
+            self._cells = np.concatenate([self._cells, np.zeros((more, self._cells.shape[1]))])
 
     def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
         """Add each value to its cell.
@@ -52,8 +55,8 @@ class Cells:
             Rows that do not count.
         cells : ndarray of int64, shape (n,)
             Number of the cell of each row, below that of the last `grow`; anything where `gone`.
-        w : None
-            Only `weighted_cells.WeightedCells` take weights.
+        w : ndarray of float64, shape (n,), optional
+            Positive weights. If all of them are one power of two the bits are those without weights.
 
         Notes
         -----
@@ -62,12 +65,15 @@ class Cells:
         """
         if self._compiled:
             none = gone if gone is not None else np.empty(0, np.bool_)
-            _kernels.add_rows(x, none, cells, self._cells)
+            if w is None:
+                _kernels.add_rows(x, none, cells, self._cells)
+            else:
+                _weighted.add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
             return
         if gone is not None:
-            x, cells = x[~gone], cells[~gone]
+            x, w, cells = x[~gone], None if w is None else w[~gone], cells[~gone]
         if x.size:
-            _add_moments(x, cells, self._cells)
+            _add_moments(x, w, cells, self._cells)
 
     def add_blocks(
         self,
@@ -81,17 +87,17 @@ class Cells:
         w: Floats | None = None,
     ) -> None:
         """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
-        if self._compiled:
+        if self._compiled and w is None:
             none = gone if gone is not None else np.empty(0, np.bool_)
             n_blocks, magic = table.n_blocks // width, -(-(1 << _kernels.MAGIC_BITS) // width)
             _kernels.add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
             return
-        self.add(x, gone, block_cells(codes, first_row, key, table, width))
+        self.add(x, gone, block_cells(codes, first_row, key, table, width, compiled=self._compiled), w)
 
     def moments(self, n_cells: int) -> BlockState:
         """Moments of the first `n_cells` cells (views of the means)."""
-        part = self._cells[:n_cells]
-        return Moments(part[:, COUNT].astype(np.int64), part[:, MEAN], part[:, M2])
+        count, *rest = self._cells[:n_cells].T
+        return self._kind(count.astype(np.int64), *rest)
 
     def unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
         """Moments of the first cells, shape (n_groups, n_blocks); all cells start anew.
@@ -99,14 +105,10 @@ class Cells:
         Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
         more place, for these together.
         """
-        if self._compiled:
-            shape = (n_groups, n_blocks + (n_once > 0))
-            out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+        if self._compiled and self._kind is Moments:
+            out = Moments.unfilled(n_groups, n_blocks + (n_once > 0))
             _kernels.unload(self._cells, n_blocks, n_once, *out)
             return out
-        return self._unload(n_groups, n_blocks, n_once)
-
-    def _unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
         blocks = self.moments(n_groups * n_blocks).each(lambda a: a.reshape(n_groups, n_blocks).copy())
         self._cells[:] = 0.0
         return with_total(blocks, n_once=n_once, compiled=self._compiled) if n_once else blocks
@@ -134,16 +136,21 @@ def block_cells(
     return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
 
 
-def _add_moments(x: Floats, cells: Ints, table: Floats) -> None:
+def _add_moments(x: Floats, w: Floats | None, cells: Ints, table: Floats) -> None:
     """NumPy twin: rows sorted by cell; then all cells' first rows at once, all second ones, and so on."""
     order, touched, ranks = rows_by_rank(cells)
-    x = x[order]
-    count, mean, m2 = (table[touched, i] for i in (COUNT, MEAN, M2))
+    x, w = x[order], None if w is None else w[order]
+    state = table[touched].T.copy()
     with np.errstate(invalid="ignore", over="ignore"):
         for rows in ranks:
-            live = slice(rows.size)
-            _step(x[rows], count[live], mean[live], m2[live])
-    table[touched, COUNT], table[touched, MEAN], table[touched, M2] = count, mean, m2
+            live = state[:, : rows.size]
+            if w is None:
+                _step(x[rows], 1.0, *live)
+            else:
+                live[0] += 1.0
+                _step(x[rows], w[rows], live[1], live[2], None)
+                _step(x[rows], w[rows] * w[rows], *live[3:])
+    table[touched] = state.T
 
 
 def rows_by_rank(
@@ -164,17 +171,20 @@ def rows_by_rank(
     return order, touched, (starts[:n] + rank for rank, n in enumerate(live))
 
 
-def _step(x: Floats, count: Floats, mean: Floats, m2: Floats) -> None:
-    """One value for each cell."""
-    count += 1.0
+def _step(x: Floats, mass: Floats | float, total: Floats, mean: Floats, m2: Floats | None) -> None:
+    """One value for each cell, in place."""
+    before = total.copy()
+    total += mass
     delta = x - mean
-    moved = mean + delta / count
-    m2 += delta * (x - moved)
+    moved = mean + mass * delta / total
+    if m2 is not None:
+        m2 += mass * delta * (x - moved)
     strange = ~np.isfinite(delta)
     if strange.any():
         both = np.isfinite(mean) & np.isfinite(x)  # the difference alone overflowed
-        weighted = mean * ((count - 1.0) / count) + x / count
-        odd = np.where(both, weighted, np.where(count == 1.0, x, mean + x))
-        m2[:] = np.where(strange, np.where(both, np.inf, np.nan), m2)
+        weighted = mean * (before / total) + x / total * mass
+        odd = np.where(both, weighted, np.where(before == 0.0, x, mean + x))
         moved = np.where(strange, odd, moved)
+        if m2 is not None:
+            m2[:] = np.where(strange, np.where(both, np.inf, np.nan), m2)
     mean[:] = moved

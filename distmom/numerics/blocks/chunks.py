@@ -7,23 +7,30 @@ goes on in the same block.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.arrays import Bools, Floats, Ints, read_only
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.cells import block_cells
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import (
     LOST_BITS,
+    NONE_GONE,
+    Weights,
     amid,
-    from_sums,
-    has_lost,
+    kind_of,
     leaf_moments,
     middle_value,
+    recentred,
     with_total,
 )
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_weighted = compiled_twin("distmom.numerics.blocks.weighted_labels")
 
 
 def chunk_moments(
@@ -34,50 +41,59 @@ def chunk_moments(
     table: LabelTable,
     chunk_rows: int,
     *,
+    w: Floats | None = None,
     compiled: bool = False,
-) -> Moments:
+) -> BlockState:
     """Moments of the random blocks in one leaf, chunks of `chunk_rows` rows going to one block.
 
-    Parameters and result are those of `leaf.leaf_moments`, which this is for ``chunk_rows=1``. Sums are taken
-    block by block in the order of the rows.
+    Parameters and result are those of `leaf.leaf_moments`, which this is for ``chunk_rows=1``; `w` are the
+    rows' weights. Sums are taken block by block in the order of the rows.
     """
     if chunk_rows == 1:
-        return leaf_moments(x, gone, first_row, key, table, compiled=compiled)
-    shift = middle_value(x, gone)
-    moments, lost = _shifted(x, gone, first_row, key, table, chunk_rows, shift, compiled)
-    better = amid(moments.at(slice(-1)), shift) if lost else shift
-    if better == shift:
-        return moments
-    return _shifted(x, gone, first_row, key, table, chunk_rows, better, compiled)[0]
-
-
-def _shifted(
-    x: Floats,
-    gone: Bools | None,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    chunk_rows: int,
-    shift: float,
-    compiled: bool,
-) -> tuple[Moments, bool]:
-    """Moments from sums about `shift`, and whether some block has lost digits."""
-    k = table.n_blocks
+        weights = None if w is None else Weights(w)
+        return leaf_moments(x, gone, first_row, key, table, weights=weights, compiled=compiled)
+    if compiled and w is None:
+        return _compiled_moments(x, gone, (first_row, chunk_rows, key, table.forward), table.n_blocks)
     if compiled:
-        out = Moments(np.empty(k + 1, np.int64), np.empty(k + 1), np.empty(k + 1))
-        none = gone if gone is not None else np.empty(0, np.bool_)
-        lost = _kernels.leaf_chunks(
-            x, none, first_row, chunk_rows, key, table.forward, shift, LOST_BITS, *out
-        )
-        return out, bool(lost)
-    labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
-    with np.errstate(invalid="ignore", over="ignore"):
-        d = x - shift
-        used = labels
-        if gone is not None:
-            d[gone] = 0.0
-            used = labels[~gone]
-        count = np.bincount(used, minlength=k)
-        s1, s2 = (np.asarray(np.bincount(labels, terms, k), np.float64) for terms in (d, d * d))
-        blocks = from_sums(count, s1, s2, shift)
-    return with_total(blocks), has_lost(blocks, shift)
+        one_group = np.zeros(x.size, np.int64)
+        labels = block_cells(one_group, first_row, key, table, 1, chunk_rows, compiled=True)
+    else:
+        labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
+    return labelled_moments(x, w, gone, labels, table.n_blocks, compiled=compiled)
+
+
+def labelled_moments(
+    x: Floats, w: Floats | None, gone: Bools | None, labels: Ints, n_blocks: int, *, compiled: bool = False
+) -> BlockState:
+    """Moments of given blocks; the compiled twin (same bits) is for rows with weights.
+
+    About one shift for all blocks: so this is for the rows of one leaf, `cells.Cells` for cells of very
+    different levels.
+    """
+    kind = kind_of(w)
+
+    def about(shift: float) -> BlockState:
+        if compiled:
+            count, sums = np.zeros(n_blocks, np.int64), np.zeros((5, n_blocks))
+            rows = read_only(x), read_only(w), NONE_GONE if gone is None else gone, labels  # type: ignore[arg-type]
+            _weighted.add_labelled(*rows, shift, count, sums)
+            return with_total(kind.from_sums(count, list(sums), shift), compiled=True)
+        used = slice(None) if gone is None else ~gone
+        mine = labels[used]
+        with np.errstate(invalid="ignore", over="ignore"):
+            u = x[used] - shift
+            v = u if w is None else w[used]
+            terms = kind.terms(v, u if w is None else v * u)
+            added = [np.bincount(mine, term, n_blocks).astype(np.float64, copy=False) for term in terms]
+        return with_total(kind.from_sums(np.bincount(mine, minlength=n_blocks), added, shift))
+
+    return recentred(about, middle_value(x, gone))
+
+
+def _compiled_moments(x: Floats, gone: Bools | None, place: tuple[Any, ...], n_blocks: int) -> Moments:
+    shift = middle_value(x, gone)
+    out = Moments.unfilled(n_blocks + 1)
+    rows = (x, NONE_GONE if gone is None else gone, *place)
+    if _kernels.leaf_chunks(*rows, shift, LOST_BITS, *out) and (better := amid(out, shift)) != shift:
+        _kernels.leaf_chunks(*rows, better, LOST_BITS, *out)
+    return out

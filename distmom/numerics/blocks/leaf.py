@@ -7,26 +7,37 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import NOTHING, Bools, Floats, read_only
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.labels import LabelTable, labels_of, run_choices
+from distmom.numerics.blocks.labels import LabelTable, run_choices
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.median import lower_median
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_weighted = compiled_twin("distmom.numerics.blocks.weighted_leaf")
+
+State = TypeVar("State", bound=BlockState)
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
 LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
 
 NONE_GONE = np.empty(0, np.bool_)
-NO_REST = np.empty(0)
-NO_REST.flags.writeable = False
+
+
+class Weights(NamedTuple):
+    """Weights of the rows of a leaf, in two arrays as their values are."""
+
+    w: Floats
+    rest: Floats = NOTHING
 
 
 def leaf_moments(
@@ -36,9 +47,10 @@ def leaf_moments(
     key: np.uint64,
     table: LabelTable,
     *,
-    rest: Floats = NO_REST,
+    rest: Floats = NOTHING,
+    weights: Weights | None = None,
     compiled: bool = False,
-) -> Moments:
+) -> BlockState:
     """Moments of the random blocks in one leaf.
 
     Parameters
@@ -46,7 +58,7 @@ def leaf_moments(
     x : ndarray of float64, shape (n,)
         Values of consecutive rows of a file; anything where `gone`. Not changed.
     gone : ndarray of bool, shape (n + size of the rest,), or None
-        Rows that do not count (missing, filtered); None where all count.
+        Rows that do not count (missing, filtered, of weight 0); None where all count.
     first_row : int
         Row number, in the file, of ``x[0]``.
     key : uint64
@@ -54,39 +66,38 @@ def leaf_moments(
     table : LabelTable
     rest : ndarray of float64
         Further values of the leaf: what was read in two batches need not be copied together.
+    weights : Weights, optional
+        Of the values and of the rest.
     compiled : bool
         Use the compiled twin (same bits).
 
     Returns
     -------
-    Moments
+    Moments, or WeightedMoments of weighted rows
         Of shape (n_blocks + 1,): the blocks, and last all rows together. Infinite values ruin their block:
         mean infinite or NaN, second moment NaN; and so does a NaN that is not marked as gone.
 
     Notes
     -----
-    One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block.
+    One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block,
+    six with weights.
     """
     if compiled:
-        return _compiled_moments(x, rest, gone, first_row, key, table)
-    x = together(x, rest)
-    shift = middle_value(x, gone)
-    moments, lost = _shifted(x, gone, first_row, key, table, shift)
-    better = amid(moments.at(slice(-1)), shift) if lost else shift
-    return moments if better == shift else _shifted(x, gone, first_row, key, table, better)[0]
+        return _compiled_moments(x, rest, gone, first_row, key, table, weights)
+    x, w = together(x, rest), None if weights is None else together(*weights)
+    return recentred(lambda shift: _about(x, w, gone, first_row, key, table, shift), middle_value(x, gone))
+
+
+def recentred(take: Callable[[float], State], shift: float) -> State:
+    """Moments about a shift, the last of all rows; about a better one where some block has lost digits."""
+    found = take(shift)
+    better = amid(found, shift) if has_lost(found.at(slice(-1)), shift).any() else shift
+    return found if better == shift else take(better)
 
 
 def together(x: Floats, rest: Floats) -> Floats:
     """Both parts of a leaf as one array."""
     return np.concatenate([x, rest]) if rest.size else x
-
-
-def read_only(x: Floats) -> Floats:
-    """The array as one that cannot be written to, as Arrow's are: a kernel is compiled for these alone."""
-    if x.flags.writeable:
-        x = x.view()
-        x.flags.writeable = False
-    return x
 
 
 def _compiled_moments(
@@ -96,17 +107,22 @@ def _compiled_moments(
     first_row: int,
     key: np.uint64,
     table: LabelTable,
-) -> Moments:
-    n = table.n_blocks + 1
-    out = Moments(np.empty(n, np.int64), np.empty(n), np.empty(n))
+    weights: Weights | None,
+) -> BlockState:
     hidden = NONE_GONE if gone is None else gone
-    rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
-    lost, shift = _kernels.leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
-    if lost:
-        better = amid(out.at(slice(-1)), shift)
-        if better != shift:
+    if weights is None:
+        out = Moments.unfilled(table.n_blocks + 1)
+        rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
+        lost, shift = _kernels.leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+        if lost and (better := amid(out, shift)) != shift:
             _kernels.leaf_about(*rows, better, LOST_BITS, *out)
-    return out
+        return out
+    heavy = WeightedMoments.unfilled(table.n_blocks + 1)
+    parts = (*map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse)
+    shift = _weighted.middle_value(parts[0], parts[2], hidden, SHIFT_PROBES)
+    if _weighted.weighted_leaf_blocks(*parts, shift, *heavy) and (better := amid(heavy, shift)) != shift:
+        _weighted.weighted_leaf_blocks(*parts, better, *heavy)
+    return heavy
 
 
 def all_finite(x: Floats, *, compiled: bool = False) -> bool:
@@ -131,44 +147,66 @@ def middle_value(x: Floats, gone: Bools | None) -> float:
     return float(x[first]) + 0.0 if n and usable[first] else 0.0
 
 
-def has_lost(moments: Moments, shift: float) -> bool:
-    """Whether some block has lost its second moment's digits."""
-    count, mean, m2 = moments
+def has_lost(blocks: BlockState, shift: float | Floats) -> Bools:
+    """Blocks whose second moment has lost its digits: the raw one is much larger than the centred one."""
+    mass, mean, m2 = blocks.squares
     with np.errstate(over="ignore", invalid="ignore"):
-        raw = count * np.square(mean - shift)
-        return bool(((raw > LOST_BITS * m2) & (count > 1)).any())
+        raw = mass * np.square(mean - shift)
+        return np.asarray((raw > LOST_BITS * m2) & (blocks.count > 1))
 
 
-def amid(moments: Moments, shift: float) -> float:
-    """The lower median of the finite block means; `shift` if there is none."""
-    finite = moments.mean[(moments.count > 0) & np.isfinite(moments.mean)]
+def amid(moments: BlockState, shift: float) -> float:
+    """The lower median of the finite block means, the last one apart; `shift` if there is none."""
+    mean, some = moments.squares[1][:-1], moments.count[:-1] > 0
+    finite = mean[some & np.isfinite(mean)]
     return float(lower_median(finite)) if finite.size else shift
 
 
-def _shifted(
+def kind_of(w: Floats | None) -> type[Moments] | type[WeightedMoments]:
+    """The state of rows with these weights."""
+    return Moments if w is None else WeightedMoments
+
+
+def _about(
     x: Floats,
+    w: Floats | None,
     gone: Bools | None,
     first_row: int,
     key: np.uint64,
     table: LabelTable,
     shift: float,
-) -> tuple[Moments, bool]:
-    """Moments from sums about `shift`, and whether some block has lost digits."""
-    k = table.n_blocks
-    s1, s2, missing = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
-    about = shift
-    if gone is not None:  # a missing value adds exactly nothing, and is counted out of its block
-        rows = np.flatnonzero(gone)
-        with np.errstate(invalid="ignore", over="ignore"):
-            x, about = x - shift, 0.0
-        x[rows] = 0.0
-        missing += np.bincount(labels_of(rows + first_row, key, table), minlength=k)
-    runs = _add_runs(x, first_row, key, table, about, s1, s2, missing)
-    blocks = from_sums(runs - missing, s1, s2, shift)
-    return with_total(blocks), has_lost(blocks, shift)
+) -> BlockState:
+    """NumPy twin of `leaf_compiled.leaf_about` and `weighted_leaf_compiled.weighted_leaf_blocks`.
 
+    Per block the rows are added in the order of the file; rows missing from a run add exactly nothing.
+    """
+    k, n, kind = table.n_blocks, x.size, kind_of(w)
+    if not n:
+        return with_total(kind.empty(k))
+    first_run = first_row // k
+    n_runs = (first_row + n - 1) // k - first_run + 1
+    choice, rotation = run_choices(first_run, n_runs, key, k)
+    places = table.inverse[choice[:, None], rotation[:, None] + np.arange(k)].astype(np.int64)
+    places += np.arange(n_runs)[:, None] * k
+    offset = first_row - first_run * k
 
-State = TypeVar("State", bound=BlockState)
+    def by_block(values: NDArray[Any]) -> NDArray[Any]:
+        """The values of each run, a line, in the order of the blocks; 0 where the leaf's edge cuts one."""
+        whole = np.zeros(n_runs * k, values.dtype)
+        whole[offset : offset + n] = values
+        return np.asarray(whole.take(places))
+
+    count = n_runs - (places[0] < offset) - (places[-1] >= offset + n)
+    with np.errstate(invalid="ignore", over="ignore"):
+        u = x - shift if w is None else w * (x - shift)
+        if gone is not None:
+            count -= np.count_nonzero(by_block(gone), axis=0)
+            u = np.where(gone, 0.0, u)
+            w = None if w is None else np.where(gone, 0.0, w)
+        u = by_block(u)
+        terms = kind.terms(u if w is None else by_block(w), u)
+        sums = [add_in_order(np.zeros(k), term) for term in terms]
+    return with_total(kind.from_sums(count, sums, shift))
 
 
 def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = False) -> State:
@@ -178,57 +216,6 @@ def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = Fal
     """
     whole = blocks.at((..., slice(n_once))).total(compiled=compiled)
     return blocks.joined(whole.at((..., None)))
-
-
-def from_sums(count: Ints, s1: Floats, s2: Floats, shift: float | Floats) -> Moments:
-    """Moments from sums of ``x - shift`` and of its square."""
-    n = np.maximum(count, 1).astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        mean = s1 / n
-        m2 = s2 - s1 * mean
-        m2[m2 < 0.0] = 0.0
-        mean += shift
-    m2[~np.isfinite(mean)] = np.nan
-    empty = count == 0
-    mean[empty] = 0.0
-    m2[empty] = 0.0
-    return Moments(count.astype(np.int64, copy=False), mean, m2)
-
-
-def _add_runs(
-    x: Floats,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    shift: float,
-    s1: Floats,
-    s2: Floats,
-    missing: Ints,
-) -> int:
-    """NumPy twin of `leaf_compiled.add_runs`: per block the rows are added in the order of the file."""
-    k, n = table.n_blocks, x.size
-    if n == 0:
-        return 0
-    first_run = first_row // k
-    n_runs = (first_row + n - 1) // k - first_run + 1
-    choice, rotation = run_choices(first_run, n_runs, key, k)
-    places = table.inverse[choice[:, None], rotation[:, None] + np.arange(k)].astype(np.int64)
-    places += (np.arange(first_run, first_run + n_runs) * k - first_row)[:, None]
-    whole = slice(int(first_row % k != 0), n_runs - int((first_row + n) % k != 0))
-    with np.errstate(invalid="ignore", over="ignore"):
-        for run in range(n_runs):
-            if run == whole.start and whole.stop > whole.start:
-                d = x[places[whole]] - shift
-                s1[:] = add_in_order(s1, d)
-                s2[:] = add_in_order(s2, d * d)
-            if whole.start <= run < whole.stop:
-                continue
-            inside = (places[run] >= 0) & (places[run] < n)  # a run cut by the leaf's edge
-            d = x[places[run][inside]] - shift
-            s1[inside] += d
-            s2[inside] += d * d
-            missing[~inside] += 1
-    return n_runs
 
 
 def add_in_order(start: Floats, terms: Floats) -> Floats:

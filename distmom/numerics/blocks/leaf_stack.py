@@ -12,10 +12,11 @@ from math import isfinite
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, read_only
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable
-from distmom.numerics.blocks.leaf import NONE_GONE, leaf_moments, read_only
-from distmom.numerics.blocks.moments import Moments, merge
+from distmom.numerics.blocks.leaf import NONE_GONE, leaf_moments
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.twins import compiled_twin
 
@@ -134,7 +135,14 @@ class LeafStack:
         return bool(status == PUSHED)
 
     def _push(
-        self, blocks: Moments, x: Floats, rest: Floats, gone: Gone, key: np.uint64, leaf: int, anything: bool
+        self,
+        blocks: BlockState,
+        x: Floats,
+        rest: Floats,
+        gone: Gone,
+        key: np.uint64,
+        leaf: int,
+        anything: bool,
     ) -> bool:
         """Add a leaf whose moments are known."""
         if not (anything or isfinite(blocks.mean[-1])):
@@ -163,6 +171,6 @@ class LeafStack:
         total: Moments | None = None
         for row in reversed(range(self._n.bit_count())):
             node = self._nodes.at(slice(row, row + 1))
-            total = node.each(np.copy) if total is None else merge(node, total, compiled=True)
+            total = node.each(np.copy) if total is None else node.merge(total, compiled=True)
         self._n = 0
         return total

@@ -8,69 +8,28 @@ have been met) and the second moment is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.twins import compiled_twin
 
-_kernels = compiled_twin(__name__)
 
-MANY_CELLS = 1 << 14  # merging them takes some ten microseconds
-
-
-class Moments(NamedTuple):
-    """Moments of the rows in each block; the three arrays have one shape. See `block_state.BlockState`."""
-
+class _Arrays(NamedTuple):
     count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     mean: Floats
     m2: Floats
 
-    @classmethod
-    def empty(cls, *shape: int) -> Moments:
-        """Blocks without rows: count, mean and second moment 0."""
-        return cls(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
 
-    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Moments:
-        """The same change, such as a slice or a reshape, to all three arrays."""
-        return Moments(change(self.count), change(self.mean), change(self.m2))
+class Moments(_Arrays, BlockState):
+    """Moments of the rows in each block; the three arrays have one shape. See `block_state.BlockState`."""
 
-    def at(self, index: Any) -> Moments:
-        """The same part of all three arrays."""
-        return Moments(self.count[index], self.mean[index], self.m2[index])
-
-    def stacked(self, *others: Moments) -> Moments:
-        """These and the others along a new first axis; a view if there are no others."""
-        if not others:
-            return self.at(None)
-        return Moments(*(np.stack(arrays) for arrays in zip(self, *others, strict=True)))
-
-    def joined(self, other: Moments) -> Moments:
-        """These and the others along the last axis."""
-        return Moments(*(np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)))
-
-    def without(self, aside: Bools) -> Moments:
-        """The same with some blocks emptied of their rows."""
-        return Moments(np.where(aside, 0, self.count), self.mean, self.m2)
-
-    def with_means(self, mean: Floats) -> Moments:
-        """The same with other block means."""
-        return self._replace(mean=mean)
-
-    def moved(self, distance: float) -> Moments:
-        """Those of the same rows, all values being greater by a distance."""
-        return self._replace(mean=np.where(self.count > 0, self.mean + distance, self.mean))
-
-    def merge(self, other: Moments, *, compiled: bool = False) -> Moments:
-        """`merge` of these and the other ones."""
-        return merge(self, other, compiled=compiled)
-
-    def total(self, *, compiled: bool = False) -> Moments:
-        """`total` of these."""
-        return total(self, compiled=compiled)
+    __slots__ = ()
+    kernels: ClassVar[Any] = compiled_twin(__name__)
+    width, means = 3, (1,)
 
     @property
     def mass(self) -> Ints:
@@ -90,35 +49,39 @@ class Moments(NamedTuple):
             return np.where((self.count >= 2) & np.isfinite(self.m2), self.m2 / (size - 1.0), np.nan)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the three arrays."""
-        return self.count.nbytes + self.mean.nbytes + self.m2.nbytes
+    def squares(self) -> tuple[Ints, Floats, Floats]:
+        """All three."""
+        return self.count, self.mean, self.m2
 
+    @staticmethod
+    def terms(w: Floats, u: Floats) -> tuple[Floats, ...]:
+        """Differences to the shift and their squares: weights are 1."""
+        return u, u * u
 
-def merge(left: Moments, right: Moments, *, compiled: bool = False) -> Moments:
-    """Moments of the union of two disjoint sets of rows, block by block.
+    @classmethod
+    def from_sums(cls, count: Ints, sums: Sequence[Floats], shift: float | Floats) -> Moments:
+        """Moments from sums of ``x - shift`` and of its square."""
+        s1, s2 = sums
+        n = np.maximum(count, 1).astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = s1 / n
+            m2 = s2 - s1 * mean
+            m2[m2 < 0.0] = 0.0
+            mean += shift
+        m2[~np.isfinite(mean)] = np.nan
+        empty = count == 0
+        mean[empty] = 0.0
+        m2[empty] = 0.0
+        return cls(count.astype(np.int64, copy=False), mean, m2)
 
-    Parameters
-    ----------
-    left, right : Moments
-        Of equal shape. `left` holds the rows that come first; the order fixes the last bit.
-    compiled : bool
-        Use the compiled twin (same bits).
+    def _union(self, other: Moments) -> Moments:
+        one = (self.count.astype(np.float64), self.mean, self.m2)
+        another = (other.count.astype(np.float64), other.mean, other.m2)
+        return Moments(self.count + other.count, *union(*one, *another))
 
-    Returns
-    -------
-    Moments
-        New arrays; the inputs are left as they are.
-    """
-    if compiled:
-        shape = left.count.shape  # C-contiguous, whatever the inputs: their flat views are filled
-        out = Moments(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-        merge_all = _kernels.merge_few if out.count.size < MANY_CELLS else _kernels.merge_flat
-        merge_all(*(a.reshape(-1) for a in (*left, *right, *out)))
-        return out
-    one = (left.count.astype(np.float64), left.mean, left.m2)
-    other = (right.count.astype(np.float64), right.mean, right.m2)
-    return Moments(left.count + right.count, *union(*one, *other))
+    def _whole(self) -> Moments:
+        _, mean, m2 = pooled(self.count.astype(np.float64), self.mean, self.m2)
+        return Moments(self.count.sum(axis=-1), mean, m2)
 
 
 def union(
@@ -143,24 +106,6 @@ def union(
     mean = np.where(mass_right == 0.0, left, np.where(mass_left == 0.0, right, mean))
     q = np.where(mass_right == 0.0, q_left, np.where(mass_left == 0.0, q_right, q))
     return mean, q
-
-
-def total(moments: Moments, *, compiled: bool = False) -> Moments:
-    """Moments of all blocks along the last axis together.
-
-    Two passes about the first block's mean, so that blocks of one constant give that constant and a second
-    moment of exactly 0. Not a merge tree: use it where all blocks are at hand.
-    """
-    shape = moments.count.shape
-    if shape[-1] == 0:
-        return Moments.empty(*shape[:-1])
-    if compiled:
-        out = Moments.empty(*shape[:-1])
-        rows = moments.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))
-        _kernels.total_rows(*rows, *out.each(lambda a: a.reshape(-1)))
-        return out
-    _, mean, m2 = pooled(moments.count.astype(np.float64), moments.mean, moments.m2)
-    return Moments(moments.count.sum(axis=-1), mean, m2)
 
 
 def pooled(mass: Floats, mean: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:

@@ -16,7 +16,7 @@ from distmom.numerics.arrays import Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, run_choices_of
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.weighted.weighted_moments import WeightedMoments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 
 
 def first_labels(rows: Ints, files: Ints, keys: Words, table: LabelTable) -> Ints:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints, read_only
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import (
-    NO_REST,
     NONE_GONE,
     SHIFT_PROBES,
-    from_sums,
+    Weights,
+    has_lost,
+    kind_of,
     middle_value,
-    read_only,
     together,
     with_total,
 )
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_weighted = compiled_twin("distmom.numerics.blocks.weighted_stored")
 
 LANES = 64
 """Sums are taken in so many lanes, value i of a block in lane i modulo their number; then lane by lane."""
@@ -30,9 +33,10 @@ def stored_moments(
     first: int,
     edges: Ints,
     *,
-    rest: Floats = NO_REST,
+    rest: Floats = NOTHING,
+    weights: Weights | None = None,
     compiled: bool = False,
-) -> Moments:
+) -> BlockState:
     """Moments of the contiguous blocks in one leaf.
 
     Parameters
@@ -40,57 +44,80 @@ def stored_moments(
     x : ndarray of float64, shape (n,)
         Values of consecutive rows of a lake.
     gone : ndarray of bool, shape (n + size of the rest,), or None
-        Rows that do not count.
+        Rows that do not count, those of weight 0 included.
     first : int
         Number of the first of them in the whole lake.
     edges : ndarray of int64, shape (n_blocks + 1,)
         First row of each block, ascending (`labels.stored_edges`).
     rest : ndarray of float64
         Further values of the leaf: what was read in two batches need not be copied together.
+    weights : Weights, optional
+        Of the values and of the rest.
     compiled : bool
         Use the compiled twin (same bits).
 
     Returns
     -------
-    Moments
+    Moments, or WeightedMoments of weighted rows
         Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
     """
     if compiled:
-        both = Moments.empty(edges.size)
-        hidden = NONE_GONE if gone is None else gone
-        _kernels.stored_blocks(read_only(x), read_only(rest), hidden, first, edges, *both)
-        return both
-    x = together(x, rest)
+        return _compiled_moments(x, rest, NONE_GONE if gone is None else gone, first, edges, weights)
+    x, w = together(x, rest), None if weights is None else together(*weights)
     places = np.clip(edges - first, 0, x.size)
     if gone is not None:
         places = np.concatenate([[0], np.cumsum(~gone)])[places]
-        x = x[~gone]
-    out = Moments.empty(edges.size - 1)
+        x, w = x[~gone], None if w is None else w[~gone]
+    out: BlockState = kind_of(w).empty(edges.size - 1)
     some = np.flatnonzero(np.diff(places))
     if some.size:
-        blocks = _blocks(x, places[some], places[some + 1])
+        blocks = _blocks(x, w, places[some], places[some + 1])
         for all_blocks, those_with_rows in zip(out, blocks, strict=True):
             all_blocks[some] = those_with_rows
     return with_total(out)
 
 
-def _blocks(x: Floats, begin: Ints, end: Ints) -> Moments:
+def _compiled_moments(
+    x: Floats, rest: Floats, hidden: Bools, first: int, edges: Ints, weights: Weights | None
+) -> BlockState:
+    if weights is None:
+        both = Moments.empty(edges.size)
+        _kernels.stored_blocks(read_only(x), read_only(rest), hidden, first, edges, *both)
+        return both
+    heavy = WeightedMoments.empty(edges.size)
+    parts = map(read_only, (x, weights.w, rest, weights.rest))
+    _weighted.weighted_stored_blocks(*parts, hidden, first, edges, *heavy)
+    return heavy
+
+
+def _blocks(x: Floats, w: Floats | None, begin: Ints, end: Ints) -> BlockState:
     """Moments of the rows ``begin[k] … end[k] - 1``, at least one.
 
-    The shift is one of the values: so their second moment about it is at most n + 1 times that about the
-    mean, and of its 53 bits no more than the 17 of n are lost.
+    The shift is one of the values: so without weights their second moment about it is at most n + 1 times
+    that about the mean, and of its 53 bits no more than the 17 of n are lost. With weights it is taken again,
+    about the mean, where it has lost more.
     """
-    shift = _middle_values(x, begin, end)
     n = end - begin
     place = np.arange(-(-int(n.max()) // LANES) * LANES)  # the rows laid out in lanes, padded with zeros
     inside = place < n[:, None]
-    with np.errstate(invalid="ignore", over="ignore"):
-        d = x[np.where(inside, begin[:, None] + place, 0)] - shift[:, None]
-        lanes = np.where(inside, d, 0.0).reshape(n.size, -1, LANES)
+    rows = np.where(inside, begin[:, None] + place, 0)
+    kind = kind_of(w)
+
+    def about(shift: Floats) -> BlockState:
+        u = x[rows] - shift[:, None]
+        v = u if w is None else np.where(inside, w[rows], 0.0)
+        u = np.where(inside, u if w is None else v * u, 0.0)
         # a sum over an axis that is not the last adds in order
-        s1 = np.cumsum(lanes.sum(axis=1), axis=1)[:, -1]
-        s2 = np.cumsum((lanes * lanes).sum(axis=1), axis=1)[:, -1]
-        return from_sums(n, s1, s2, shift)
+        lanes = (term.reshape(n.size, -1, LANES).sum(axis=1) for term in kind.terms(v, u))
+        return kind.from_sums(n, [np.cumsum(lane, axis=1)[:, -1] for lane in lanes], shift)
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        shift = _middle_values(x, begin, end)
+        found = about(shift)
+        if w is not None and (lost := has_lost(found, shift)).any():
+            again = about(np.where(lost, found.squares[1], shift))
+            found = kind(*(np.where(lost, new, old) for new, old in zip(again, found, strict=True)))
+        return found
 
 
 def _middle_values(x: Floats, begin: Ints, end: Ints) -> Floats:

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Floats, Ints
-from distmom.numerics.blocks.leaf import read_only
+from distmom.numerics.arrays import Floats, Ints, read_only
 from distmom.numerics.losses.table import Loss
 from distmom.numerics.twins import compiled_twin
 

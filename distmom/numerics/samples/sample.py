@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints, Words, read_only
 from distmom.numerics.blocks.labels import GOLDEN, mix
-from distmom.numerics.blocks.leaf import NO_REST, NONE_GONE, read_only, together
+from distmom.numerics.blocks.leaf import NONE_GONE, together
 from distmom.numerics.random.loader import log
 from distmom.numerics.twins import compiled_twin
 
@@ -73,7 +73,7 @@ class LeafSampler:
         leaf: int,
         x: Floats,
         gone: Bools | None,
-        rest: Floats = NO_REST,
+        rest: Floats = NOTHING,
     ) -> None:
         """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
 

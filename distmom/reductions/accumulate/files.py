@@ -12,8 +12,8 @@ from distmom.errors import DataError
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
+from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.numerics.weighted.weighted_moments import LARGEST, plain_rows
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows, strange_rows
 from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
 

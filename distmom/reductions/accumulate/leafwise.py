@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_key
-from distmom.numerics.blocks.leaf import LEAF_ROWS, NO_REST
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
@@ -17,7 +18,7 @@ from distmom.reductions.accumulate.files import Census, FileTree
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
 from distmom.reductions.counts.units import UnitCounter
-from distmom.reductions.layouts import LeafRows, Place, Weights, has_stack, push_leaf
+from distmom.reductions.layouts import LeafRows, Place, has_stack, push_leaf
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -161,10 +162,10 @@ class LeafwiseMeans:
 
     def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
         columns = self._spec.sets[number]
-        rest = [leaf.rest[c] if leaf.rest else NO_REST for c in columns]
+        rest = [leaf.rest[c] if leaf.rest else NOTHING for c in columns]
         weights = None
         if self._spec.weights is not None:
-            weights = Weights(leaf.values[-1], leaf.rest[-1] if leaf.rest else NO_REST)
+            weights = Weights(leaf.values[-1], leaf.rest[-1] if leaf.rest else NOTHING)
         return [
             LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place, weights)
             for c, more in zip(columns, rest, strict=True)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import ResourceError
-from distmom.numerics.arrays import Ints
+from distmom.numerics.arrays import NOTHING, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.cells import CELL_BYTES
+from distmom.numerics.blocks.cells import CELL_BYTES, WEIGHTED_CELL_BYTES, Cells
 from distmom.numerics.blocks.labels import file_key
-from distmom.numerics.blocks.leaf import LEAF_ROWS, NO_REST, all_finite
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, all_finite
 from distmom.numerics.samples.group_sample import GroupSampler
-from distmom.numerics.weighted.weighted_cells import WEIGHTED_CELL_BYTES, new_cells
 from distmom.reductions.accumulate.files import Census, FileTree
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.counts.units import UnitCounter
-from distmom.reductions.layouts import LeafRows, Place, Weights
+from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class RowwiseMeans:
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)
         weighted = spec.weights is not None
-        self._cells = [new_cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
+        self._cells = [Cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         self._number, self._path, self._key = 0, "", np.uint64(0)
@@ -88,14 +87,14 @@ class RowwiseMeans:
         if self._units is not None:
             self._units.add(rows, codes, self._key, self._n_groups)
         rows = self._census.weighed(rows, self._path)
-        weights = None if spec.weights is None else Weights(rows.values[-1], NO_REST)
+        weights = None if spec.weights is None else Weights(rows.values[-1], NOTHING)
         for number, columns in enumerate(spec.sets):
             gone = self._census.missing(rows, number)
             if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
                 gone = self._census.strange(rows, number, gone, self._path)
             for c in columns:
                 x = rows.values[c]
-                mine = LeafRows(x, NO_REST, gone, codes, self._n_groups, place, weights)
+                mine = LeafRows(x, NOTHING, gone, codes, self._n_groups, place, weights)
                 spec.layout.add_rows(self._cells[c], mine, self._window, compiled=spec.compiled)
                 if self._samplers:
                     self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
-from distmom.numerics.weighted.weighted_moments import plain_rows
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.layouts import Layout, Place

@@ -36,8 +36,8 @@ def tell_compare(r: CompareResult) -> Telling:
     else:
         verdict = DRIFTED if r.drifted else SAME_LAW
     exchangeable = (
-        "The test holds for any law, if the units it permutes are independent: rows, unless block_by names "
-        "others."
+        "The test holds for any distribution, if the units it permutes are independent: rows, unless blocks "
+        "are of whole units."
     )
     return replace(
         told,

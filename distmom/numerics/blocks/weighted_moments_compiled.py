@@ -9,7 +9,7 @@ import math
 from distmom.numerics._jit import njit
 from distmom.numerics.blocks.leaf import LOST_BITS
 from distmom.numerics.blocks.moments_compiled import merge_cell, total_row
-from distmom.numerics.weighted.weighted_moments import LARGEST, SMALLEST
+from distmom.numerics.blocks.weighted_moments import LARGEST, SMALLEST
 
 
 @njit
@@ -19,6 +19,9 @@ def merge_flat(na, wa, ma, va, ga, qa, nb, wb, mb, vb, gb, qb, n, w, mean, v, me
         n[i] = na[i] + nb[i]
         w[i], mean[i], _ = merge_cell(wa[i], ma[i], 0.0, wb[i], mb[i], 0.0)
         v[i], mean2[i], m2[i] = merge_cell(va[i], ga[i], qa[i], vb[i], gb[i], qb[i])
+
+
+merge_few = merge_flat
 
 
 @njit

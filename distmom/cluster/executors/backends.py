@@ -3,51 +3,70 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from distmom.checks import check_count
-from distmom.cluster.executors.connect import connect
+from distmom.cluster.executors import connect
 from distmom.cluster.executors.machine import memory_bytes, usable_cpus
 from distmom.cluster.executors.threads import ThreadExecutor
+from distmom.cluster.interrupts import interrupts
 from distmom.cluster.memory import parse_bytes
+from distmom.cluster.outcome import Executor
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from distmom.cluster.outcome import Executor
 
 Bytes = int | str | None
 
 
-class Place:
-    """What all places share; see `Threads`, `Processes` and `Cluster`."""
+class Backend:
+    """What all backends share; see `Threads`, `Processes` and `Cluster`."""
 
     memory_limit: Bytes
     scratch: str | os.PathLike[str] | None
     local: ClassVar[bool] = True
 
-    def _arguments(self) -> dict[str, Any]:
-        """Those of `connect` that say where."""
+    def start(self, limit: int | None) -> Executor:
+        """An executor whose processes may use so many bytes; to be closed."""
         raise NotImplementedError
 
     @contextmanager
     def open(self, *, load: Callable[[], None] | None = None) -> Iterator[Executor]:
         """An executor there; what was started for it is ended at the end.
 
+        A task that runs on a cluster leaves its thread to other tasks meanwhile.
+
         Parameters
         ----------
         load : callable, optional
-            As for `connect`.
+            A function of a module that every worker process of a cluster calls once, in the background: it
+            loads what the first unit would have to wait for.
+
+        Raises
+        ------
+        ConfigError
+            An asynchronous client, or a malformed address; `scratch` is no folder.
+        ResourceError
+            The scheduler cannot be reached, worker processes cannot be started, or a scheduler or worker has
+            other versions, see `distmom.cluster.executors.versions`.
         """
-        with connect(
-            **self._arguments(), memory_limit=self.memory_limit, load=load, scratch=self.scratch
-        ) as executor:
-            yield executor
+        limit, folder = parse_bytes(self.memory_limit), Scratch(self.scratch)
+        with interrupts.deferred():
+            executor = self.start(limit)
+            try:
+                folder.shared = executor.here
+                executor.scratch = folder
+                if load is not None:
+                    executor.prepare(load)
+                with connect.thread_left_to_units() if executor.far else nullcontext():
+                    yield executor
+            finally:
+                try:
+                    executor.close()
+                finally:
+                    executor.scratch.close()
 
     @contextmanager
     def imagined(self) -> Iterator[Executor]:
@@ -55,13 +74,13 @@ class Place:
         with self.open() as executor:
             yield executor
 
-    def here(self) -> Place:
+    def here(self) -> Backend:
         """The same for data in memory, which is not sent to a cluster: threads of this process."""
         return Threads(usable_cpus(), self.memory_limit, self.scratch)
 
 
 @dataclass(frozen=True)
-class Threads(Place):
+class Threads(Backend):
     """Threads of this process.
 
     Parameters
@@ -88,16 +107,17 @@ class Threads(Place):
             check_count("Threads: n", self.n)
         parse_bytes(self.memory_limit)
 
-    def _arguments(self) -> dict[str, Any]:
-        return {"threads": self.n or usable_cpus()}
+    def start(self, limit: int | None) -> Executor:
+        """Threads, whose pool begins with the first unit."""
+        return ThreadExecutor(self.n, limit)
 
-    def here(self) -> Place:
+    def here(self) -> Backend:
         """Itself."""
         return self
 
 
 @dataclass(frozen=True)
-class Processes(Place):
+class Processes(Backend):
     """Worker processes of one thread on this machine, for the duration of a call.
 
     No ``if __name__ == "__main__"`` guard is needed.
@@ -125,8 +145,12 @@ class Processes(Place):
         check_count("Processes: n", self.n)
         parse_bytes(self.memory_limit)
 
-    def _arguments(self) -> dict[str, Any]:
-        return {"workers": self.n}
+    def start(self, limit: int | None) -> Executor:
+        """New processes."""
+        connect.refuse_while_importing_main()
+        from distmom.cluster.executors.local import local_executor  # with asyncio: 50 ms
+
+        return local_executor(self.n, limit)
 
     @contextmanager
     def imagined(self) -> Iterator[Executor]:
@@ -141,7 +165,7 @@ class Processes(Place):
 
 
 @dataclass(frozen=True)
-class Cluster(Place):
+class Cluster(Backend):
     """A Dask cluster that is running.
 
     Parameters
@@ -175,14 +199,19 @@ class Cluster(Place):
             )
         parse_bytes(self.memory_limit)
 
-    def _arguments(self) -> dict[str, Any]:
-        named = isinstance(self.scheduler, (str, os.PathLike))
-        return {"scheduler": os.fspath(self.scheduler)} if named else {"client": self.scheduler}
+    def start(self, limit: int | None) -> Executor:
+        """The workers of the client, or of a client of ours; these say how much memory there is."""
+        if isinstance(self.scheduler, (str, os.PathLike)):
+            return connect.to_scheduler(os.fspath(self.scheduler))
+        return connect.to_client(self.scheduler)
 
 
 @dataclass(frozen=True)
-class Anywhere(Place):
-    """What no `executor` means: the active Dask client if there is one, else threads."""
+class Anywhere(Backend):
+    """What no `executor` means: the active Dask client if there is one, else threads.
+
+    Inside a task of a Dask worker, that worker's share of threads.
+    """
 
     memory_limit: Bytes = None
     scratch: str | os.PathLike[str] | None = None
@@ -190,33 +219,36 @@ class Anywhere(Place):
     def __post_init__(self) -> None:
         parse_bytes(self.memory_limit)
 
-    def _arguments(self) -> dict[str, Any]:
-        return {}
+    def start(self, limit: int | None) -> Executor:
+        """What is there."""
+        share = connect.share_of_worker()
+        active = connect.active_client() if share is None else None
+        return ThreadExecutor(share, limit) if active is None else connect.to_client(active)
 
 
-def as_place(executor: Any) -> Place:
-    """The place that a value of ``executor=`` means.
+def as_backend(executor: Any) -> Backend:
+    """The backend that a value of ``executor=`` means.
 
     Raises
     ------
     ConfigError
-        If it is neither None, a place, an address, nor something that looks like a Dask client.
+        If it is neither None, a backend, an address, nor something that looks like a Dask client.
 
     Examples
     --------
-    >>> as_place("tcp://10.0.0.1:8786")
+    >>> as_backend("tcp://10.0.0.1:8786")
     Cluster(scheduler='tcp://10.0.0.1:8786', memory_limit=None, scratch=None)
     """
     if executor is None:
         return Anywhere()
-    if isinstance(executor, Place):
+    if isinstance(executor, Backend):
         return executor
-    if isinstance(executor, type) and issubclass(executor, Place):
+    if isinstance(executor, type) and issubclass(executor, Backend):
         name = executor.__name__
         raise ConfigError(f"executor: {name} is a class; give an object, such as {name}(2)")
     if isinstance(executor, (bool, int, float)):
         raise ConfigError(
-            f"executor: must be a place, a client or an address, not {executor!r}; "
+            f"executor: must be a backend, a client or an address, not {executor!r}; "
             "use Threads(n) or Processes(n)"
         )
     return Cluster(executor)

@@ -9,7 +9,7 @@ import numpy as np
 from distmom.numerics._jit import inline, njit
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf_compiled import middle_value
-from distmom.numerics.weighted.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
+from distmom.numerics.blocks.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
 
 __all__ = ["middle_value", "weighted_leaf_blocks"]
 

@@ -11,7 +11,7 @@ from distmom.numerics.blocks.leaf import SHIFT_PROBES
 from distmom.numerics.blocks.leaf_compiled import middle_value
 from distmom.numerics.blocks.stored import LANES
 from distmom.numerics.blocks.stored_compiled import pack
-from distmom.numerics.weighted.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
+from distmom.numerics.blocks.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
 
 
 @inline

@@ -1,1 +1,0 @@
-"""The twins of ``blocks`` for rows that have weights."""
