@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +19,22 @@ if TYPE_CHECKING:
 FORMATS = (".json", ".parquet", ".csv", ".html")
 
 
-def check_output(path: str | os.PathLike[str]) -> Path:
+def check_output(
+    path: str | os.PathLike[str], what: str = "output", formats: tuple[str, ...] = FORMATS
+) -> Path:
     """The path, once its ending and folder are known to be good: call it before long work."""
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
+    target, name = Path(path), f"{what} {str(path)!r}"
+    if target.suffix.lower() not in formats:
         raise ConfigError(
-            f"output {str(path)!r}: the ending must be one of {', '.join(FORMATS)}, not {target.suffix!r}; "
-            "rename the file"
+            f"{name}: the ending must be one of {', '.join(formats)}, not {target.suffix!r}; rename the file"
         )
     folder = target.parent
     if not folder.is_dir():
-        raise ConfigError(f"output {str(path)!r}: there is no folder {str(folder)!r}; create it first")
+        raise ConfigError(f"{name}: there is no folder {str(folder)!r}; create it first")
     if target.is_dir():
-        raise ConfigError(f"output {str(path)!r}: a folder of that name exists; choose another name")
+        raise ConfigError(f"{name}: a folder of that name exists; choose another name")
     if not os.access(folder, os.W_OK):
-        raise ConfigError(f"output {str(path)!r}: the folder {str(folder)!r} is not writable; choose another")
+        raise ConfigError(f"{name}: the folder {str(folder)!r} is not writable; choose another")
     return target
 
 
@@ -54,15 +56,26 @@ def write_results(results: Results | Result, path: str | os.PathLike[str]) -> No
         ".csv": _write_csv,
         ".html": _write_html,
     }
+    write_whole(target, partial(writers[target.suffix.lower()], together))
+
+
+def write_whole(path: Path, write: Callable[[Path], None], what: str = "output") -> None:
+    """Have a file written that appears complete or not at all.
+
+    Raises
+    ------
+    ResourceError
+        If the disk is full or the file cannot be written.
+    """
     from distmom.lake.files.atomic import atomic_file
 
     try:
-        with atomic_file(target) as temporary:
-            writers[target.suffix.lower()](together, temporary)
+        with atomic_file(path) as temporary:
+            write(temporary)
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
         raise ResourceError(
-            f"output {str(path)!r} could not be written: {reason}; no file was left"
+            f"{what} {str(path)!r} could not be written: {reason}; no file was left"
         ) from error
 
 

@@ -7,34 +7,32 @@ aggregators and endings; the rounds of a tournament are in `tournament.py`.
 from __future__ import annotations
 
 from distmom.solvers.aggregators import AGGREGATORS, Aggregator
+from distmom.solvers.blocks import Blocks, RiskBlocks
 from distmom.solvers.descent import Descent, Outcome, descend
 from distmom.solvers.held_out import HeldOut
-from distmom.solvers.oracle import Blocks
-from distmom.solvers.projections import Ball, Projection, PsdCone, Simplex, Unconstrained
-from distmom.solvers.risk_blocks import RiskBlocks
+from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unconstrained
 from distmom.solvers.state import DescentState
 from distmom.solvers.status import Status
-from distmom.solvers.step_sizes import Adam, Backtracking, Constant, Decaying, StepSize
+from distmom.solvers.step_sizes import Adam, Backtracking, Decaying, StepSize
 
 __all__ = [
     "AGGREGATORS",
     "Adam",
     "Aggregator",
     "Backtracking",
-    "Ball",
     "Blocks",
-    "Constant",
     "Decaying",
     "Descent",
     "DescentState",
     "HeldOut",
     "Outcome",
     "Projection",
-    "PsdCone",
     "RiskBlocks",
-    "Simplex",
     "Status",
     "StepSize",
-    "Unconstrained",
+    "ball",
     "descend",
+    "psd_cone",
+    "simplex",
+    "unconstrained",
 ]

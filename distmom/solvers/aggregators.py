@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
-from distmom.solvers.oracle import Blocks
+from distmom.solvers.blocks import Blocks
 
 
 class Chosen(NamedTuple):

@@ -11,9 +11,9 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.solvers import status
 from distmom.solvers.aggregators import AGGREGATORS, Aggregator, Chosen
+from distmom.solvers.blocks import Blocks
 from distmom.solvers.held_out import HeldOut
-from distmom.solvers.oracle import Blocks
-from distmom.solvers.projections import Projection, Unconstrained
+from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import NORMS, DescentState
 from distmom.solvers.status import Status
 from distmom.solvers.step_sizes import Decaying, Search, StepSize
@@ -42,7 +42,7 @@ class Descent:
 
     aggregator: Aggregator = AGGREGATORS["median_block"]
     step_size: StepSize = field(default_factory=lambda: Decaying(0.1))
-    projection: Projection = field(default_factory=Unconstrained)
+    projection: Projection = unconstrained
     clip: float = 3.0
     averaging: str = "mean"
 

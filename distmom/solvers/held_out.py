@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
-from distmom.solvers.oracle import Blocks
+from distmom.solvers.blocks import Blocks
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -29,44 +28,26 @@ class Search:
     along: Callable[[float], tuple[float, float]]
 
 
-class StepSize(Protocol):
+class StepSize:
     """A rule: frozen; what it remembers is a tuple of arrays."""
 
     def begin(self, size: int) -> Memory:
         """What is remembered before the first step in `size` dimensions."""
-        ...
+        return ()
 
     def displacement(
         self, memory: Memory, gradient: Floats, step: int, search: Search
     ) -> tuple[Floats, Memory]:
         """What to subtract in step 0, 1, …, and what to remember."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The same step size always: ``size`` times the gradient."""
-
-    size: float
-
-    def begin(self, size: int) -> Memory:  # noqa: D102
-        return ()
-
-    def displacement(  # noqa: D102
-        self, memory: Memory, gradient: Floats, step: int, search: Search
-    ) -> tuple[Floats, Memory]:
-        return self.size * gradient, memory
-
-
-@dataclass(frozen=True)
-class Decaying:
-    """``size / sqrt(1 + t / after)`` times the gradient in step t, from 0."""
+class Decaying(StepSize):
+    """``size / sqrt(1 + t / after)`` times the gradient in step t, from 0; ``after=inf`` keeps the size."""
 
     size: float
     after: float = 20.0
-
-    def begin(self, size: int) -> Memory:  # noqa: D102
-        return ()
 
     def displacement(  # noqa: D102
         self, memory: Memory, gradient: Floats, step: int, search: Search
@@ -75,7 +56,7 @@ class Decaying:
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(StepSize):
     """Adam (Kingma & Ba 2015): means of gradients over roots of means of their squares, by coordinate.
 
     The size falls as in `Decaying`; ``after=inf`` keeps it. Coordinates have units of their own, so with a
@@ -103,7 +84,7 @@ class Adam:
 
 
 @dataclass(frozen=True)
-class Backtracking:
+class Backtracking(StepSize):
     """Halve the step until the objective of the same blocks falls enough (Armijo along the projected path).
 
     Begins with ``size``, later with twice the step taken last. Costs one evaluation of the losses for each

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.solvers import Ball, Projection, PsdCone, Simplex, Unconstrained
+from distmom.solvers import Projection, ball, psd_cone, simplex, unconstrained
 
 Floats = NDArray[np.float64]
 
@@ -59,8 +60,10 @@ def problems(wild: int) -> list[Problem]:
     on_simplex = c - (c.sum() - 1.0) / (1.0 / a).sum() / a
     # symmetric matrices are changed as a whole, so entries (0, 1) and (1, 0) share the mean of two curvatures
     return [
-        Problem("free", free, free, Unconstrained(), wild),
-        Problem("ball", np.array([2.0, 0.0, 0.0]), np.array([5.0, 0.0, 0.0]), Ball(2.0), wild),
-        Problem("simplex", on_simplex, c, Simplex(), wild),
-        Problem("psd", np.diag([3.0, 0.0]).ravel(), np.diag([3.0, -2.0]).ravel(), PsdCone(), wild),
+        Problem("free", free, free, unconstrained, wild),
+        Problem(
+            "ball", np.array([2.0, 0.0, 0.0]), np.array([5.0, 0.0, 0.0]), partial(ball, radius=2.0), wild
+        ),
+        Problem("simplex", on_simplex, c, simplex, wild),
+        Problem("psd", np.diag([3.0, 0.0]).ravel(), np.diag([3.0, -2.0]).ravel(), psd_cone, wild),
     ]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.solvers import Ball, HeldOut, PsdCone, Simplex
+from distmom.solvers import HeldOut, ball, psd_cone, simplex
 from distmom.solvers.iterates import Iterates
 
 points = st.lists(st.floats(-5, 5), min_size=1, max_size=6).map(np.array)
@@ -13,17 +13,17 @@ points = st.lists(st.floats(-5, 5), min_size=1, max_size=6).map(np.array)
 
 @given(points, st.integers(0, 2**32 - 1))
 def test_the_simplex_projection_is_nearer_than_other_points_of_the_simplex(x, seed):
-    near = Simplex()(x)
+    near = simplex(x)
     assert near.min() >= 0.0 and near.sum() == pytest.approx(1.0)
     others = np.random.default_rng(seed).dirichlet(np.ones(x.size), 20)
     assert (((others - x) ** 2).sum(axis=1) >= ((near - x) ** 2).sum() - 1e-9).all()
-    assert Simplex()(near) == pytest.approx(near, abs=1e-12)
+    assert simplex(near) == pytest.approx(near, abs=1e-12)
 
 
 def test_the_ball_keeps_what_is_inside():
     inside = np.array([0.3, 0.4])
-    assert Ball(1.0)(inside) is inside
-    assert Ball(1.0)(inside * 10) == pytest.approx([0.6, 0.8])
+    assert ball(inside, 1.0) is inside
+    assert ball(inside * 10, 1.0) == pytest.approx([0.6, 0.8])
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_ball_keeps_what_is_inside():
     ],
 )
 def test_the_psd_cone_on_matrices_that_broke_other_tools(matrix, right):
-    found = PsdCone()(np.ravel(matrix)).reshape(2, 2)
+    found = psd_cone(np.ravel(matrix)).reshape(2, 2)
     assert found == pytest.approx(np.array(right), rel=1e-12, abs=1e-24)
 
 

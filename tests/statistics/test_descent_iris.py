@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from distmom.numerics.losses.pair_risks import MetricRisk
-from distmom.solvers import AGGREGATORS, Decaying, Descent, PsdCone, RiskBlocks, descend
+from distmom.solvers import AGGREGATORS, Decaying, Descent, RiskBlocks, descend, psd_cone
 
 SEEDS = range(12)
 
@@ -39,7 +39,7 @@ def experiment(n_blocks, size, n_bad, start=1.0):
         Z, bad = X.copy(), g.choice(150, n_bad, replace=False)
         Z[bad] += g.normal(0.0, 20.0, (n_bad, 4))
         rows = np.array([[g.permutation(150)[:size] for _ in range(n_blocks)] for _ in range(300)])
-        descent = Descent(AGGREGATORS["median_block"], Decaying(0.05), PsdCone(), np.inf, "none")
+        descent = Descent(AGGREGATORS["median_block"], Decaying(0.05), psd_cone, np.inf, "none")
         curve = []
         steps = (RiskBlocks(MetricRisk(), Z[step], y[step]) for step in rows)
         state = descent.begin(start * np.eye(4).ravel())

@@ -2,68 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from distmom.estimators.learn.row_counts import Met, Place
+from distmom.estimators.learn.rows import Met
+from distmom.estimators.learn.steps import Place
 from distmom.solvers import DescentState
-from distmom.state import Checkpoint, Fingerprint, Saved
+from distmom.state import Checkpoint, Saved
 from distmom.state.checkpoint import Content
 from distmom.state.files import Change
 from distmom.state.saved import understood
 
 if TYPE_CHECKING:
-    from distmom.lake import Source
+    from distmom.lake import FileRef
 
 KIND = "training"
 
 ALL_ROWS = Change("the order of the rows depends on their number", "to begin anew")
 
 
+@dataclass(frozen=True)
 class DescentKeeper:
-    """The state of one run: where it goes on, and what is saved of it."""
+    """The state of one run on these files: where it goes on, and what is saved of it."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self._checkpoint = checkpoint
-        self.seed = checkpoint.seed
-        self._source: Source | None = None
-
-    def begin(self, data: Any, source: Source, fingerprint: Fingerprint) -> None:
-        """Compare with what the state was made of.
-
-        Raises
-        ------
-        ConfigError
-            If it was made with other options, or of other columns or rows; or if the data is no lake.
-        DataError
-            If the files of the lake have changed.
-        """
-        self._checkpoint.check_source(data, source)
-        self._checkpoint.begin(fingerprint, source.files, ALL_ROWS)
-        self._source = source
+    checkpoint: Checkpoint
+    files: tuple[FileRef, ...]
 
     def resume(self) -> tuple[DescentState, Place] | None:
         """The state to go on from, and where its next step begins."""
-        saved = self._checkpoint.saved
-        return None if saved is None else understood(self._checkpoint.name, lambda: _descent(saved))
+        saved = self.checkpoint.saved
+        return None if saved is None else understood(self.checkpoint.name, lambda: _descent(saved))
 
-    def keeping(
-        self, state: DescentState, place: Callable[[], Place]
-    ) -> AbstractContextManager[Callable[[], None]]:
-        """The block that takes the steps, see `Checkpoint.keeping`."""
-        return self._checkpoint.keeping(lambda: self._content(state, place()))
-
-    def save(self, state: DescentState, place: Place) -> None:
-        """Save now, if the state is one between two steps."""
-        self._checkpoint.save(self._content(state, place))
-
-    def _content(self, state: DescentState, place: Place) -> Content | None:
+    def content(self, state: DescentState, place: Place) -> Content | None:
+        """What is saved; None in the midst of a step."""
         if len(state.history.objective) != state.step or state.iterates.count != state.step:
             return None
-        assert self._source is not None
         facts = {"place": [place.number, place.row, *place.met], "n_steps": state.step}
-        return Content(self._source.files, facts, state.to_arrays())
+        return Content(self.files, facts, state.to_arrays())
 
 
 def _descent(saved: Saved) -> tuple[DescentState, Place]:

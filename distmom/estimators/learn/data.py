@@ -13,15 +13,9 @@ from numpy.typing import NDArray
 from distmom.checks import check_choice, names_of
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.labels import (
-    LabelReader,
-    check_label_type,
-    check_number,
-    labels_of_lake,
-    values_of,
-)
-from distmom.estimators.learn.options import check_positive
-from distmom.estimators.learn.rows import ArrayRows, LakeRows, read_all
+from distmom.estimators.learn.labels import LabelReader, check_label_type, labels_of_lake, values_of
+from distmom.estimators.learn.parameters import check_positive
+from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.renamed import wrong_keyword
 from distmom.estimators.session import defaults_for
@@ -34,13 +28,10 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
     from distmom.lake import BatchReader, ReadOptions, Source
-    from distmom.lake.filters import Filter
 
 MODES = ("auto", "resident", "streaming")
 TARGETS = ("label", "target", "y")
 """Columns that are taken for the target where none is named."""
-
-IN_MEMORY = "the data is in memory"
 
 
 @dataclass(frozen=True)
@@ -74,13 +65,6 @@ class DataOptions:
         check_choice("compute", self.compute, COMPUTE)
 
 
-class Wanted(NamedTuple):
-    """What the targets are to be: whether there must be some; where they are labels, how many at most."""
-
-    target: bool
-    most_labels: int | None = None
-
-
 @dataclass(frozen=True)
 class LakeFacts:
     """What is known of rows to learn from, without them.
@@ -93,41 +77,25 @@ class LakeFacts:
     mode : {"resident", "streaming"}
     reason : str
         Why this mode.
-    n_rows : int
-        Rows of the files, those that do not count included.
-    source : Source, optional
-        Where they are; only while the run lasts.
+    n_rows : int or None
+        Rows of the files, those that do not count included; None of a stream.
     data : dict
         Files, bytes and versions of tables, as results tell them.
     skipped : sequence of SkippedFile
         Files that were left out so far.
-    labels : ndarray, optional
-        Where targets are labels, these in the order of the numbers that stand for them.
-    where : Filter, optional
     """
 
     names: tuple[str, ...]
     target: str | None
     mode: str
     reason: str
-    n_rows: int
-    source: Source | None = field(default=None, repr=False)
+    n_rows: int | None
     data: dict[str, Any] = field(default_factory=dict)
     skipped: Sequence[SkippedFile] = ()
-    labels: NDArray[Any] | None = None
-    where: Filter | None = None
 
 
-class LakeArguments(NamedTuple):
-    """The keywords of ``fit`` with a lake."""
-
-    where: Any
-    executor: Any
-    options: DataOptions
-
-
-def lake_arguments(learner: str, given: Mapping[str, Any]) -> LakeArguments:
-    """The keywords that a caller gave to ``fit``, and the session's defaults.
+def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, DataOptions]:
+    """Filter, executor and options that a caller gave to ``fit``, or the session's defaults.
 
     Raises
     ------
@@ -143,7 +111,7 @@ def lake_arguments(learner: str, given: Mapping[str, Any]) -> LakeArguments:
             raise wrong_keyword(f"{learner}.fit", name, known)
     wanted = {**defaults_for(dict.fromkeys(known)), **given}
     options = DataOptions(**{name: wanted[name] for name in names if name in wanted})
-    return LakeArguments(wanted.get("where"), wanted.get("executor"), options)
+    return wanted.get("where"), wanted.get("executor"), options
 
 
 def is_lake(data: Any, target: Any) -> bool:
@@ -165,7 +133,7 @@ class Asked(NamedTuple):
     target: str | None
 
 
-def open_columns(scan: Scan, target: str | None, wanted: Wanted, columns: Names) -> Asked:
+def open_columns(scan: Scan, target: str | None, columns: Names, *, needed: bool, labels: bool) -> Asked:
     """What to read: features, and the target last, or as a key where it is a label.
 
     Raises
@@ -174,7 +142,7 @@ def open_columns(scan: Scan, target: str | None, wanted: Wanted, columns: Names)
         If columns are unknown or not of numbers, or there is no target.
     """
     opened, schema = scan.source, scan.schema
-    if target is None and wanted.target:
+    if target is None and needed:
         found = [name for name in TARGETS if name in schema.names]
         if not found:
             raise ConfigError(
@@ -190,11 +158,11 @@ def open_columns(scan: Scan, target: str | None, wanted: Wanted, columns: Names)
         asked = tuple(name for name in stored if _is_number(schema.field(name).type))
     if not asked:
         raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
-    labels = target is not None and wanted.most_labels is not None
-    if labels and target in schema.names:
-        check_label_type(str(target), schema.field(target).type)
+    by = target if labels else None
+    if by is not None and by in schema.names:
+        check_label_type(by, schema.field(by).type)
     every = asked if target is None or labels else (*asked, target)
-    return Asked(*open_data(scan, every, target if labels else None, joint=True), target)
+    return Asked(*open_data(scan, every, by, joint=True), target)
 
 
 def _is_number(type_: Any) -> bool:
@@ -207,28 +175,10 @@ def _is_number(type_: Any) -> bool:
     return bool(t.is_integer(type_) or t.is_floating(type_) or t.is_decimal(type_) or t.is_boolean(type_))
 
 
-def rows_in_memory(
-    asked: Asked, reader: BatchReader, names: tuple[str, ...], wanted: Wanted, nan: str
-) -> tuple[ArrayRows, LakeFacts]:
-    """All rows of a source that is in memory."""
-    source, read, target = asked
-    held, keys = read_all(reader, source.files, target is not None, nan)
-    if wanted.most_labels is not None:
-        check_number(len(keys), wanted.most_labels, target)
-    labels = values_of(keys) if read.by else None
-    data = data_facts(source.files, (), source)
-    return held, LakeFacts(names, target, "resident", IN_MEMORY, held.n_rows, data=data, labels=labels)
-
-
-def rows_of_files(
-    asked: Asked,
-    names: tuple[str, ...],
-    scan: Scan,
-    mode: str,
-    executor: Executor,
-    progress: Progress | None,
+def rows_of_lake(
+    asked: Asked, names: tuple[str, ...], scan: Scan, mode: str, executor: Executor, progress: Progress | None
 ) -> tuple[LakeRows, LakeFacts]:
-    """Rows of files, counted but not read, and whether they are to be held in memory."""
+    """Rows of files or tables, counted but not read, and whether they are to be held in memory."""
     source, read, target = asked
     census = count_rows(source, executor, scan.on_bad_file)
     keep = np.flatnonzero(census.rows >= 0)
@@ -241,20 +191,14 @@ def rows_of_files(
     share = column_share(source, read)
     gathered = RowSource(reader, files, census.rows[keep], executor, scan.nan, scan.on_bad_file, share)
     rows = LakeRows(gathered, target is not None, progress, list(census.bad))
-    streaming, reason = _mode(rows, mode)
-    facts = LakeFacts(
-        names,
-        target,
-        "streaming" if streaming else "resident",
-        reason,
-        rows.n_rows,
-        source,
-        data_facts(source.files, (), source),
-        rows.skipped,
-        None,
-        read.where,
-    )
-    return rows, facts
+    needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
+    if mode == "streaming" or (mode == "auto" and not rows.fits()):
+        mode, why = "streaming", "as asked for" if mode == "streaming" else "as they do not fit into memory"
+        reason = f"{needed} are gathered for many steps at a time, {why}"
+    else:
+        mode, reason = "resident", f"{needed} fit into memory"
+    data = data_facts(source.files, (), source)
+    return rows, LakeFacts(names, target, mode, reason, rows.n_rows, data, rows.skipped)
 
 
 def with_labels(asked: Asked, rows: LakeRows, most: int) -> tuple[LakeRows, NDArray[Any]]:
@@ -266,12 +210,3 @@ def with_labels(asked: Asked, rows: LakeRows, most: int) -> tuple[LakeRows, NDAr
     )
     rows.skipped.extend(bad)
     return replace(rows, source=replace(gathered, reader=replace(reader, labels=keys))), values_of(keys)
-
-
-def _mode(rows: LakeRows, asked: str) -> tuple[bool, str]:
-    """Whether rows are gathered for some steps at a time, and why."""
-    needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
-    if asked == "streaming" or (asked == "auto" and not rows.fits()):
-        why = "as asked for" if asked == "streaming" else "as they do not fit into memory"
-        return True, f"{needed} are gathered for many steps at a time, {why}"
-    return False, f"{needed} fit into memory"

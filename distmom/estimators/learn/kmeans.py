@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from sklearn.base import ClusterMixin, TransformerMixin
 
 from distmom.checks import check_choice, check_count
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.batches import BatchLearner
 from distmom.estimators.learn.data import is_lake
-from distmom.estimators.learn.options import LearnOptions, check_positive
+from distmom.estimators.learn.learner import Learner
+from distmom.estimators.learn.parameters import LearnOptions, check_positive, with_shared_parameters
 from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.learn.scale import Scale
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk, squared_to_centres
@@ -24,7 +26,8 @@ ROUNDS = 5
 """Rounds of Lloyd's algorithm that refine a start on its few rows."""
 
 
-class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignore[misc]
+@with_shared_parameters
+class RobustKMeans(TransformerMixin, ClusterMixin, Learner):  # type: ignore[misc]
     """Centres of clusters that wild rows cannot draw to themselves.
 
     Parameters
@@ -37,18 +40,14 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
         For ``"pairs"``: squared distance, in units of a row's to its centre, over which membership fades.
     n_init : int
         Starts, each k-means++ on few rows; that of least median-of-means risk is taken.
-    n_blocks, block_size, contamination, aggregator, step_rule, step_size, max_iter, averaging, clip
-        As for `MahalanobisMetric`.
-    early_stopping, tol, scaling, random_state
-        As for `MahalanobisMetric`.
 
     Attributes
     ----------
     cluster_centers_ : ndarray, shape (n_clusters, d)
     labels_ : ndarray of int32, shape (n,)
         Nearest centres of the rows; not for lakes.
-    n_iter_, status_, advice_, history_, n_skipped_blocks_, n_blocks_, block_size_, wild_share_, seed_, mode_
-        As for `MahalanobisMetric`.
+    feature_centre_, feature_spread_ : ndarray, shape (d,)
+        What is taken off features, and what they are divided by, before distances are measured.
 
     Notes
     -----
@@ -69,28 +68,11 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
 
     _needs_target = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        loss: str = "kmeans",
-        temperature: float = 1.0,
-        n_init: int = 20,
-        n_blocks: int = 11,
-        block_size: int | None = None,
-        contamination: float | None = None,
-        aggregator: str = "median_block",
-        step_rule: str = "decaying",
-        step_size: float = 1.0,
-        max_iter: int = 300,
-        averaging: str = "mean",
-        clip: float = 3.0,
-        early_stopping: bool | str = "auto",
-        tol: float = 1e-3,
-        scaling: str = "robust",
-        random_state: Any = None,
-    ) -> None:
-        self._keep(locals())
+    n_clusters: int = field(default=8, kw_only=False)
+    loss: str = "kmeans"
+    temperature: float = 1.0
+    n_init: int = 20
+    max_iter: int = 300
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
         """As for `MahalanobisMetric`; y is not looked at."""
@@ -111,7 +93,7 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
         return super()._options()
 
     def _settle(self, found: Learned) -> None:
-        self._scale = found.scale
+        self.feature_centre_, self.feature_spread_ = found.scale.centre, found.scale.spread
         centres = found.x.reshape(self.n_clusters, -1)
         self.cluster_centers_ = centres * found.scale.spread + found.scale.centre
 
@@ -128,8 +110,8 @@ class RobustKMeans(TransformerMixin, ClusterMixin, BatchLearner):  # type: ignor
         return -float(self._squares(X).min(axis=1).mean())
 
     def _squares(self, X: Any) -> Floats:
-        rows = self._checked(X)
-        return squared_to_centres(self._scale.features(rows), self._scale.features(self.cluster_centers_))
+        rows, scale = self._checked(X), Scale(self.feature_centre_, self.feature_spread_)
+        return squared_to_centres(scale.features(rows), scale.features(self.cluster_centers_))
 
     def _least_size(self, n_features: int) -> int:
         return max(2, 2 * int(self.n_clusters))

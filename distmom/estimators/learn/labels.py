@@ -30,36 +30,11 @@ KINDS = ("number", "bool", "text", "null")
 MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
 
 
-class LabelCoder:
-    """Gives the rows of batches the numbers of their labels, as a last value.
-
-    Parameters
-    ----------
-    known : sequence of key
-        Labels that have the first numbers; others follow by first appearance.
-    """
-
-    def __init__(self, known: Sequence[Key] = ()) -> None:
-        self._encoder = KeyEncoder(1, (*MISSING, *known))
-
-    @property
-    def labels(self) -> list[Key]:
-        """Those that have a number, in order."""
-        return self._encoder.keys[len(MISSING) :]
-
-    def coded(self, batch: Batch) -> Batch:
-        """The batch with a last value; a label that is null or NaN stays so."""
-        codes = self._encoder.encode(batch.keys, batch.keep)
-        numbers = codes.astype(np.float64) - len(MISSING)
-        numbers[codes == 1] = np.nan
-        null = codes == 0
-        valid = ~null if null.any() else None
-        return replace(batch, values=(*batch.values, numbers), valid=(*batch.valid, valid), keys=())
-
-
 @dataclass(frozen=True)
 class LabelReader:
-    """Reads what another reader does, and makes its key the last value of a row.
+    """Reads what another reader does, and makes the number of its key the last value of a row.
+
+    A label that is null or NaN stays so.
 
     Attributes
     ----------
@@ -91,9 +66,14 @@ class LabelReader:
         return self._coded(batches_holding(self.reader, file, rows))
 
     def _coded(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        coder = LabelCoder(self.labels)
+        encoder = KeyEncoder(1, (*MISSING, *self.labels))
         for batch in batches:
-            yield coder.coded(batch)
+            codes = encoder.encode(batch.keys, batch.keep)
+            numbers = codes.astype(np.float64) - len(MISSING)
+            numbers[codes == 1] = np.nan
+            null = codes == 0
+            valid = ~null if null.any() else None
+            yield replace(batch, values=(*batch.values, numbers), valid=(*batch.valid, valid), keys=())
 
 
 def check_label_type(name: str, type_: pa.DataType) -> None:
@@ -108,23 +88,6 @@ def check_label_type(name: str, type_: pa.DataType) -> None:
         raise DataError(f"y: column {name!r} holds {type_}; labels are numbers, true or false, or text")
 
 
-def too_many(most: int, name: str | None) -> str:
-    """What is said of more labels than may be."""
-    return f"y: more than {most:,} classes; is {name!r} a column of labels?"
-
-
-def check_number(n_labels: int, most: int, name: str | None) -> None:
-    """Refuse too many labels.
-
-    Raises
-    ------
-    ConfigError
-        If there are more than `most`.
-    """
-    if n_labels > most:
-        raise ConfigError(too_many(most, name))
-
-
 def labels_of_lake(
     source: Source, read: ReadOptions, files: tuple[FileRef, ...], executor: Executor, bad: Any, most: int
 ) -> tuple[tuple[Key, ...], tuple[SkippedFile, ...]]:
@@ -137,22 +100,15 @@ def labels_of_lake(
     """
     alone = replace(read, columns=(), vectors=None)
     [name] = read.by
-    spec = DistinctKeys(most + len(MISSING), too_many(most, name))
+    many = f"y: more than {most:,} classes; is {name!r} a column of labels?"
+    spec = DistinctKeys(most + len(MISSING), many)
     work = ReadAndReduce(source.reader(alone), spec, n_keys=1, on_bad_file=bad)
     units = plan_units(files, column_share=column_share(source, alone), threads=executor.threads)
     found = run_units(work, units, spec.merge, executor)
     labels = sorted(key for key in found.state or () if key not in MISSING)
-    check_number(len(labels), most, name)
+    if len(labels) > most:
+        raise ConfigError(many)
     return tuple(labels), found.skipped
-
-
-def sorted_codes(labels: Sequence[Key], codes: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:
-    """Labels in order, and for numbers by first appearance those in that order; NaN stays."""
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    place = np.full(len(labels) + 1, np.nan)
-    place[order] = np.arange(len(labels))
-    there = np.where((codes >= 0) & (codes < len(labels)), codes, len(labels)).astype(np.intp)
-    return [labels[i] for i in order], place[there]
 
 
 def values_of(labels: Sequence[Key]) -> NDArray[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+import math
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,19 +13,29 @@ from numpy.typing import NDArray
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.command import answer
-from distmom.estimators.learn.checkpoint import DescentKeeper
-from distmom.estimators.learn.data import LakeFacts, Wanted, is_lake, lake_arguments
-from distmom.estimators.learn.options import LearnOptions
-from distmom.estimators.learn.question import LearnQuestion
-from distmom.estimators.learn.rows import ArrayRows, TrainingRows
-from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, learn, prepare
+from distmom.estimators.learn.data import is_lake, lake_arguments
+from distmom.estimators.learn.parameters import LearnOptions, SharedParameters, for_batches
+from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
+from distmom.estimators.learn.rows import ArrayRows, Met, TrainingRows
+from distmom.estimators.learn.run import (
+    Learned,
+    Prepared,
+    Problem,
+    Sample,
+    Watch,
+    learn,
+    sample_of,
+    seeing_start,
+    walk,
+)
+from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.watch import Watch
+from distmom.estimators.learn.steps import Place, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.scan import Scan, as_scan
-from distmom.report.result import plain
-from distmom.state import Fingerprint, shown
+from distmom.numerics.random.virtual_order import VirtualOrder
+from distmom.passes.scan import as_scan
+from distmom.solvers import AGGREGATORS, Descent, DescentState
 
 try:
     from sklearn.base import BaseEstimator
@@ -37,76 +48,25 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 
-@dataclass(frozen=True)
-class Around:
-    """What there is around a run on a lake.
+@dataclass
+class Begun:
+    """What is kept to go on with further rows."""
 
-    Attributes
-    ----------
-    keeper : DescentKeeper, optional
-    watch : Watch, optional
-    executor : Executor, optional
-    compute : {"auto", "here", "workers"}
-    """
-
-    keeper: DescentKeeper | None = None
-    watch: Watch | None = None
-    executor: Executor | None = None
-    compute: str = "auto"
+    seed: int
+    prepared: Prepared
+    state: DescentState
+    n_batches: int = 0
+    met: Met = field(default_factory=Met)
 
 
-ALONE = Around()
-
-
-class Learner(BaseEstimator):  # type: ignore[misc]
-    """Base of the learners; see `distmom.MahalanobisMetric` for the options that all of them have.
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Steps taken.
-    status_ : str
-        How the descent ended: ``"converged"``, ``"still improving"``, ``"all steps taken"`` or
-        ``"stationary"``.
-    advice_ : str
-        What that means, and what to do about it.
-    history_ : dict of ndarray
-        For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
-        ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
-        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
-        held-out blocks.
-    n_skipped_blocks_ : int
-        Sum of ``skipped``.
-    n_blocks_, block_size_ : int
-        As used.
-    wild_share_ : float
-        Share of the rows of a sample with a value more than 20 spreads from the middle.
-    step_seconds_ : float
-        Mean time of a step, fetching its rows included.
-    n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
-        Rows that were met, in the first pass over the data up to the last step or in held-out blocks: those
-        that count; with a value that is null, or NaN; of those that count, with an infinite value; those that
-        the filter drops or whose file was left out. Not all rows are met where steps end before.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where the data has names.
-    seed_ : int or str
-        What ``random_state`` to pass for the same draws.
-    mode_, mode_reason_ : str
-        Whether rows were held in memory, and why; also who computed the blocks.
-    """
+class Learner(SharedParameters, BaseEstimator):  # type: ignore[misc]
+    """Base of the learners; see `SharedParameters` for the options that all of them have."""
 
     _needs_target = True
     _scale_targets = False
-    _any_target = False
-    """Whether targets may be anything that can be told apart."""
-    _most_labels = 1_000_000
-    """Different targets of a lake at most, where they are told apart."""
-
-    def _keep(self, given: Mapping[str, Any]) -> None:
-        """Keep the parameters as they were given: what ``__init__`` of a learner of scikit-learn may do."""
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
+    _most_labels: int | None = None
+    """Different targets of a lake at most, where they may be anything that can be told apart."""
+    _begun: Begun | None = None
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
         """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
@@ -136,12 +96,68 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         NoAnswerError
             If there are too few rows, or half or more of the blocks of a step have no finite loss.
         """
-        self._settle(self._fit(X, y, lake))
+        self._begun = None
+        self._options()  # checked before the data is opened
+        if is_lake(X, y):
+            where, executor, options = lake_arguments(type(self).__name__, lake)
+            limit = as_backend(executor).memory_limit
+            answer(LearnQuestion(self, as_scan(X, where), y, options, limit), executor)
+            return self
+        if lake:
+            name = next(iter(lake))
+            raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
+        self._fit_rows(self._of_arrays(X, y))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Take as many steps as the rows give with each row in one of them, at least one.
+
+        Scales, start and the size of steps come from the first batch, which should be a fair sample of some
+        thousand rows; after `fit` they are those of its rows, and the steps go on where it ended. A batch of
+        fewer rows than a step needs makes smaller blocks.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+        y : array_like, shape (n,)
+
+        Raises
+        ------
+        ConfigError
+            If the model was read from a file, which does not keep what it takes to go on.
+        NoAnswerError
+            If there are too few rows, or half or more of the blocks of several steps have no finite loss.
+        """
+        with threadpool_limits(1, "blas"):
+            return self._go_on(X, y)
+
+    def _go_on(self, X: Any, y: Any) -> Self:
+        begun = self._begun
+        rows = self._of_arrays(X, y, reset=begun is None)
+        options = for_batches(self._options())
+        if begun is None:
+            if hasattr(self, "n_iter_"):
+                raise ConfigError("partial_fit: a model from a file does not know how to go on; fit it anew")
+            seed, self.seed_ = self._seed()
+            prepared = self._prepare(rows, options, seed)
+            begun = self._begun = Begun(seed, prepared, prepared.descent.begin(prepared.start))
+            self.mode_, self.mode_reason_ = "resident", "rows come in batches"
+        shape = begun.prepared.shape
+        n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
+        if not n_steps:
+            least = self._least_size(rows.n_features)
+            shape, n_steps = for_batches(options, any_size=True).shape(rows.n_rows, least), 1
+        order = VirtualOrder(begun.seed, rows.n_rows)
+        place = Place(begun.n_batches, 0, begun.met)
+        stream = StepStream(order, rows, shape.n_blocks, shape.block_size, place, first_pass=begun.n_batches)
+        begun.n_batches += 1
+        found = walk(replace(begun.prepared, shape=shape), stream, begun.state, begun.state.step + n_steps)
+        begun.met = found.met
+        self._remember(found)
         return self
 
     def _options(self) -> LearnOptions:
-        known = {field.name for field in fields(LearnOptions)}
-        return LearnOptions(**{k: v for k, v in self.get_params(deep=False).items() if k in known})
+        return LearnOptions(**{field.name: getattr(self, field.name) for field in fields(LearnOptions)})
 
     def _seed(self) -> tuple[int, int | str]:
         state = self.random_state
@@ -152,68 +168,34 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         except ConfigError as error:
             raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
 
-    def _fit(self, X: Any, y: Any, lake: dict[str, Any]) -> Learned:
-        """Check, open, run, and keep what is common."""
-        self._options()  # checked before the data is opened
-        if is_lake(X, y):
-            where, executor, options = lake_arguments(type(self).__name__, lake)
-            limit = as_backend(executor).memory_limit
-            question = LearnQuestion(self, as_scan(X, where), y, options, limit)
-            return answer(question, executor)  # type: ignore[no-any-return]
-        if lake:
-            name = next(iter(lake))
-            raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
-        return self._fit_rows(self._of_arrays(X, y))
-
-    def _fit_rows(self, rows: ArrayRows) -> Learned:
+    def _fit_rows(self, rows: ArrayRows) -> None:
         """Run on rows in memory."""
         seed, self.seed_ = self._seed()
-        found = self._run(rows, self._options(), seed)
+        self._run(rows, seed)
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
-        return found
 
-    def _learn_from(
+    def _run(
         self,
         rows: TrainingRows,
-        facts: LakeFacts,
-        question: LearnQuestion,
-        executor: Executor,
-        progress: Progress | None,
-    ) -> Learned:
-        """Run on rows of a lake, with checkpoints where a file for them is named."""
-        options, self.seed_ = self._options(), question.shown_seed
-        self._name_features(facts.names)
-        if facts.labels is not None:
-            self._know(facts.labels)
-        watch = Watch(options.max_iter, progress)
-        around = Around(question.keeper, watch, executor, question.options.compute)
-        found = self._run(rows, options, question.seed, around)
-        self.mode_, self.mode_reason_ = facts.mode, f"{facts.reason}; {self.mode_reason_}"
-        self._facts = replace(facts, where=None, source=None)
-        return found
-
-    def _wanted(self) -> Wanted:
-        """What the targets of a lake are to be."""
-        return Wanted(self._needs_target, self._most_labels if self._any_target else None)
-
-    def _fingerprint(self, facts: LakeFacts, read: Scan, seed: int, shown_seed: int | str) -> Fingerprint:
-        """What a checkpoint must have been made with."""
-        where = facts.where
-        question = {
-            "learner": type(self).__name__,
-            "columns": facts.names,
-            "y": facts.target,
-            "missing": read.missing,
-            "nan": read.nan,
-            "where": shown(None if where is None else where.identity, None if where is None else where.text),
-        }
-        params = self.get_params(deep=False).items()
-        design = {
-            name: plain(value.__qualname__ if callable(value) else value)
-            for name, value in params
-            if name not in ("max_iter", "random_state")
-        }
-        return Fingerprint.of(question, design, seed, shown_seed)
+        seed: int,
+        plan: PlannedLearning | None = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Steps on rows; those of a lake as planned, with checkpoints where a file for them is named."""
+        options = self._options()
+        # several threads would divide the products of matrices, which may change bits
+        with threadpool_limits(1, "blas"):
+            prepared = self._prepare(rows, options, seed)
+            compute = "here" if plan is None else plan.question.options.compute
+            crew, why = place_of_blocks(prepared.risk, prepared.shape, rows.n_features, executor, compute)
+            watch, keeper = Watch(options.max_iter, progress), None if plan is None else plan.keeper
+            with nullcontext() if crew is None else closing(crew):
+                found = learn(rows, prepared, options, seed, keeper, watch, crew)
+        self._remember(found)
+        self._begun = Begun(seed, prepared, found.outcome.state, 1, found.met)
+        if plan is not None:
+            self.mode_, self.mode_reason_ = plan.facts.mode, f"{plan.facts.reason}; {why}"
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
@@ -224,7 +206,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
         if y is None and not self._needs_target:
             return ArrayRows(validate_data(self, X, **checks))
-        X, y = validate_data(self, X, y, y_numeric=not self._any_target, **checks)
+        X, y = validate_data(self, X, y, y_numeric=self._most_labels is None, **checks)
         return ArrayRows(X, self._codes(y))
 
     def _codes(self, y: NDArray[Any]) -> Floats:
@@ -234,36 +216,25 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _know(self, labels: NDArray[Any]) -> None:
         """Called with the labels of a lake, in the order of the numbers that stand for them."""
 
-    def _run(self, rows: TrainingRows, options: LearnOptions, seed: int, around: Around = ALONE) -> Learned:
-        # several threads would divide the products of matrices, which may change bits
-        with threadpool_limits(1, "blas"):
-            prepared = self._prepare(rows, options, seed)
-            place = place_of_blocks(
-                prepared.risk, prepared.shape, rows.n_features, around.executor, around.compute
-            )
-            try:
-                found = learn(rows, prepared, options, seed, around.keeper, around.watch, place.crew)
-            finally:
-                if place.crew is not None:
-                    place.crew.close()
-        self._remember(found)
-        self._could_go_on(seed, prepared, found)
-        self.mode_reason_ = place.reason
-        return found
-
-    def _could_go_on(self, seed: int, prepared: Prepared, found: Learned) -> None:
-        """Called with what it takes to go on with other rows."""
-
     def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:
-        return prepare(
-            rows,
-            self._problem,
-            options,
-            seed,
-            least_size=self._least_size(rows.n_features),
-            scale_targets=self._scale_targets,
-            centred=self._centred(),
+        """Scales, blocks, start and step size from a sample of the rows."""
+        features, targets, share = sample_of(rows, seed)
+        scaled, centred = options.scaling == "robust", self._centred()
+        of_targets = targets if self._scale_targets else None
+        scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
+        n_rows, least_size = math.floor(share * rows.n_rows), self._least_size(rows.n_features)
+        shape = options.shape(n_rows, least_size, scale.wild_share)
+        sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
+        problem = self._problem(sample)
+        descent = Descent(
+            AGGREGATORS[options.aggregator],
+            options.steps(problem.step),
+            problem.projection,
+            options.clip,
+            options.averaging,
         )
+        start = seeing_start(problem, sample) if problem.blind else problem.start
+        return Prepared(scale, shape, problem.risk, descent, start)
 
     def _least_size(self, n_features: int) -> int:
         """Rows that make a block."""
@@ -281,17 +252,23 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _remember(self, found: Learned) -> None:
-        """Attributes that all learners have."""
+        """Attributes of the model, and those that all learners have."""
+        self._settle(found)
         state, status = found.outcome.state, found.outcome.status
         self.n_iter_ = state.step
         self.status_, self.advice_ = status.name, status.advice
         self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
         self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
-        self.n_blocks_, self.block_size_ = found.shape.n_blocks, found.shape.block_size
+        self.n_blocks_, self.block_size_ = found.prepared.shape.n_blocks, found.prepared.shape.block_size
         self.wild_share_ = found.scale.wild_share
         self.step_seconds_ = found.step_seconds
         for name, count in found.met._asdict().items():
             setattr(self, f"{name}_", count)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_target
+        return tags
 
     def _checked(self, X: Any) -> Floats:
         """Rows to apply the model to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,24 +12,19 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from distmom.checks import check_choice, check_fraction
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.learn.batches import BatchLearner
-from distmom.estimators.learn.learner import codes_among, labels_of, largest_curvature
-from distmom.estimators.learn.options import check_positive
+from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
+from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
-from distmom.numerics.losses.row_risks import (
-    LinearRisk,
-    LogisticRisk,
-    SoftmaxRisk,
-    softmax,
-)
+from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
 from distmom.numerics.losses.table import LOSSES, names_of
 
 MOST_CLASSES = 1_000
 
 
-class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc]
+@with_shared_parameters
+class RobustLinearRegression(RegressorMixin, Learner):  # type: ignore[misc]
     """Linear regression that wild rows, of features or targets, cannot spoil.
 
     Each step goes along the gradient of the block of rows whose mean loss is the lower median of those of K
@@ -43,17 +39,11 @@ class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc
         For ``"pinball"``.
     alpha : float
         Half of this times the squared length of the coefficients of scaled features is added to the loss.
-    n_blocks, block_size, contamination, aggregator, step_rule, step_size, max_iter, averaging, clip
-        As for `MahalanobisMetric`.
-    early_stopping, tol, scaling, random_state
-        As for `MahalanobisMetric`.
 
     Attributes
     ----------
     coef_ : ndarray, shape (d,)
     intercept_ : float
-    n_iter_, status_, advice_, history_, n_skipped_blocks_, n_blocks_, block_size_, wild_share_, seed_, mode_
-        As for `MahalanobisMetric`.
 
     Notes
     -----
@@ -75,27 +65,10 @@ class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc
 
     _scale_targets = True
 
-    def __init__(
-        self,
-        *,
-        loss: str = "huber",
-        quantile: float = 0.5,
-        alpha: float = 0.0,
-        n_blocks: int = 11,
-        block_size: int | None = None,
-        contamination: float | None = None,
-        aggregator: str = "median_block",
-        step_rule: str = "decaying",
-        step_size: float = 1.0,
-        max_iter: int = 1000,
-        averaging: str = "mean",
-        clip: float = 3.0,
-        early_stopping: bool | str = "auto",
-        tol: float = 1e-3,
-        scaling: str = "robust",
-        random_state: Any = None,
-    ) -> None:
-        self._keep(locals())
+    loss: str = "huber"
+    quantile: float = 0.5
+    alpha: float = 0.0
+    max_iter: int = 1000
 
     def _settle(self, found: Learned) -> None:
         scale = found.scale
@@ -115,31 +88,21 @@ class RobustLinearRegression(RegressorMixin, BatchLearner):  # type: ignore[misc
         start = np.zeros(sample.features.shape[1] + 1)
         return Problem(risk, start, 1.0 / largest_curvature(sample.blocks()[0], self.alpha), blind=True)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
-
-class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[misc]
+@with_shared_parameters
+class RobustLogisticRegression(ClassifierMixin, Learner):  # type: ignore[misc]
     """Logistic regression, of two classes or more, that wild rows cannot spoil.
 
     Parameters
     ----------
     alpha : float
         Half of this times the squared length of the coefficients of scaled features is added to the loss.
-    n_blocks, block_size, contamination, aggregator, step_rule, step_size, max_iter, averaging, clip
-        As for `MahalanobisMetric`.
-    early_stopping, tol, scaling, random_state
-        As for `MahalanobisMetric`.
 
     Attributes
     ----------
     classes_ : ndarray
     coef_ : ndarray, shape (1, d) for two classes, else (classes, d)
     intercept_ : ndarray
-    n_iter_, status_, advice_, history_, n_skipped_blocks_, n_blocks_, block_size_, wild_share_, seed_, mode_
-        As for `MahalanobisMetric`.
 
     Notes
     -----
@@ -160,30 +123,10 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
     True
     """
 
-    _any_target = True
     _most_labels = MOST_CLASSES
-    _known_classes: NDArray[Any] | None = None
-    classes_: NDArray[Any]
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-3,
-        n_blocks: int = 11,
-        block_size: int | None = None,
-        contamination: float | None = None,
-        aggregator: str = "median_block",
-        step_rule: str = "decaying",
-        step_size: float = 1.0,
-        max_iter: int = 1000,
-        averaging: str = "mean",
-        clip: float = 3.0,
-        early_stopping: bool | str = "auto",
-        tol: float = 1e-3,
-        scaling: str = "robust",
-        random_state: Any = None,
-    ) -> None:
-        self._keep(locals())
+    alpha: float = 1e-3
+    max_iter: int = 1000
+    _known_classes: NDArray[Any] | None = field(default=None, init=False)
 
     def _settle(self, found: Learned) -> None:
         w = found.x.reshape(-1, len(found.scale.spread) + 1)
@@ -219,7 +162,7 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
             All labels that will come; those of the first batch by default.
         """
         named = None if classes is None else np.unique(classes)
-        self._known_classes = self.classes_ if self._has_begun() else named
+        self._known_classes = self.classes_ if self._begun is not None else named
         try:
             super().partial_fit(X, y)
         finally:
@@ -257,8 +200,3 @@ class RobustLogisticRegression(ClassifierMixin, BatchLearner):  # type: ignore[m
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins
         step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + self.alpha)
         return Problem(risk, np.zeros(risk.n_parameters(sample.features.shape[1])), step, blind=True)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.batches import BatchLearner
-from distmom.estimators.learn.learner import check_sample_of_labels, labels_of
+from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.ranker import share_in_order
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.numerics.arrays import Floats
@@ -20,13 +21,14 @@ from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk
 from distmom.numerics.losses.table import names_of
-from distmom.solvers import PsdCone
+from distmom.solvers import psd_cone
 
 THRESHOLD = 2.0
 """Squared distance between near and far, as in the paper; only a unit, since the metric may be scaled."""
 
 
-class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
+@with_shared_parameters
+class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
     Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the
@@ -44,35 +46,6 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
     init : "identity" or array_like, shape (d, d)
         Where to begin, up to a factor: in scaled features the identity over the median squared distance. Zero
         is refused: there the loss of a block tells nothing of its rows.
-    n_blocks : int
-        K, odd.
-    block_size : int, optional
-        B; 0.35 over the contamination by default, 16 without.
-    contamination : float, optional
-        Share of rows that may be wild.
-    aggregator : {"median_block", "geometric_median", "coordinatewise_median", "plain"}
-        The gradient of the block with the lower-median loss (the paper); a median of the gradients of all
-        blocks; their mean, which is not robust.
-    step_rule : {"decaying", "constant", "adam", "backtracking"}
-        ``decaying`` divides by sqrt(1 + t/20) in step t.
-    step_size : float
-        In units that suit the problem.
-    max_iter : int
-        Most steps.
-    averaging : {"mean", "geometric_median", "none"}
-        What is made of the last half of the iterates; "none" takes the last one.
-    clip : float
-        Gradients longer than this many times the running median length are shortened to it.
-    early_stopping : bool or "auto"
-        Whether to hold out 31 blocks (fewer if they would take more than a fifth of the rows), look at them
-        every 25 steps, and end when the median of the paired changes of their losses has not fallen at five
-        looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows.
-    tol : float
-        Fall of the held-out loss, as a share of it, that counts.
-    scaling : {"robust", "none"}
-        Whether features are divided by their median absolute deviations first.
-    random_state : int, RandomState, Generator, SeedSequence or None
-        Decides which rows meet in which block.
 
     Attributes
     ----------
@@ -80,8 +53,6 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         L: the metric is the Euclidean one of ``X @ L.T``.
     n_skipped_pairs_ : int
         After `fit_pairs`, pairs of equal rows, which say nothing.
-    n_iter_, status_, advice_, history_, n_skipped_blocks_, n_blocks_, block_size_, wild_share_, seed_, mode_
-        Of the descent: see `history_` in the notes.
 
     Notes
     -----
@@ -89,9 +60,6 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
     is chosen by its loss. Blocks of one step share no row, and each by itself is a simple random sample.
     Blocks without two equal and two different labels are passed over and counted in ``n_skipped_blocks_``.
     A step costs K B^2 and one product of B x d matrices for each block, and an eigendecomposition, d^3.
-
-    ``history_`` has ``objective``, ``block``, ``gradient_norm`` and ``skipped`` of each step, and
-    ``held_out_step`` and ``held_out`` of each look.
 
     References
     ----------
@@ -111,29 +79,12 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
     True
     """
 
-    _any_target = True
+    _most_labels = 1_000_000
+    _pairs_given = False
 
-    def __init__(
-        self,
-        *,
-        loss: str = "hinge",
-        balanced: bool = False,
-        init: Any = "identity",
-        n_blocks: int = 11,
-        block_size: int | None = None,
-        contamination: float | None = None,
-        aggregator: str = "median_block",
-        step_rule: str = "decaying",
-        step_size: float = 1.0,
-        max_iter: int = 500,
-        averaging: str = "mean",
-        clip: float = 3.0,
-        early_stopping: bool | str = "auto",
-        tol: float = 1e-3,
-        scaling: str = "robust",
-        random_state: Any = None,
-    ) -> None:
-        self._keep(locals())
+    loss: str = "hinge"
+    balanced: bool = False
+    init: Any = "identity"
 
     def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> MahalanobisMetric:
         """Learn from pairs that are known to be near (y = 1) or far (y = -1).
@@ -155,26 +106,13 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         labels = labels[said].astype(np.float64)
         if not ((labels > 0.0).any() and (labels < 0.0).any()):
             raise DataError("y: pairs of different rows must be near (1) and far (-1), both kinds")
-        self._begun = None
         self._pairs_given = True
         try:
-            self._settle(self._fit_rows(ArrayRows(away[said], labels)))
+            self._fit_rows(ArrayRows(away[said], labels))
         finally:
             del self._pairs_given
             self._begun = None
         self.n_skipped_pairs_ = int(said.size - said.sum())
-        return self
-
-    def fit(self, X: Any, y: Any = None, **lake: Any) -> MahalanobisMetric:
-        """As for all learners; labels that are equal are near.
-
-        See Also
-        --------
-        fit_pairs : with pairs in place of labels.
-        """
-        super().fit(X, y, **lake)
-        if hasattr(self, "n_skipped_pairs_"):
-            del self.n_skipped_pairs_
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> MahalanobisMetric:
@@ -221,13 +159,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         i, j = pairs_of(len(few))
         size = (rows * rows).sum(axis=1)
         squares = (size[:, None] + size[None, :] - 2.0 * (rows @ rows.T))[i, j]
-        same = labels[i] == labels[j]
-        ranks = _middle_ranks(squares)
-        n_same, n_other = int(same.sum()), int((~same).sum())
-        if not n_same or not n_other:
-            return float("nan")
-        far = float(ranks[~same].sum()) - n_other * (n_other + 1) / 2
-        return far / (n_same * n_other)
+        return share_in_order((labels[i] != labels[j]).astype(np.float64), squares)
 
     def _codes(self, y: NDArray[Any]) -> Floats:
         codes = labels_of(y)[1]
@@ -238,7 +170,7 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         check_choice("loss", self.loss, names_of("margin", slope=True))
         rows = sample.features
         risk: BlockRisk
-        if getattr(self, "_pairs_given", False):
+        if self._pairs_given:
             risk = PairLabelRisk(self.loss, THRESHOLD)
             squares = (rows * rows).sum(axis=1)
         else:
@@ -251,13 +183,13 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         unit = float(np.median(squares)) if squares.size else 1.0
         unit = unit if np.isfinite(unit) else 1.0
         start = self._start(rows.shape[1]) / unit
-        return Problem(risk, start.ravel(), 3.0 * rows.shape[1] / unit**2, PsdCone())
+        return Problem(risk, start.ravel(), 3.0 * rows.shape[1] / unit**2, psd_cone)
 
     def _least_size(self, n_features: int) -> int:
         return 6
 
     def _centred(self) -> bool:
-        return not getattr(self, "_pairs_given", False)  # which row of a pair is the first means nothing
+        return not self._pairs_given  # which row of a pair is the first means nothing
 
     def _start(self, n_features: int) -> Floats:
         if isinstance(self.init, str):
@@ -275,6 +207,8 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
         return matrix
 
     def _settle(self, found: Learned) -> None:
+        if not self._pairs_given and hasattr(self, "n_skipped_pairs_"):
+            del self.n_skipped_pairs_
         scaled = found.x.reshape(len(found.scale.spread), -1)
         self.components_ = factor(scaled) / found.scale.spread
 
@@ -297,11 +231,6 @@ class MahalanobisMetric(TransformerMixin, BatchLearner):  # type: ignore[misc]
             validate_data(self, both[:, 0], reset=True)
         return both[:, 0], both[:, 1]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
 
 def factor(matrix: Floats) -> Floats:
     """L with L^T L the nearest positive semi-definite matrix.
@@ -315,10 +244,3 @@ def factor(matrix: Floats) -> Floats:
     """
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
-
-
-def _middle_ranks(values: Floats) -> Floats:
-    """Ranks from 1, of equal values their mean."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - 0.5 * (counts - 1))[place])

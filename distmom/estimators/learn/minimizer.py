@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,14 @@ import numpy as np
 from distmom.checks import check_choice
 from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.options import check_positive
+from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import UserRisk
-from distmom.solvers import Ball, Projection, PsdCone, Simplex, Unconstrained
-
-PROJECTIONS = ("none", "ball", "simplex", "psd")
+from distmom.solvers import Projection, ball, psd_cone, simplex, unconstrained
 
 
+@with_shared_parameters
 class RobustMinimizer(Learner):
     """Minimise the mean of a loss over blocks of rows, or over their pairs, in spite of wild rows.
 
@@ -36,18 +37,12 @@ class RobustMinimizer(Learner):
         1, or symmetric positive semi-definite matrices, row after row.
     radius : float
         Of the ball.
-    n_blocks, block_size, contamination, aggregator, step_rule, max_iter, averaging, clip, early_stopping, tol
-        As for `MahalanobisMetric`.
     step_size : float
         A factor of the gradient: there is no natural unit for it. ``step_rule="backtracking"`` finds one.
-    scaling : {"none", "robust"}
-    random_state : int, RandomState, Generator, SeedSequence or None
 
     Attributes
     ----------
     parameters_ : ndarray, shape (p,)
-    n_iter_, status_, advice_, history_, n_blocks_, block_size_, wild_share_, step_seconds_, seed_, mode_
-        As for `MahalanobisMetric`.
 
     Examples
     --------
@@ -66,35 +61,25 @@ class RobustMinimizer(Learner):
 
     _needs_target = False
 
-    def __init__(
-        self,
-        loss: Callable[[Floats, Floats, Floats], tuple[float, Floats]],
-        start: Any,
-        *,
-        projection: str = "none",
-        radius: float = 1.0,
-        n_blocks: int = 11,
-        block_size: int | None = None,
-        contamination: float | None = None,
-        aggregator: str = "median_block",
-        step_rule: str = "backtracking",
-        step_size: float = 1.0,
-        max_iter: int = 500,
-        averaging: str = "mean",
-        clip: float = 3.0,
-        early_stopping: bool | str = "auto",
-        tol: float = 1e-3,
-        scaling: str = "none",
-        random_state: Any = None,
-    ) -> None:
-        self._keep(locals())
+    loss: Callable[[Floats, Floats, Floats], tuple[float, Floats]] = field(kw_only=False)
+    start: Any = field(kw_only=False)
+    projection: str = "none"
+    radius: float = 1.0
+    step_rule: str = "backtracking"
+    scaling: str = "none"
 
     def _settle(self, found: Learned) -> None:
         self.parameters_ = found.x
 
     def _problem(self, sample: Sample) -> Problem:
-        check_choice("projection", self.projection, PROJECTIONS)
         check_positive("radius", self.radius)
+        sets: dict[str, Projection] = {
+            "none": unconstrained,
+            "ball": partial(ball, radius=self.radius),
+            "simplex": simplex,
+            "psd": psd_cone,
+        }
+        check_choice("projection", self.projection, tuple(sets))
         if not callable(self.loss):
             raise ConfigError(f"loss: must be a function of parameters, rows and targets, not {self.loss!r}")
         start = np.array(self.start, np.float64).ravel()
@@ -103,12 +88,6 @@ class RobustMinimizer(Learner):
         if self.projection == "psd" and round(start.size**0.5) ** 2 != start.size:
             raise ConfigError(f"start: {start.size} numbers are no square matrix")
         self._check_loss(start, sample)
-        sets: dict[str, Projection] = {
-            "none": Unconstrained(),
-            "ball": Ball(self.radius),
-            "simplex": Simplex(),
-            "psd": PsdCone(),
-        }
         return Problem(UserRisk(self.loss, start.size), start, 1.0, sets[self.projection])
 
     def _check_loss(self, start: Floats, sample: Sample) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 from distmom.cluster.interrupts import EVERY, interrupts
@@ -20,28 +20,24 @@ class Span(NamedTuple):
 
 
 class Ahead:
-    """Fetches spans of an order; where that takes long, the next one in the background.
-
-    Parameters
-    ----------
-    order : VirtualOrder
-    source : TrainingRows
-    """
+    """Fetches spans of an order; where that takes long, the next one in the background."""
 
     def __init__(self, order: VirtualOrder, source: TrainingRows) -> None:
-        self.order = order
-        self.source = source
+        self.order, self.source = order, source
         self._pool: ThreadPoolExecutor | None = None
         self._coming: tuple[Span, Future[Fetched]] | None = None
         self._stop = threading.Event()
 
     def fetch(self, span: Span, following: Span | None) -> Fetched:
         """The rows of a span; those of `following` are fetched in the meantime, as they will come next."""
-        coming, self._coming = self._coming, None
-        if coming is not None and coming[0] == span:
-            found = _wait(coming[1])
+        if self._coming is not None and self._coming[0] == span:
+            future = self._coming[1]
+            while not wait([future], EVERY).done:
+                interrupts.check()
+            self._coming = None
+            found = future.result()
         else:
-            self._put_back(coming)
+            self._give_up()
             found = self.source.fetch(self.order.rows(*span))
         if following is not None and self.source.far:
             if self._pool is None:
@@ -52,8 +48,7 @@ class Ahead:
 
     def close(self) -> None:
         """Give up what is on its way."""
-        coming, self._coming = self._coming, None
-        self._put_back(coming)
+        self._give_up()
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -61,20 +56,9 @@ class Ahead:
     def _later(self, span: Span) -> Fetched:
         return self.source.fetch(self.order.rows(*span), self._stop)
 
-    def _put_back(self, coming: tuple[Span, Future[Fetched]] | None) -> None:
-        if coming is None:
-            return
-        self._stop.set()
-        coming[1].cancel() or coming[1].exception()
-        self._stop.clear()
-
-
-def _wait(future: Future[Fetched]) -> Fetched:
-    """The result; an interrupt is heard meanwhile."""
-    while True:
-        try:
-            return future.result(EVERY)
-        except TimeoutError:
-            if future.done():  # it was the work's own
-                raise
-            interrupts.check()
+    def _give_up(self) -> None:
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            self._stop.set()
+            coming[1].cancel() or coming[1].exception()
+            self._stop.clear()

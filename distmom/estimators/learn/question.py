@@ -9,39 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.checkpoint import KIND, DescentKeeper
+from distmom.estimators.learn.checkpoint import ALL_ROWS, KIND, DescentKeeper
 from distmom.estimators.learn.data import (
-    IN_MEMORY,
     Asked,
     DataOptions,
     LakeFacts,
     open_columns,
-    rows_in_memory,
-    rows_of_files,
+    rows_of_lake,
     with_labels,
 )
-from distmom.estimators.learn.rows import LakeRows, TrainingRows
+from distmom.estimators.learn.rows import LakeRows
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
-from distmom.state import open_checkpoint
+from distmom.report.result import plain
+from distmom.state import Fingerprint, open_checkpoint, shown
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.learn.learner import Learner
-    from distmom.estimators.learn.run import Learned
-    from distmom.lake import BatchReader
 
 
 @dataclass
 class LearnQuestion:
-    """What a learner makes of the rows of a scan."""
+    """What a learner makes of the rows of a scan; `finish` makes the answer of what it then knows."""
 
     machine: Learner
     scan: Scan
     target: Any
     options: DataOptions
     memory_limit: int | str | None = None
-    keeper: DescentKeeper | None = field(init=False, default=None)
+    finish: Callable[[LakeFacts, dict[str, Any]], Any] = lambda facts, run: None
     seed: int = field(init=False)
     shown_seed: int | str = field(init=False)
 
@@ -49,15 +46,20 @@ class LearnQuestion:
         if self.target is not None and not isinstance(self.target, str):
             raise ConfigError(f"y: with a lake, name its column of targets, not {type(self.target).__name__}")
         options = self.options
-        checkpoint = open_checkpoint(options.state, KIND, self.memory_limit, every=options.checkpoint_seconds)
-        self.keeper = None if checkpoint is None else DescentKeeper(checkpoint)
-        known = self.keeper is not None and self.machine.random_state is None
-        self.seed, self.shown_seed = self.keeper.seed(None) if known else self.machine._seed()  # type: ignore[union-attr]
+        self.checkpoint = open_checkpoint(
+            options.state, KIND, self.memory_limit, every=options.checkpoint_seconds
+        )
+        if self.checkpoint is not None and self.machine.random_state is None:
+            self.seed, self.shown_seed = self.checkpoint.seed(None)
+        else:
+            self.seed, self.shown_seed = self.machine._seed()
 
     @cached_property
     def opened(self) -> Asked:
         """The source, what to read of it, and the column of targets."""
-        return open_columns(self.scan, self.target, self.machine._wanted(), self.options.columns)
+        machine, columns = self.machine, self.options.columns
+        labels = machine._most_labels is not None
+        return open_columns(self.scan, self.target, columns, needed=machine._needs_target, labels=labels)
 
     @property
     def in_memory(self) -> bool:
@@ -70,52 +72,70 @@ class LearnQuestion:
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedLearning:
         """Columns, rows by footers, whether they are held in memory; no row is read."""
-        asked, options = self.opened, self.options
-        reader = asked.source.reader(asked.read)
-        refuse_times(reader.options, "name columns of numbers")
-        names = reader.options.value_names
-        if asked.target is not None and not asked.read.by:
-            names = names[:-1]
-        if asked.source.in_memory:
-            if self.keeper is not None:
-                raise ConfigError("state: data in memory has no files to be known by; drop state")
-            return PlannedLearning(self, names, reader)
-        rows, facts = rows_of_files(asked, names, self.scan, options.mode, executor, progress)
-        if self.keeper is not None:
-            marks = self.machine._fingerprint(facts, self.scan, self.seed, self.shown_seed)
-            self.keeper.begin(self.scan.data, asked.source, marks)
-        return PlannedLearning(self, names, reader, rows, facts)
+        (source, read, target), keeper = self.opened, None
+        told = source.reader(read).options
+        refuse_times(told, "name columns of numbers")
+        names = told.value_names if target is None or read.by else told.value_names[:-1]
+        if source.in_memory and self.checkpoint is not None:
+            raise ConfigError("state: data in memory has no files to be known by; drop state")
+        if source.one_pass:
+            data = data_facts(source.files, (), source)
+            facts = LakeFacts(names, target, "resident", "a stream is read once", None, data)
+            return PlannedLearning(self, facts)
+        rows, facts = rows_of_lake(self.opened, names, self.scan, self.options.mode, executor, progress)
+        if self.checkpoint is not None:
+            self.checkpoint.check_source(self.scan.data, source)
+            self.checkpoint.begin(self._fingerprint(names), source.files, ALL_ROWS)
+            keeper = DescentKeeper(self.checkpoint, tuple(source.files))
+        return PlannedLearning(self, facts, rows, keeper)
+
+    def hold(self) -> None:
+        """Have the rows of a stream in memory."""
+        source, read, _ = self.opened
+        names = {*read.columns, *read.by, *(read.where.columns if read.where is not None else ())}
+        self.scan = replace(self.scan, data=source.table(sorted(names)))  # type: ignore[attr-defined]
+        del self.opened
+
+    def _fingerprint(self, names: tuple[str, ...]) -> Fingerprint:
+        """What a checkpoint must have been made with."""
+        (_, read, target), scan = self.opened, self.scan
+        where = read.where
+        question = {
+            "learner": type(self.machine).__name__,
+            "columns": names,
+            "y": target,
+            "missing": scan.missing,
+            "nan": scan.nan,
+            "where": shown(None if where is None else where.identity, None if where is None else where.text),
+        }
+        design = {
+            name: plain(value.__qualname__ if callable(value) else value)
+            for name, value in self.machine.get_params(deep=False).items()
+            if name not in ("max_iter", "random_state")
+        }
+        return Fingerprint.of(question, design, self.seed, self.shown_seed)
 
 
 @dataclass
 class PlannedLearning:
-    """The plan of a descent on a lake; `rows` and `facts` where it is of files."""
+    """The plan of a descent on a lake; without `rows` on a stream, whose rows are not known before."""
 
     question: LearnQuestion
-    names: tuple[str, ...]
-    reader: BatchReader
+    facts: LakeFacts
     rows: LakeRows | None = None
-    facts: LakeFacts | None = None
+    keeper: DescentKeeper | None = None
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, rows, columns, mode and why, blocks and their rows, steps."""
-        machine = self.question.machine
-        source, _, target = self.question.opened
-        facts = self.facts
-        if facts is None:
-            data = data_facts(source.files, (), source)
-            n_rows = None if source.one_pass else int(source.row_counts().sum())
-            facts = LakeFacts(self.names, target, "resident", IN_MEMORY, n_rows or 0, data=data)
-        else:
-            n_rows = facts.n_rows
+        machine, facts = self.question.machine, self.facts
         options, shape = machine._options(), None
-        if n_rows is not None:
-            shape = options.shape(n_rows, machine._least_size(len(self.names)))
+        if facts.n_rows is not None:
+            shape = options.shape(facts.n_rows, machine._least_size(len(facts.names)))
         return {
             "learner": type(machine).__name__,
             "n_files": facts.data["n_files"],
             "n_bytes": facts.data["n_bytes"],
-            "n_rows": n_rows,
+            "n_rows": facts.n_rows,
             "columns": list(facts.names),
             "target": facts.target,
             "mode": facts.mode,
@@ -127,18 +147,17 @@ class PlannedLearning:
             "skipped": [s._asdict() for s in facts.skipped],
         }
 
-    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Learned:
-        """Read the rows, or find the labels of those that are gathered later; take the steps."""
-        question = self.question
-        rows, facts = self._rows()
-        return question.machine._learn_from(rows, facts, question, executor, progress)
-
-    def _rows(self) -> tuple[TrainingRows, LakeFacts]:
-        question, wanted = self.question, self.question.machine._wanted()
-        if self.rows is None or self.facts is None:
-            return rows_in_memory(question.opened, self.reader, self.names, wanted, question.scan.nan)
-        rows, facts = self.rows, self.facts
-        if question.opened.read.by and wanted.most_labels is not None:
-            rows, labels = with_labels(question.opened, rows, wanted.most_labels)
-            facts = replace(facts, labels=labels)
-        return (rows.resident() if facts.mode == "resident" else rows), facts
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """Find the labels, read the rows if they are to be held, take the steps."""
+        question, machine, rows = self.question, self.question.machine, self.rows
+        if rows is None:
+            question.hold()
+            return question.plan(executor, progress).run(executor, progress, run)
+        machine._name_features(self.facts.names)
+        machine.seed_ = question.shown_seed
+        if question.opened.read.by and machine._most_labels is not None:
+            rows, labels = with_labels(question.opened, rows, machine._most_labels)
+            machine._know(labels)
+        held = rows.resident() if self.facts.mode == "resident" else rows
+        machine._run(held, question.seed, self, executor, progress)
+        return question.finish(self.facts, run)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster.stop import Stopped
-from distmom.estimators.learn.labels import LabelCoder, sorted_codes
-from distmom.estimators.learn.row_counts import INFINITE
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.passes.gather import COPIES, RowSource, gather_rows
-from distmom.reductions.accumulate.leaves import all_of
-from distmom.reductions.rows.gather import USED, fates_of
+from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
     from distmom.cluster.stop import Flag
     from distmom.cluster.work import SkippedFile
-    from distmom.lake import BatchReader, FileRef
-    from distmom.lake.keys.keyvalues import Key
-    from distmom.reductions.rows.gather import GatheredRows
 
 Fates = NDArray[np.uint8]
 
@@ -31,6 +25,39 @@ STEPS_AT_ONCE = 64
 
 MOST_GATHERED = 400_000_000
 """Bytes that gathering rows of a lake may take at once, where there is more memory than that."""
+
+
+class Met(NamedTuple):
+    """Rows that were met, each once.
+
+    Attributes
+    ----------
+    n_used : int
+        With all their values.
+    n_null, n_nan : int
+        With a value that is null, and of the others with one that is NaN.
+    n_dropped : int
+        That the filter drops, or whose file was left out.
+    n_inf : int
+        Those of the used ones that have an infinite value.
+    """
+
+    n_used: int = 0
+    n_null: int = 0
+    n_nan: int = 0
+    n_dropped: int = 0
+    n_inf: int = 0
+
+    def plus(self, rows: Fetched) -> Met:
+        """With further rows."""
+        counts = np.bincount(rows.fates, minlength=ABSENT + 1).tolist()
+        infinite = np.isinf(rows.features).any(axis=1) | np.isinf(rows.targets)
+        n_inf = int(np.count_nonzero(infinite & rows.used))
+        return self.joined(Met(counts[USED], counts[NULL], counts[NAN], counts[ABSENT], n_inf))
+
+    def joined(self, other: Met) -> Met:
+        """With those of another."""
+        return Met(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,49 +82,33 @@ class Fetched:
         """Rows that count: not those with a missing value, that the filter drops, or of a bad file."""
         return np.equal(self.fates, USED)
 
-    def fates_in_detail(self) -> Fates:
-        """The fates, infinite values told apart."""
-        infinite = np.isinf(self.features).any(axis=1) | np.isinf(self.targets)
-        return np.where(infinite & self.used, np.uint8(INFINITE), self.fates)
+    def part(self, start: int, stop: int | None = None) -> Fetched:
+        """Some of them."""
+        place = slice(start, stop)
+        return Fetched(self.features[place], self.targets[place], self.fates[place])
 
-
-class TrainingRows(Protocol):
-    """Rows by number."""
-
-    @property
-    def n_rows(self) -> int:
-        """Rows in all, those that do not count included."""
-        ...
-
-    @property
-    def n_features(self) -> int:
-        """Features of a row."""
-        ...
-
-    @property
-    def far(self) -> bool:
-        """Whether fetching takes so long that it is worth doing ahead."""
-        ...
-
-    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
-        """These rows, distinct and in any order; `Stopped` soon after the flag is set."""
-        ...
-
-    def at_once(self, step_rows: int) -> int:
-        """Rows to fetch at once for steps of so many."""
-        ...
+    def then(self, more: Fetched) -> Fetched:
+        """These and more."""
+        if not self.targets.size:
+            return more
+        return Fetched(
+            np.concatenate([self.features, more.features]),
+            np.concatenate([self.targets, more.targets]),
+            np.concatenate([self.fates, more.fates]),
+        )
 
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """Rows in memory.
+    """Rows in memory; without fates all of them count.
 
     Attributes
     ----------
     features : ndarray of float64 or float32, shape (n, d)
     targets : ndarray of float64, shape (n,), optional
     fates : ndarray of uint8, optional
-        All of them count by default.
+    far : bool
+        Whether fetching takes so long that it is worth doing ahead.
     """
 
     features: NDArray[Any]
@@ -106,17 +117,21 @@ class ArrayRows:
     far: bool = False
 
     @property
-    def n_rows(self) -> int:  # noqa: D102
+    def n_rows(self) -> int:
+        """Rows in all, those that do not count included."""
         return int(self.features.shape[0])
 
     @property
-    def n_features(self) -> int:  # noqa: D102
+    def n_features(self) -> int:
+        """Features of a row."""
         return int(self.features.shape[1])
 
-    def at_once(self, step_rows: int) -> int:  # noqa: D102
+    def at_once(self, step_rows: int) -> int:
+        """Rows to fetch at once for steps of so many."""
         return STEPS_AT_ONCE * step_rows
 
-    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:  # noqa: D102
+    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
+        """These rows, distinct and in any order."""
         features = self.features[rows].astype(np.float64, copy=False)
         targets = np.zeros(rows.size) if self.targets is None else self.targets[rows]
         fates = np.full(rows.size, USED, np.uint8) if self.fates is None else self.fates[rows]
@@ -160,21 +175,17 @@ class LakeRows:
         room = min(self.source.executor.memory // 4, MOST_GATHERED) // ((COPIES + 1) * self.row_bytes)
         return max(STEPS_AT_ONCE * step_rows, room)
 
-    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:  # noqa: D102
+    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
+        """These rows, distinct and in any order; `Stopped` soon after the flag is set."""
         order = np.argsort(rows)
-        found = self._gathered(rows[order], None if stop is None else _Until(stop))
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
-        values = found.values[place]
-        return self.split(values, found.fates[place])
+        return self._gathered(rows[order], None if stop is None else _Until(stop), place)
 
-    def _gathered(self, rows: Ints, progress: Progress | None) -> GatheredRows:
+    def _gathered(self, rows: Ints, progress: Progress | None, place: Any = slice(None)) -> Fetched:
         found, skipped = gather_rows(self.source, rows, progress)
         self.skipped.extend(file for file in skipped if file not in self.skipped)
-        return found
-
-    def split(self, values: Floats, fates: Fates) -> Fetched:
-        """Features and targets of whole rows."""
+        values, fates = found.values[place], found.fates[place]
         if not self.with_target:
             return Fetched(values, np.zeros(values.shape[0]), fates)
         return Fetched(values[:, :-1], np.ascontiguousarray(values[:, -1]), fates)
@@ -186,8 +197,10 @@ class LakeRows:
     def resident(self) -> ArrayRows:
         """All rows, in memory."""
         found = self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
-        parts = self.split(found.values, found.fates)
-        return ArrayRows(parts.features, parts.targets, parts.fates)
+        return ArrayRows(found.features, found.targets, found.fates)
+
+
+TrainingRows = ArrayRows | LakeRows
 
 
 @dataclass(frozen=True)
@@ -205,28 +218,3 @@ class _Until:
 
     def end(self) -> None:
         """Nothing was shown."""
-
-
-def read_all(
-    reader: BatchReader, files: tuple[FileRef, ...], with_target: bool, nan: str
-) -> tuple[ArrayRows, list[Key]]:
-    """All rows of a source that is in memory or can be read only once, and its labels if it reads such."""
-    values: list[Floats] = []
-    fates: list[Fates] = []
-    coder = LabelCoder() if reader.options.by else None
-    for file in files:
-        for batch in reader.batches(file):
-            batch = batch if coder is None else coder.coded(batch)
-            block = np.stack([np.array(v, np.float64) for v in batch.values], axis=1)
-            values.append(block)
-            fates.append(fates_of(block, all_of(list(batch.valid)), batch.keep, nan != "keep"))
-    width = len(reader.options.value_names) + int(coder is not None)
-    whole = np.concatenate(values) if values else np.zeros((0, width))
-    every = np.concatenate(fates) if fates else np.zeros(0, np.uint8)
-    if not with_target:
-        return ArrayRows(whole, None, every), []
-    labels: list[Key] = []
-    targets = np.ascontiguousarray(whole[:, -1])
-    if coder is not None:
-        labels, targets = sorted_codes(coder.labels, targets)
-    return ArrayRows(whole[:, :-1], targets, every), labels

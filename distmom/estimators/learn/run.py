@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-import math
+import logging
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.options import LearnOptions, Shape
-from distmom.estimators.learn.row_counts import Met, Place
-from distmom.estimators.learn.rows import TrainingRows
-from distmom.estimators.learn.scale import Scale, robust_scale
-from distmom.estimators.learn.steps import Steps, StepStream
+from distmom.estimators.learn.parameters import LearnOptions, Shape
+from distmom.estimators.learn.rows import Met, TrainingRows
+from distmom.estimators.learn.scale import Scale
+from distmom.estimators.learn.steps import Place, Steps, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers import (
-    AGGREGATORS,
     Descent,
     DescentState,
     HeldOut,
     Outcome,
     Projection,
     RiskBlocks,
-    Unconstrained,
     descend,
+    unconstrained,
 )
 
 if TYPE_CHECKING:
+    from distmom.cluster import Progress
     from distmom.cluster.executors.crew import Crew
     from distmom.estimators.learn.checkpoint import DescentKeeper
+
+logger = logging.getLogger("distmom")
+
+EVERY = 60.0
+"""Seconds between two log lines."""
 
 MOST_START_BLOCKS = 101
 
@@ -63,7 +66,7 @@ class Problem:
     risk: BlockRisk
     start: Floats
     step: float
-    projection: Projection = field(default_factory=Unconstrained)
+    projection: Projection = unconstrained
     blind: bool = False
 
 
@@ -85,41 +88,8 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What a run found.
-
-    Attributes
-    ----------
-    x : ndarray, shape (p,)
-    scale : Scale
-    outcome : Outcome
-    shape : Shape
-    met : Met
-        Rows of the first pass up to the last step, and held-out ones.
-    step_seconds : float
-        Mean time of a step, fetching its rows included.
-    """
-
-    x: Floats
-    scale: Scale
-    outcome: Outcome
-    shape: Shape
-    met: Met
-    step_seconds: float
-
-
-@dataclass(frozen=True)
 class Prepared:
-    """What is settled before the first step.
-
-    Attributes
-    ----------
-    scale : Scale
-    shape : Shape
-    risk : BlockRisk
-    descent : Descent
-    start : ndarray, shape (p,)
-    """
+    """What is settled before the first step."""
 
     scale: Scale
     shape: Shape
@@ -128,46 +98,23 @@ class Prepared:
     start: Floats
 
 
-def prepare(
-    source: TrainingRows,
-    make_problem: Callable[[Sample], Problem],
-    options: LearnOptions,
-    seed: int,
-    *,
-    least_size: int = 1,
-    scale_targets: bool = False,
-    centred: bool = True,
-) -> Prepared:
-    """Scales, blocks, start and step size from a sample of the rows.
+@dataclass(frozen=True)
+class Learned:
+    """What a run found: `met` are rows of the first pass up to the last step, and held-out ones.
 
-    Parameters
-    ----------
-    source : TrainingRows
-    make_problem : callable
-        ``make_problem(sample) -> Problem``, from scaled rows.
-    options : LearnOptions
-    seed : int
-        128 bits.
-    least_size : int
-        Rows that make a block.
-    scale_targets, centred : bool
-        Whether targets are scaled, and whether the middle of the features is taken off them.
+    `step_seconds` is the mean time of a step, fetching its rows included.
     """
-    features, targets, share = _sample(source, seed)
-    scaled = options.scaling == "robust"
-    scale = robust_scale(features, targets if scale_targets else None, scaled=scaled, centred=centred)
-    shape = options.shape(math.floor(share * source.n_rows), least_size, scale.wild_share)
-    sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
-    problem = make_problem(sample)
-    descent = Descent(
-        AGGREGATORS[options.aggregator],
-        options.steps(problem.step),
-        problem.projection,
-        options.clip,
-        options.averaging,
-    )
-    start = _seeing_start(problem, sample) if problem.blind else problem.start
-    return Prepared(scale, shape, problem.risk, descent, start)
+
+    x: Floats
+    prepared: Prepared
+    outcome: Outcome
+    met: Met
+    step_seconds: float
+
+    @property
+    def scale(self) -> Scale:
+        """What the rows were scaled by."""
+        return self.prepared.scale
 
 
 def learn(
@@ -179,20 +126,9 @@ def learn(
     watch: Callable[[DescentState], None] | None = None,
     crew: Crew | None = None,
 ) -> Learned:
-    """Robust descent on the rows of a source.
+    """Robust descent on the rows of a source, for which it was prepared with the same options and seed.
 
-    Parameters
-    ----------
-    source : TrainingRows
-    prepared : Prepared
-        From the same source, options and seed.
-    options : LearnOptions
-    seed : int
-    keeper : DescentKeeper, optional
-    watch : callable, optional
-        Called with the state after each step.
-    crew : Crew, optional
-        Those who compute the blocks; never changes a bit.
+    `watch` is called with the state after each step; a `crew` computes the blocks and never changes a bit.
 
     Raises
     ------
@@ -221,39 +157,48 @@ def walk(
     crew: Crew | None = None,
 ) -> Learned:
     """Steps on the blocks of a stream, up to the step `n_steps`."""
-    steps = Steps(stream, prepared.risk, prepared.scale, crew)
-    behind = _Behind(steps, watch)
+    steps = Steps(stream, prepared.risk, prepared.scale, crew, watch)
     began, first = perf_counter(), state.step
-    kept = nullcontext() if keeper is None else keeper.keeping(state, lambda: behind.place)
-    with kept as behind.note, closing(stream):
-        outcome = descend(prepared.descent, steps, state, n_steps, held_out, behind)
-        behind.place = steps.place
+    kept: Any = nullcontext()
     if keeper is not None:
-        keeper.save(state, behind.place)
+        kept = keeper.checkpoint.keeping(lambda: keeper.content(state, steps.place))
+    with kept as steps.note, closing(stream):
+        outcome = descend(prepared.descent, steps, state, n_steps, held_out, steps)
+        steps.place = steps.coming
+    if keeper is not None:
+        keeper.checkpoint.save(keeper.content(state, steps.place))
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
-    return Learned(outcome.x, prepared.scale, outcome, prepared.shape, behind.place.met, a_step)
+    return Learned(outcome.x, prepared, outcome, steps.place.met, a_step)
 
 
-class _Behind:
-    """What happens after each step; knows where the next one begins, also if that one fails half way."""
+class Watch:
+    """Called after each step: a log line a minute, with the time left; quiet without progress."""
 
-    def __init__(self, steps: Steps, watch: Callable[[DescentState], None] | None) -> None:
-        self.steps, self.watch = steps, watch
-        self.place = steps.place
-        self.note: Callable[[], None] | None = None
+    def __init__(self, n_steps: int, progress: Progress | None) -> None:
+        self.n_steps, self.progress = n_steps, progress
+        self.began = self.said = monotonic()
+        self.first: int | None = None
 
     def __call__(self, state: DescentState) -> None:
-        self.place = self.steps.place
-        if self.note is not None:
-            self.note()
-        interrupts.check()
-        if self.watch is not None:
-            self.watch(state)
+        """Say how far it is, once in a while."""
+        if self.progress is None:
+            return
+        self.progress.advance(0, 0)  # there is progress, though not of rows
+        now = monotonic()
+        if self.first is None:
+            self.first, self.began = state.step, now
+        if now - self.said < EVERY:
+            return
+        self.said = now
+        rate = (state.step - self.first) / max(now - self.began, 1e-3)
+        left = f"{(self.n_steps - state.step) / rate:.0f} s left" if rate else "unknown time left"
+        loss = (state.history.held_out or state.history.objective)[-1]
+        logger.info("training: step %d of at most %d, loss %.4g, %s", state.step, self.n_steps, loss, left)
 
 
-def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
+def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     """The first rows of the order of all rows that count, and their share."""
     found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
     features, targets = found.features[found.used], found.targets[found.used]
@@ -262,7 +207,7 @@ def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     return features, targets, targets.size / found.used.size
 
 
-def _seeing_start(problem: Problem, sample: Sample) -> Floats:
+def seeing_start(problem: Problem, sample: Sample) -> Floats:
     """The start, moved so that losses depend on the rows."""
     blocks = [part[:MOST_START_BLOCKS] for part in sample.blocks()]
     step = RiskBlocks(problem.risk, blocks[0], blocks[1])
@@ -282,7 +227,7 @@ def _held_out(
     if not shape.n_held_out:
         return None, Met()
     found = source.fetch(order.held_out())
-    met = Met().plus(found.fates_in_detail())
+    met = Met().plus(found)
     keep = np.flatnonzero(found.used)
     n = keep.size // shape.block_size
     n -= 1 - n % 2

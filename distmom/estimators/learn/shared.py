@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from distmom.cluster.executors.crew import Crew, CrewLostError, crew_of
 from distmom.errors import ConfigError
-from distmom.estimators.learn.options import Shape
+from distmom.estimators.learn.parameters import Shape
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.block_risk import BlockRisk, UserRisk
 from distmom.solvers import RiskBlocks
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor
 
 logger = logging.getLogger("distmom")
+
+Part = tuple[Floats, Floats]
+"""Rows and targets of some blocks of several steps."""
 
 COMPUTE = ("auto", "here", "workers")
 
@@ -31,45 +35,29 @@ WORTH_THREADS, WORTH_WORKERS = 3e-3, 60e-3
 """Seconds of a step from which on it is shared: threads are asked in no time, workers in 5 to 20 ms."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Who computes the blocks of a step, and why.
-
-    Attributes
-    ----------
-    crew : Crew or None
-        None is the process that takes the steps.
-    reason : str
-    """
-
-    crew: Crew | None
-    reason: str
-
-
 def place_of_blocks(
     risk: BlockRisk, shape: Shape, n_features: int, executor: Executor | None, asked: str = "auto"
-) -> Place:
-    """Decide who computes.
+) -> tuple[Crew | None, str]:
+    """Who computes the blocks of a step (None: the process that takes the steps), and why.
 
     Raises
     ------
     ConfigError
         If workers are asked for where they cannot be.
     """
-    seconds = _seconds(risk, shape, n_features)
     if isinstance(risk, UserRisk):
         if asked == "workers":
             raise ConfigError('compute: a loss of your own is computed here; drop compute="workers"')
-        return Place(None, "blocks are computed here: the loss is a function of yours")
+        return None, "blocks are computed here: the loss is a function of yours"
     if executor is None or asked == "here":
-        return Place(None, "blocks are computed here, one after the other")
-    who = "workers" if executor.far else "threads"
-    worth = WORTH_WORKERS if executor.far else WORTH_THREADS
+        return None, "blocks are computed here, one after the other"
+    seconds = _seconds(risk, shape, n_features)
+    who, worth = ("workers", WORTH_WORKERS) if executor.far else ("threads", WORTH_THREADS)
     about = f"a step takes about {1e3 * seconds:.2g} ms"
     if asked == "auto" and (executor.threads < 2 or seconds < worth):
-        return Place(None, f"blocks are computed here: {about}, less than it is worth asking {who}")
+        return None, f"blocks are computed here: {about}, less than it is worth asking {who}"
     crew = crew_of(executor)
-    return Place(crew, f"blocks are computed by {crew.size} {who}: {about}")
+    return crew, f"blocks are computed by {crew.size} {who}: {about}"
 
 
 def _seconds(risk: BlockRisk, shape: Shape, n_features: int) -> float:
@@ -108,11 +96,9 @@ class SharedBlocks:
 
     def losses(self, x: Floats) -> Floats:
         """Loss of each block."""
-        question = Losses(self.here.risk, self.number, x)
-        try:
-            return np.concatenate(self.crew.ask([(g, question) for g in range(len(self.groups))]))
-        except CrewLostError as error:
-            return self._alone(error).losses(x)
+        question = partial(_losses, self.here.risk, self.number, x)
+        found = self._ask([(part, question) for part in range(len(self.groups))])
+        return self.here.losses(x) if found is None else found
 
     def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
         """Gradients of the losses of some blocks, one a row."""
@@ -120,48 +106,26 @@ class SharedBlocks:
         for part, (start, stop) in enumerate(self.groups):
             inside = tuple(k - start for k in blocks if start <= k < stop)
             if inside:
-                questions.append((part, Gradients(self.here.risk, self.number, x, inside)))
-        if len(questions) < 2:
-            return self.here.gradients(x, blocks)
+                questions.append((part, partial(_gradients, self.here.risk, self.number, x, inside)))
+        found = self._ask(questions) if len(questions) > 1 else None
+        return self.here.gradients(x, blocks) if found is None else found
+
+    def _ask(self, questions: Sequence[tuple[int, Callable[[Part], Floats]]]) -> Floats | None:
         try:
             return np.concatenate(self.crew.ask(questions))
         except CrewLostError as error:
-            return self._alone(error).gradients(x, blocks)
-
-    def _alone(self, error: CrewLostError) -> RiskBlocks:
-        logger.warning("blocks of a step are computed here, as the workers did not answer: %s", error)
-        return self.here
+            logger.warning("blocks of a step are computed here, as the workers did not answer: %s", error)
+            return None
 
 
-@dataclass(frozen=True)
-class Losses:
-    """Asks a part for the losses of its blocks in a step."""
-
-    risk: BlockRisk
-    number: int
-    x: Floats
-
-    def __call__(self, part: tuple[Floats, Floats]) -> Floats:
-        """The answer."""
-        return _step(self.risk, part, self.number).losses(self.x)
+def _losses(risk: BlockRisk, number: int, x: Floats, part: Part) -> Floats:
+    """Losses of a part's blocks in a step."""
+    return RiskBlocks(risk, part[0][number], part[1][number]).losses(x)
 
 
-@dataclass(frozen=True)
-class Gradients:
-    """Asks a part for the gradients of some of its blocks in a step."""
-
-    risk: BlockRisk
-    number: int
-    x: Floats
-    blocks: tuple[int, ...]
-
-    def __call__(self, part: tuple[Floats, Floats]) -> Floats:
-        """The answer."""
-        return _step(self.risk, part, self.number).gradients(self.x, self.blocks)
-
-
-def _step(risk: BlockRisk, part: tuple[Floats, Floats], number: int) -> RiskBlocks:
-    return RiskBlocks(risk, part[0][number], part[1][number])
+def _gradients(risk: BlockRisk, number: int, x: Floats, blocks: tuple[int, ...], part: Part) -> Floats:
+    """Gradients of some of a part's blocks in a step."""
+    return RiskBlocks(risk, part[0][number], part[1][number]).gradients(x, blocks)
 
 
 def share(steps: Sequence[RiskBlocks], crew: Crew) -> list[SharedBlocks]:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.prefetch import Ahead, Span
-from distmom.estimators.learn.row_counts import Met, Place
-from distmom.estimators.learn.rows import Fetched, TrainingRows
+from distmom.estimators.learn.rows import Fetched, Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks, share
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.random.virtual_order import VirtualOrder
-from distmom.solvers import RiskBlocks
+from distmom.solvers import DescentState, RiskBlocks
 
 if TYPE_CHECKING:
     from distmom.cluster.executors.crew import Crew
 
 MOST_SHARED = 8_000_000
 """Bytes of blocks that go to one of a crew at once."""
+
+
+class Place(NamedTuple):
+    """Where a step begins: in which pass, behind how many of its rows, what became of those of the first."""
+
+    number: int = 0
+    row: int = 0
+    met: Met = Met()
 
 
 class StepStream:
@@ -69,9 +77,12 @@ class StepStream:
         self._left = n_steps
         self._ahead = Ahead(order, source)
         self._at_once = source.at_once(n_blocks * block_size)
-        self._fetched = place.row
-        self._fates = np.zeros(0, np.uint8)  # of the rows from the place on that were fetched
-        self._held = _Held(np.zeros((0, source.n_features)), np.zeros(0), np.zeros(0, np.int64))
+        self._nothing = Fetched(np.zeros((0, source.n_features)), np.zeros(0), np.zeros(0, np.uint8))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Hold nothing: `held` are rows from place `first` of the pass on, of which `keep` are to come."""
+        self._held, self._first, self._keep = self._nothing, self.place.row, np.zeros(0, np.intp)
 
     def take(self) -> tuple[Floats, Floats]:
         """Features (K, B, d) and targets (K, B) of the next step.
@@ -86,43 +97,42 @@ class StepStream:
         while not self._fill(wanted):
             if not begun:
                 raise NoAnswerError(
-                    f"{len(self._held.targets):,} rows that count are too few for a step of {self.shape[0]} "
+                    f"{self._keep.size:,} rows that count are too few for a step of {self.shape[0]} "
                     f"blocks of {self.shape[1]}; take fewer or smaller blocks"
                 )
             begun = False
-            self.place = Place(self.place.number + 1, 0, self._met(self._fates.size))
-            self._fetched = 0
-            self._held = self._held.after(len(self._held.targets))
-        held = self._held
-        row = int(held.places[wanted - 1]) + 1
-        self.place = Place(self.place.number, row, self._met(row - self.place.row))
-        self._held = held.after(wanted)
+            self._pass_by(self._first + self._held.targets.size)
+            self.place = Place(self.place.number + 1, 0, self.place.met)
+            self._begin()
+        rows, self._keep = self._keep[:wanted], self._keep[wanted:]
+        self._pass_by(self._first + int(rows[-1]) + 1)
         self._left = None if self._left is None else max(0, self._left - 1)
-        features = held.features[:wanted].reshape(*self.shape, -1)
-        return features, held.targets[:wanted].reshape(self.shape)
+        return self._held.features[rows].reshape(*self.shape, -1), self._held.targets[rows].reshape(
+            self.shape
+        )
+
+    def _pass_by(self, row: int) -> None:
+        """Let the place be before this row; count those up to there if they are met for the first time."""
+        number, begin, met = self.place
+        if number == self.first_pass:
+            met = met.plus(self._held.part(begin - self._first, row - self._first))
+        self.place = Place(number, row, met)
 
     def _fill(self, wanted: int) -> bool:
         """Fetch until so many rows are held; False if the pass ends before."""
-        while len(self._held.targets) < wanted:
-            span = self._span(self.place.number, self._fetched)
+        while self._keep.size < wanted:
+            left = self._held.part(self.place.row - self._first)
+            span = self._span(self.place.number, self.place.row + left.targets.size)
             if span.start >= span.stop:
                 return False
-            found = self._ahead.fetch(span, self._following(span, wanted))
-            if span.number == self.first_pass:
-                self._fates = np.concatenate([self._fates, found.fates_in_detail()])
-            self._held = self._held.plus(found, span.start)
-            self._fetched = span.stop
+            held = left.then(self._ahead.fetch(span, self._following(span, wanted)))
+            self._held, self._first, self._keep = held, self.place.row, np.flatnonzero(held.used)
         return True
-
-    def _met(self, n_rows: int) -> Met:
-        """With so many rows more than at the place."""
-        met, self._fates = self.place.met.plus(self._fates[:n_rows]), self._fates[n_rows:]
-        return met
 
     @property
     def n_ready(self) -> int:
-        """Further steps whose rows are here."""
-        return len(self._held.targets) // (self.shape[0] * self.shape[1])
+        """Steps whose rows are held already."""
+        return self._keep.size // (self.shape[0] * self.shape[1])
 
     def close(self) -> None:
         """Give up what is being fetched."""
@@ -133,60 +143,39 @@ class StepStream:
 
     def _following(self, span: Span, wanted: int) -> Span | None:
         """What will be fetched after a span; None if the steps end before."""
-        if self._left is not None and len(self._held.targets) + span.stop - span.start >= self._left * wanted:
+        if self._left is not None and self._keep.size + span.stop - span.start >= self._left * wanted:
             return None
         more = span.stop < self.order.n_pass
         return self._span(span.number, span.stop) if more else self._span(span.number + 1, 0)
 
 
-@dataclass(frozen=True)
-class _Held:
-    """Rows that were fetched and wait, and their places in the pass."""
-
-    features: Floats
-    targets: Floats
-    places: Ints
-
-    def plus(self, found: Fetched, start: int) -> _Held:
-        keep = np.flatnonzero(found.used)
-        every = keep.size == found.used.size
-        features, targets = (
-            (found.features, found.targets) if every else (found.features[keep], found.targets[keep])
-        )
-        if not self.targets.size:
-            return _Held(features, targets, keep + start)
-        return _Held(
-            np.concatenate([self.features, features]),
-            np.concatenate([self.targets, targets]),
-            np.concatenate([self.places, keep + start]),
-        )
-
-    def after(self, count: int) -> _Held:
-        return _Held(self.features[count:], self.targets[count:], self.places[count:])
-
-
 class Steps:
     """The blocks of the steps of a stream, with scaled rows: an iterator of what a descent asks.
 
-    Where the blocks are computed elsewhere, those of all steps whose rows are here go there together.
-
-    Parameters
-    ----------
-    stream : StepStream
-    risk : BlockRisk
-    scale : Scale
-    crew : Crew, optional
-        Those who compute the losses and gradients of blocks; by default the caller itself.
+    Where the blocks are computed elsewhere, those of all steps whose rows are here go there together. To be
+    called after each step.
 
     Attributes
     ----------
     place : Place
+        Where the step after the last complete one begins, also if that one fails half way.
+    coming : Place
         Where the step after the last one given begins.
+    note : callable, optional
+        Called after each step, as is `watch`, which takes the state.
     """
 
-    def __init__(self, stream: StepStream, risk: BlockRisk, scale: Scale, crew: Crew | None = None) -> None:
-        self.stream, self.risk, self.scale, self.crew = stream, risk, scale, crew
-        self.place = stream.place
+    def __init__(
+        self,
+        stream: StepStream,
+        risk: BlockRisk,
+        scale: Scale,
+        crew: Crew | None = None,
+        watch: Callable[[DescentState], None] | None = None,
+    ) -> None:
+        self.stream, self.risk, self.scale, self.crew, self.watch = stream, risk, scale, crew, watch
+        self.place = self.coming = stream.place
+        self.note: Callable[[], None] | None = None
         self._waiting: deque[tuple[RiskBlocks | SharedBlocks, Place]] = deque()
 
     def __iter__(self) -> Self:
@@ -195,8 +184,17 @@ class Steps:
     def __next__(self) -> RiskBlocks | SharedBlocks:
         if not self._waiting:
             self._refill()
-        blocks, self.place = self._waiting.popleft()
+        blocks, self.coming = self._waiting.popleft()
         return blocks
+
+    def __call__(self, state: DescentState) -> None:
+        """What happens after a step."""
+        self.place = self.coming
+        if self.note is not None:
+            self.note()
+        interrupts.check()
+        if self.watch is not None:
+            self.watch(state)
 
     def _refill(self) -> None:
         """The blocks of the next step, or with a crew of as many as their rows are here for."""

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from distmom.checks import check_choice
-from distmom.errors import ConfigError, ResourceError
+from distmom.cluster.executors.backends import as_backend
+from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
-from distmom.estimators.learn.data import DataOptions
+from distmom.estimators.learn.data import DataOptions, LakeFacts
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
-from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
-from distmom.lake.files.atomic import atomic_file
+from distmom.estimators.learn.model_files import LEARNERS, check_model_folder, class_of, save_model
+from distmom.estimators.learn.question import LearnQuestion
+from distmom.estimators.learn.rows import Met
 from distmom.passes.opening import Names
-from distmom.passes.scan import Scan
+from distmom.passes.scan import as_scan
 from distmom.report.train_result import TrainResult
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-
-LEARNERS = {
-    "metric": "MahalanobisMetric",
-    "ranking": "PairwiseRanker",
-    "regression": "RobustLinearRegression",
-    "classification": "RobustLogisticRegression",
-    "clustering": "RobustKMeans",
-}
-"""Words for the learners."""
+from distmom.report.write import check_output, write_whole
 
 CURVES = (".csv", ".parquet", ".svg")
 
@@ -103,68 +92,29 @@ def train(
     machine._options()
     if target is not None and not machine._needs_target:
         raise ConfigError(f"target: {learner} has none; drop it, and name the features in columns")
-    curves = [check_curve(path) for path in _several(curve)]
+    several = curve if isinstance(curve, (list, tuple)) else [curve]
+    curves = [check_output(path, "curve", CURVES) for path in several if path is not None]
     if model is not None:
         check_model_folder(model)
-    scan = data.with_where(where) if isinstance(data, Scan) else Scan(_as_lake(data), where)
-    read = DataOptions(columns, mode, compute, state, checkpoint_seconds)
-    question = TrainQuestion(LearnQuestion(machine, scan, target, read), model, curves)
-    return answer(question, executor)  # type: ignore[no-any-return]
 
-
-@dataclass
-class TrainQuestion:
-    """What a learner makes of the rows of a scan, and where that is to be written."""
-
-    learning: LearnQuestion
-    model: str | os.PathLike[str] | None
-    curves: list[Path]
-    shown_seed: int | str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.shown_seed = self.learning.shown_seed
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the data is in this process."""
-        return self.learning.in_memory
-
-    def load(self) -> Callable[[], None] | None:
-        """Nothing."""
-        return self.learning.load()
-
-    def plan(self, executor: Executor, progress: Progress | None) -> PlannedTraining:
-        """That of the descent."""
-        return PlannedTraining(self, self.learning.plan(executor, progress))
-
-
-@dataclass
-class PlannedTraining:
-    """The plan of a descent whose model is written."""
-
-    question: TrainQuestion
-    learning: PlannedLearning
-
-    def describe(self, executor: Executor) -> dict[str, Any]:
-        """As the descent."""
-        return self.learning.describe(executor)
-
-    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TrainResult:
-        """Learn, and write model and curves."""
-        machine = self.question.learning.machine
-        machine._settle(self.learning.run(executor, progress, run))
-        found = _result(machine, run)
-        if self.question.model is not None:
-            save_model(machine, self.question.model)
-        for path in self.question.curves:
-            write_curve(found, path)
+    def finish(facts: LakeFacts, run: dict[str, Any]) -> TrainResult:
+        found = _result(machine, facts, run)
+        if model is not None:
+            save_model(machine, model)
+        for path in curves:
+            write_whole(path, partial(_write_curve, found, path.suffix.lower()), "curve")
         return found
+
+    read = DataOptions(columns, mode, compute, state, checkpoint_seconds)
+    limit = as_backend(executor).memory_limit
+    question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
+    return answer(question, executor)  # type: ignore[no-any-return]
 
 
 def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Learner:
     """The learner of that word with these parameters."""
     check_choice("learner", learner, tuple(LEARNERS))
-    kind = class_of(LEARNERS[learner])
+    kind = class_of(LEARNERS[learner][1])
     known = kind().get_params()
     for name in options or {}:
         if name not in known or name == "random_state":
@@ -173,59 +123,30 @@ def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Lear
     return kind(**(options or {}), random_state=rng)
 
 
-def check_curve(path: str | os.PathLike[str]) -> Path:
-    """The path, once its ending and folder are known to be good."""
-    target = Path(path)
-    if target.suffix.lower() not in CURVES:
-        raise ConfigError(f"curve {str(path)!r}: the ending must be one of {', '.join(CURVES)}")
-    if not target.absolute().parent.is_dir() or target.is_dir():
-        raise ConfigError(f"curve {str(path)!r}: must be a file in a folder that exists")
-    return target
+def _write_curve(result: TrainResult, ending: str, path: Path) -> None:
+    """Write the learning curve, in the format that the ending names."""
+    if ending == ".csv":
+        from pyarrow import csv
+
+        csv.write_csv(result.curve(), path)
+    elif ending == ".parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(result.curve(), path)
+    else:
+        path.write_text(result.plot().svg, "utf-8")
 
 
-def write_curve(result: TrainResult, path: Path) -> None:
-    """Write the learning curve whole or not at all.
-
-    Raises
-    ------
-    ResourceError
-        If it cannot be written.
-    """
-    ending = path.suffix.lower()
-    try:
-        with atomic_file(path) as temporary:
-            if ending == ".csv":
-                from pyarrow import csv
-
-                csv.write_csv(result.curve(), temporary)
-            elif ending == ".parquet":
-                import pyarrow.parquet as pq
-
-                pq.write_table(result.curve(), temporary)
-            else:
-                temporary.write_text(result.plot().svg, "utf-8")
-    except OSError as error:
-        raise ResourceError(f"curve {str(path)!r} could not be written: {error.strerror or error}") from error
-
-
-def _several(value: Any) -> list[Any]:
-    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _as_lake(data: Any) -> Any:
-    """The data in a form that `fit` does not take for a plain array."""
-    return {str(i): column for i, column in enumerate(data.T)} if isinstance(data, np.ndarray) else data
-
-
-def _result(machine: Learner, run: dict[str, Any]) -> TrainResult:
+def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainResult:
     """What is known of a fitted learner."""
-    history, facts = machine.history_, machine._facts
+    history = machine.history_
     held = history["held_out"].size > 0
     chosen = history["objective"][len(history["objective"]) // 2 :]
     chosen = chosen[np.isfinite(chosen)]
     loss = history["held_out"][-1] if held else np.median(chosen) if chosen.size else np.nan
     notes = [f"{machine.status_}: {machine.advice_}", f"{machine.mode_}: {machine.mode_reason_}"]
-    n_met = machine.n_used_ + machine.n_null_ + machine.n_nan_ + machine.n_dropped_
+    counts = {name: getattr(machine, f"{name}_") for name in Met._fields}
+    n_met = sum(counts.values()) - machine.n_inf_
     if machine.n_dropped_:
         notes.append(
             f"{machine.n_dropped_:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
@@ -247,11 +168,7 @@ def _result(machine: Learner, run: dict[str, Any]) -> TrainResult:
         status=(machine.status_,),
         notes=tuple(notes),
         n_rows=n_met - machine.n_dropped_,
-        n_used=machine.n_used_,
-        n_null=machine.n_null_,
-        n_nan=machine.n_nan_,
-        n_inf=machine.n_inf_,
-        n_dropped=machine.n_dropped_,
+        **counts,
         model=machine,
         history=history,
         data={**facts.data, "n_rows": facts.n_rows, "skipped": [s._asdict() for s in facts.skipped]},

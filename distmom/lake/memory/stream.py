@@ -15,7 +15,7 @@ from distmom.lake.columns.vectors import measured
 from distmom.lake.memory.memory_columns import ArrowColumn
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.messages import first_line
-from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.source import BATCH_ROWS, Batch, FileRef, ReadOptions
 from distmom.numerics.arrays import Ints
 
 Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
@@ -67,6 +67,24 @@ class StreamLake:
                 "beforehand; give a table or files, or use random blocks without block_size"
             )
         return np.full(len(self.files if files is None else files), self.count(), np.int64)
+
+    def table(self, names: Sequence[str]) -> pa.Table:
+        """All rows of some columns: the stream is read.
+
+        Raises
+        ------
+        DataError
+            If it breaks.
+        """
+        row, records = 0, []
+        schema = pa.schema([self.stored.field(name) for name in names])
+        try:
+            for record in self.start(names, BATCH_ROWS):
+                records.append(record.select(list(names)))
+                row += record.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise broken(row, error) from error
+        return pa.Table.from_batches(records, schema)
 
     def reader(self, options: ReadOptions) -> StreamReader:
         """A reader of these columns, after the checks that data in memory undergoes.
@@ -140,7 +158,7 @@ class StreamReader:
                 yield from self._slices(record, names, row)
                 row += record.num_rows
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"data: the stream broke after row {row}: {first_line(error)}") from error
+            raise broken(row, error) from error
 
     def _slices(self, record: pa.RecordBatch, names: Sequence[str], row: int) -> Iterator[Batch]:
         columns = {name: ArrowColumn(pa.chunked_array([record.column(name)])) for name in names}
@@ -154,6 +172,11 @@ class StreamReader:
         for batch in part.batches(self.lake.files[0]):
             batch.start += row
             yield batch
+
+
+def broken(row: int, error: Exception) -> DataError:
+    """The error of a stream that ended before its end."""
+    return DataError(f"data: the stream broke after row {row}: {first_line(error)}")
 
 
 def open_stream(data: Any) -> StreamLake | list[str] | None:

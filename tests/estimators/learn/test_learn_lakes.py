@@ -16,8 +16,7 @@ import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn import rows as learn_rows
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.run import _Behind
-from distmom.estimators.learn.steps import StepStream
+from distmom.estimators.learn.steps import Steps, StepStream
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.reductions.rows.gather import NULL, USED
 
@@ -118,7 +117,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
 
     learner = dm.MahalanobisMetric(random_state=0, max_iter=60, aggregator=aggregator)
     right = model(fitted(learner, lake))
-    original, killed = _Behind.__call__, []
+    original, killed = Steps.__call__, []
 
     with (
         LocalCluster(
@@ -138,7 +137,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
-        monkeypatch.setattr(_Behind, "__call__", kill)
+        monkeypatch.setattr(Steps, "__call__", kill)
         monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
         monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 8)
         found = fitted(learner, lake, executor=client, mode="streaming", compute="workers")
@@ -295,14 +294,14 @@ class Interrupt(Exception):
 def test_an_interrupted_run_goes_on_with_the_same_bits(learner, lake, tmp_path, monkeypatch):
     whole = fitted(learner, lake)
     state = tmp_path / "s.state"
-    original = _Behind.__call__
+    original = Steps.__call__
 
     def stop_now_and_then(self, descent_state):
         original(self, descent_state)
         if descent_state.step % 23 == 0:
             raise Interrupt
 
-    monkeypatch.setattr(_Behind, "__call__", stop_now_and_then)
+    monkeypatch.setattr(Steps, "__call__", stop_now_and_then)
     times = 0
     while True:
         try:
@@ -362,6 +361,18 @@ def test_a_stream_is_opened_once():
     assert model(fit) == model(right.model)
     told = dm.explain(dm.train, whole.to_reader(), "regression")
     assert told["n_rows"] is None and told["columns"] == ["a", "b", "c"]
+
+
+def test_data_in_memory_is_read_as_files_are(lake):
+    """NaN is refused where it is to be, and rows may be gathered for some steps at a time."""
+    learner = dm.RobustLinearRegression(random_state=0, max_iter=20)
+    right = model(learner.fit(lake, "label"))
+    for data in (table(), table().to_reader(700)):
+        assert model(learner.fit(data, "label", mode="streaming")) == right and learner.mode_ == "streaming"
+    broken = table().set_column(0, "a", pa.array(np.where(np.arange(3000) == 1, np.nan, 0.5)))
+    for data in (broken, broken.to_reader(700)):
+        with pytest.raises(DataError, match="column 'a' is NaN in row 1, and nan="):
+            learner.fit(dm.scan(data, nan="raise"), "label")
 
 
 def test_data_in_memory_is_not_sent_to_a_cluster():

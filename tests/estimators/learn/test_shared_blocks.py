@@ -6,7 +6,7 @@ import pytest
 from distmom.cluster import ThreadExecutor
 from distmom.cluster.executors.crew import CrewLostError, ThreadCrew
 from distmom.errors import ConfigError
-from distmom.estimators.learn.options import Shape
+from distmom.estimators.learn.parameters import Shape
 from distmom.estimators.learn.shared import place_of_blocks, share
 from distmom.numerics.losses.block_risk import UserRisk
 from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk
@@ -55,8 +55,8 @@ def test_who_computes():
     own = UserRisk(lambda x, rows, targets: (0.0, x), 3)
 
     def who(*case):
-        place = place_of_blocks(*case)
-        return None if place.crew is None else place.crew.size
+        crew, _ = place_of_blocks(*case)
+        return None if crew is None else crew.size
 
     assert who(MetricRisk(), small, 16, two) is None
     assert who(MetricRisk(), large, 16, two) == 2

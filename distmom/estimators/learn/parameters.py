@@ -1,16 +1,18 @@
-"""Options that all learners share, and what follows from them for a number of rows."""
+"""Parameters that all learners share, and what follows from them for a number of rows."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
+import re
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from distmom.checks import check_choice, check_count, check_fraction
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.solvers import AGGREGATORS, Adam, Backtracking, Constant, Decaying, StepSize
+from distmom.solvers import AGGREGATORS, Adam, Backtracking, Decaying, StepSize
 
 STEP_RULES = ("decaying", "constant", "adam", "backtracking")
 AVERAGING = ("mean", "geometric_median", "none")
@@ -21,18 +23,79 @@ SAFE, LEAST = 0.35, 0.69
 BLOCK_SIZE, MOST_BLOCK_SIZE = 16, 256
 HELD_OUT_BLOCKS, HELD_OUT_SHARE = 31, 0.2
 
-
-class Shape(NamedTuple):
-    """Blocks of a step, their rows, and blocks that are held out."""
-
-    n_blocks: int
-    block_size: int
-    n_held_out: int
+C = TypeVar("C", bound=type)
 
 
-@dataclass(frozen=True)
-class LearnOptions:
-    """See the learners for the meaning of each."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class SharedParameters:
+    """What every learner takes beside parameters of its own.
+
+    Parameters
+    ----------
+    n_blocks : int
+        K, the blocks of a step; odd.
+    block_size : int, optional
+        B, the rows of a block; 0.35 over the contamination by default, 16 without.
+    contamination : float, optional
+        Share of rows that may be wild.
+    aggregator : {"median_block", "geometric_median", "coordinatewise_median", "plain"}
+        The gradient of the block with the lower-median loss (the paper); a median of the gradients of all
+        blocks; their mean, which is not robust.
+    step_rule : {"decaying", "constant", "adam", "backtracking"}
+        ``decaying`` divides by sqrt(1 + t/20) in step t.
+    step_size : float
+        In units that suit the problem.
+    max_iter : int
+        Most steps.
+    averaging : {"mean", "geometric_median", "none"}
+        What is made of the last half of the iterates; "none" takes the last one.
+    clip : float
+        Gradients longer than this many times the running median length are shortened to it.
+    early_stopping : bool or "auto"
+        Whether to hold out 31 blocks (fewer if they would take more than a fifth of the rows), look at them
+        every 25 steps, and end when the median of the paired changes of their losses has not fallen at five
+        looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows.
+    tol : float
+        Fall of the held-out loss, as a share of it, that counts.
+    scaling : {"robust", "none"}
+        Whether features are divided by their median absolute deviations first.
+    random_state : int, RandomState, Generator, SeedSequence or None
+        Decides which rows meet in which block.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Steps taken.
+    status_ : str
+        How the descent ended: ``"converged"``, ``"still improving"``, ``"all steps taken"`` or
+        ``"stationary"``.
+    advice_ : str
+        What that means, and what to do about it.
+    history_ : dict of ndarray
+        For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
+        ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
+        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
+        held-out blocks.
+    n_skipped_blocks_ : int
+        Sum of ``skipped``.
+    n_blocks_, block_size_ : int
+        As used.
+    wild_share_ : float
+        Share of the rows of a sample with a value more than 20 spreads from the middle.
+    step_seconds_ : float
+        Mean time of a step, fetching its rows included.
+    n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
+        Rows that were met, in the first pass over the data up to the last step or in held-out blocks: those
+        that count; with a value that is null, or NaN; of those that count, with an infinite value; those that
+        the filter drops or whose file was left out. Not all rows are met where steps end before.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the data has names.
+    seed_ : int or str
+        What ``random_state`` to pass for the same draws.
+    mode_, mode_reason_ : str
+        Whether rows were held in memory, and why; also who computed the blocks.
+    """
 
     n_blocks: int = 11
     block_size: int | None = None
@@ -46,15 +109,44 @@ class LearnOptions:
     early_stopping: bool | str = "auto"
     tol: float = 1e-3
     scaling: str = "robust"
+    random_state: Any = None
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def with_shared_parameters(kind: C) -> C:
+    """A learner whose ``__init__`` takes the annotated parameters of its class and the shared ones.
+
+    It only keeps them, as scikit-learn wants it. What the class does not tell of the shared ones is added to
+    its documentation.
+    """
+    parts = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
+    for shared in inspect.cleandoc(SharedParameters.__doc__ or "").split("\n\n")[1:]:
+        title, _, *entries = re.split(r"\n(?=\S)", shared)
+        for place, part in enumerate(parts):
+            if part.startswith(f"{title}\n"):
+                told = {entry.partition(" : ")[0] for entry in part.splitlines()}
+                parts[place] = "\n".join([part, *(e for e in entries if e.partition(" : ")[0] not in told)])
+    kind.__doc__ = "\n\n".join(parts)
+    dataclass(eq=False, repr=False, kw_only=True)(kind)
+    return kind
+
+
+class Shape(NamedTuple):
+    """Blocks of a step, their rows, and blocks that are held out."""
+
+    n_blocks: int
+    block_size: int
+    n_held_out: int
+
+
+@dataclass(kw_only=True)
+class LearnOptions(SharedParameters):
+    """The shared parameters, checked."""
 
     def __post_init__(self) -> None:
-        check_count("n_blocks", self.n_blocks)
-        check_count("max_iter", self.max_iter)
-        for name in ("n_blocks", "max_iter"):
-            object.__setattr__(self, name, int(getattr(self, name)))
-        if self.block_size is not None:
-            check_count("block_size", self.block_size)
-            object.__setattr__(self, "block_size", int(self.block_size))
+        for name in ("n_blocks", "max_iter", *(["block_size"] if self.block_size is not None else [])):
+            check_count(name, getattr(self, name))
+            setattr(self, name, int(getattr(self, name)))
         if self.contamination is not None:
             check_fraction("contamination", self.contamination, 0.5, "such as 0.01")
         check_choice("aggregator", self.aggregator, tuple(AGGREGATORS))
@@ -73,7 +165,7 @@ class LearnOptions:
         if self.step_rule == "adam":
             return Adam(0.05 * self.step_size, after)
         if self.step_rule == "constant":
-            return Constant(0.3 * size)
+            return Decaying(0.3 * size, math.inf)
         return Backtracking(size) if self.step_rule == "backtracking" else Decaying(size, after)
 
     def shape(self, n_rows: int, least_size: int, wild_share: float = 0.0) -> Shape:

@@ -1,14 +1,32 @@
-"""The rows of a step as the blocks that a solver asks."""
+"""What a solver asks of the blocks of one step, and the rows of a step that answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.block_risk import BlockRisk
+
+
+class Blocks(Protocol):
+    """Losses and gradients of the blocks of one step."""
+
+    @property
+    def usable(self) -> Bools:
+        """Blocks whose loss says something; the others are passed over."""
+        ...
+
+    def losses(self, x: Floats) -> Floats:
+        """Loss of each block; NaN counts as infinite."""
+        ...
+
+    def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
+        """Gradients of the losses of some blocks, one a row."""
+        ...
 
 
 @dataclass(frozen=True)
