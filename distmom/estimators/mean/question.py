@@ -57,8 +57,7 @@ class MeanQuestion:
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
-        path = getattr(self.state, "path", self.state)
-        self.keeper = open_keeper(path, getattr(self.state, "on_change", "error"), self.memory_limit)
+        self.keeper = open_keeper(self.state, self.memory_limit)
         self.seed, self.shown_seed = (
             resolve_seed(self.rng) if self.keeper is None else self.keeper.seed(self.rng)
         )
