@@ -1,18 +1,27 @@
-"""Intervals for the answers of the rule: order statistics, and the exact bound with plug-in scale."""
+"""Intervals of the rule's answers: order statistics, the exact bound with plug-in scale, blocks of a ball."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from distmom.inference.answers import Intervals
-from distmom.inference.block_set import Answer, Finest, Ladder, at_kept, factors, inflation, kept_se
-from distmom.inference.ladder import Merger, average_efficiency, scaled_mad, typical_efficiency
+from distmom.inference.answers import Intervals, Request, compact
+from distmom.inference.block_set import Answer, BlockSet
+from distmom.inference.ladder import average_efficiency, scaled_mad, typical_efficiency
 from distmom.inference.status import NoInterval
+from distmom.inference.steps import at_kept, factors, inflation, kept_se
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
+from distmom.theory import (
+    binomial_p,
+    cantelli_allowed,
+    median_rank,
+    order_level,
+    order_rank,
+    vector_factor,
+    width_factor,
+)
 from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
 
 MILDLY_UNEQUAL = 2.0
@@ -23,22 +32,64 @@ MOST_SOLVED = 2_000
 """Up to so many blocks of unequal sizes their tail is solved."""
 
 
-def order_interval(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
-    """Fill in the order statistics of the answer's blocks, for some groups.
+def intervals_of(own: BlockSet, reason: Ints, ask: Request, between: bool) -> Intervals:
+    """Intervals of the answers of a set of blocks, or the reasons for having none.
 
     Parameters
     ----------
-    out : Intervals
-        Changed in place.
-    groups : ndarray of bool, shape (n_groups,)
-        Groups to fill in.
-    answer : Answer
-        Blocks of all groups.
-    delta : float
-        1 - confidence level.
-    outlying : ndarray of int64, shape (n_groups,)
-        Blocks of arbitrary value, with the ruined ones. A NaN among them is taken at the far end of either
-        side, where it can hide neither a small nor a large block.
+    own : BlockSet
+    reason : ndarray of int64, shape (n_groups,)
+        `NoInterval` codes of the groups that cannot have any; 0 for the others.
+    ask : Request
+    between : bool
+        Take the spread between the block means where it is larger: blocks may be dependent inside. Their
+        sizes may differ, too.
+    """
+    out = Intervals.missing(reason.size, NoInterval.NOT_WANTED)
+    ruined = own.answer.n_ruined
+    arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, ask.outlying)
+    if "order" in ask.wanted:
+        out.order_reason[:] = reason
+        _order(out, reason == 0, own.answer, ask.delta, arbitrary)
+    if "exact" in ask.wanted:
+        out.exact_reason[:] = reason
+        if own.given is None:
+            _exact(out, reason == 0, own, ask.delta, between)
+        else:
+            _exact_given(out, reason == 0, own, ask.delta, between, arbitrary)
+    return out
+
+
+def ball_fields(own: BlockSet, reason: Ints, ask: Request, between: bool) -> dict[str, Any]:
+    """The fields of `RuleAnswer` that the radius of a vector comes from; see `intervals_of`.
+
+    The blocks are those of the level where the radius is least, not those of the answer. A column of which
+    more than half of the blocks are constant has its blocks all the same: the vector may have a radius by its
+    other columns.
+    """
+    names = ("ball_rows", "ball_means", "ball_spread", "ball_reason")
+    n_groups = reason.size
+    if "ball" not in ask.wanted:
+        why = np.full(n_groups, int(NoInterval.NOT_WANTED))
+        none = np.zeros((n_groups, 0)), np.empty((n_groups, 0)), np.full(n_groups, np.nan), why
+        return dict(zip(names, none, strict=True))
+    if own.given is not None:
+        rows, mean = compact(own.answer.effective, own.answer.mean)
+        found = rows, mean, given_spread(own, between), reason.copy()
+        return dict(zip(names, found, strict=True))
+    score = np.asarray([int(k) * vector_factor(int(k), ask.delta) ** 2 for k in own.ladder.levels])
+    best = best_blocks(np.ones(n_groups, np.bool_), own, score, between, sized=True)
+    rows, mean = compact(best.effective, best.means)
+    open_ = (reason == 0) | (reason == NoInterval.CONSTANT_BLOCKS)
+    why = np.where(open_ & ~best.some, NoInterval.TOO_FEW_BLOCKS, reason)
+    return dict(zip(names, (rows, mean, best.spread, why), strict=True))
+
+
+def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
+    """Fill in the order statistics of the answer's blocks, for some groups.
+
+    `outlying` are the blocks of arbitrary value, with the ruined ones. A NaN among them is taken at the far
+    end of either side, where it can hide neither a small nor a large block.
     """
     n_blocks = np.count_nonzero(answer.count, axis=1)
     ordered = np.sort(answer.mean, axis=1)
@@ -63,38 +114,10 @@ def order_interval(out: Intervals, groups: Bools, answer: Answer, delta: float, 
     out.order_high[chosen] = np.where(given, values[:, 1], np.nan)
 
 
-def exact_interval(
-    out: Intervals,
-    groups: Bools,
-    fine: Merger,
-    answer: Answer,
-    set_aside: Bools,
-    finest: Finest,
-    ladder: Ladder,
-    delta: float,
-    between: bool,
-) -> None:
-    """Fill in the exact bound at its own best level K_e, for some groups of the automatic rule.
-
-    Parameters
-    ----------
-    out : Intervals
-        Changed in place.
-    groups : ndarray of bool, shape (n_groups,)
-        Groups to fill in.
-    fine, answer, set_aside
-        All blocks, those kept, and the groups in which some were set aside.
-    finest, ladder
-        The scale, and the levels that each group has.
-    delta : float
-        1 - confidence level.
-    between : bool
-        Take the spread between the K_e block means where it is larger: blocks may be dependent inside. Their
-        sizes may differ, too.
-    """
-    levels = ladder.levels
-    score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
-    best = best_blocks(groups, fine, answer, set_aside, finest, ladder, score, between, sized=between)
+def _exact(out: Intervals, groups: Bools, own: BlockSet, delta: float, between: bool) -> None:
+    """Fill in the exact bound at its own best level K_e, for some groups of the automatic rule."""
+    score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in own.ladder.levels])
+    best = best_blocks(groups, own, score, between, sized=between)
     n_blocks = np.count_nonzero(best.rows, axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
         if between:
@@ -119,60 +142,43 @@ class Best(NamedTuple):
     some: Bools
 
 
-def best_blocks(
-    groups: Bools,
-    fine: Merger,
-    answer: Answer,
-    set_aside: Bools,
-    finest: Finest,
-    ladder: Ladder,
-    score: Floats,
-    between: bool,
-    *,
-    sized: bool,
-) -> Best:
+def best_blocks(groups: Bools, own: BlockSet, score: Floats, between: bool, *, sized: bool) -> Best:
     """The blocks at the possible level of least score (squared width of equally many rows)."""
-    levels = ladder.levels
-    possible = ladder.usable & (levels[None, :] <= answer.n_kept[:, None])
-    masked = np.where(possible, score[None, :] * np.square(ladder.inflation), np.inf)
+    levels, answer = own.ladder.levels, own.answer
+    possible = own.ladder.usable & (levels[None, :] <= answer.kept.n_filled[:, None])
+    masked = np.where(possible, score[None, :] * np.square(own.ladder.inflation), np.inf)
     best = levels[np.argmin(masked, axis=1)]
     some = groups & np.isfinite(masked).any(axis=1)
-    count, mean, effective = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
+    count, mean, effective = at_kept(own.fine, answer.kept, own.aside, np.where(some, best, 1))
     share = average_efficiency if sized else typical_efficiency
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = kept_se(finest, answer) * np.sqrt(np.count_nonzero(count, axis=1))
-        spread *= inflation(finest, share(effective, count))
+        spread = kept_se(own.finest, answer) * np.sqrt(np.count_nonzero(count, axis=1))
+        spread *= inflation(own.finest, share(effective, count))
         if between:
             spread = np.maximum(spread, scaled_mad(mean))
     return Best(count, mean, effective, spread, some)
 
 
-def given_spread(answer: Answer, finest: Finest, between: bool) -> Floats:
+def given_spread(own: BlockSet, between: bool) -> Floats:
     """Standard deviation of an average block's mean at a given number of them; ruined ones do not tell."""
+    answer = own.answer
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = finest.se * np.sqrt(np.count_nonzero(answer.count, axis=1))
-        spread *= inflation(finest, average_efficiency(answer.effective, answer.count))
+        spread = own.finest.se * np.sqrt(np.count_nonzero(answer.count, axis=1))
+        spread *= inflation(own.finest, average_efficiency(answer.effective, answer.count))
         if between:
             spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
     return np.asarray(spread)
 
 
-def exact_interval_given(
-    out: Intervals,
-    groups: Bools,
-    answer: Answer,
-    finest: Finest,
-    delta: float,
-    between: bool,
-    outlying: Ints,
+def _exact_given(
+    out: Intervals, groups: Bools, own: BlockSet, delta: float, between: bool, outlying: Ints
 ) -> None:
-    """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
-    n_blocks = np.count_nonzero(answer.count, axis=1)
-    spread = given_spread(answer, finest, between)
+    """As `_exact` at a given number of blocks, some of them arbitrary; sizes may differ."""
+    n_blocks, spread = np.count_nonzero(own.answer.count, axis=1), given_spread(own, between)
     usable = groups & np.isfinite(spread)
-    halfwidth = _sized_halfwidths(usable, answer.effective, spread, n_blocks, outlying, delta)
+    halfwidth = _sized_halfwidths(usable, own.answer.effective, spread, n_blocks, outlying, delta)
     why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
-    fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
+    fill_exact(out, np.flatnonzero(groups), why, own.answer.estimate, halfwidth, n_blocks)
 
 
 def kinds_of(n_blocks: Ints, outlying: Ints) -> tuple[Ints, list[tuple[int, int]]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.estimators.mean.counts import units_of_groups
-from distmom.inference.adaptive import BlockSource, answer_rule
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Status

@@ -11,8 +11,8 @@ import numpy as np
 from distmom.estimators.mean.partition import promise_of
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.inference.adaptive import BlockSource, answer_rule
-from distmom.inference.answers import RuleAnswer
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import BlockSource, RuleAnswer
 from distmom.inference.estimate import Estimates
 from distmom.inference.fieller import FiellerEnds, Quotients, fieller_ends
 from distmom.inference.repeated import answer_repeated
