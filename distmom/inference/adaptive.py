@@ -21,7 +21,7 @@ from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.ladder import Merger, enough_units, most_frequent, row_bound, rows_at
 from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
 from distmom.inference.rows_or_files import hear_files
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Status
 from distmom.inference.steps import over_columns
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
@@ -197,7 +197,7 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
     status |= np.where(own.beyond & own.finite, int(Status.BEYOND_CAPACITY), 0)
     status |= np.where(own.plain, int(Status.PLAIN_MEAN), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
-    reason = no_interval(own)
+    reason = own.reason
     return RuleAnswer(
         estimate=estimate,
         status=status,
@@ -220,22 +220,6 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
         intervals=intervals_of(own, reason, ask, ask.between),
         **own.fields(),
         **ball_fields(own, reason, ask, ask.between),
-    )
-
-
-def no_interval(own: RowSet) -> Ints:
-    """Reasons why a group cannot have any interval; 0 where none is known yet."""
-    se = own.finest.se
-    return np.select(
-        [~own.finite, own.plain, own.lowered, (se == 0.0) & ~own.fine.constant, ~np.isfinite(se)],
-        [
-            NoInterval.NO_ANSWER,
-            NoInterval.PLAIN_MEAN,
-            NoInterval.FEWER_ROWS_THAN_BLOCKS,
-            NoInterval.CONSTANT_BLOCKS,
-            NoInterval.OVERFLOW,
-        ],
-        NoInterval.GIVEN,
     )
 
 

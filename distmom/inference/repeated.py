@@ -18,18 +18,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from distmom.inference.adaptive import CELLS_AT_ONCE, answer_rule, most_of_vectors, no_interval, tested_rows
+from distmom.inference.adaptive import CELLS_AT_ONCE, answer_rule, most_of_vectors, tested_rows
 from distmom.inference.answers import BlockSource, Request, RuleAnswer, block_sizes, compact, join
 from distmom.inference.block_set import median_ranks
-from distmom.inference.intervals import fill_exact, kinds_of
+from distmom.inference.intervals import ball_fields, best_blocks, fill_exact, kinds_of
 from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.row_blocks import RowSet
 from distmom.inference.status import NoInterval, Status
-from distmom.inference.steps import at_kept, kept_se
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import repeated_factors, repeated_halfwidth, repeated_vector_factor
+from distmom.theory import repeated_factors, repeated_halfwidth
 
 
 def answer_repeated(
@@ -123,7 +122,7 @@ def _pooled(first: RuleAnswer, own: RowSet, repeats: int, ask: Request) -> RuleA
     first = replace(first, row_estimate=np.where(one_block, first.row_estimate, median))
     count, mean = compact(count, mean)
     no_answer = int(Status.NO_FINITE_ANSWER)
-    why = np.where(finite, no_interval(own).reshape(shape).max(axis=1), NoInterval.NO_ANSWER)
+    why = np.where(finite, own.reason.reshape(shape).max(axis=1), NoInterval.NO_ANSWER)
     new: dict[str, Any] = {
         "estimate": median,
         "block_rows": count,
@@ -134,67 +133,29 @@ def _pooled(first: RuleAnswer, own: RowSet, repeats: int, ask: Request) -> RuleA
         "block_size": block_sizes(count),
     }
     if "ball" in ask.wanted:
-        new |= _ball_fields(first.n_groups, own, why, ask.delta)
+        new |= ball_fields(own, why, ask, between=False, repeats=repeats)
     mine = np.flatnonzero(~one_block & ~first.files_first)
     if "exact" in ask.wanted:
-        _exact_intervals(first, mine, own, why, ask)
+        _exact_intervals(first, mine, own, why, ask, repeats)
     return first.overwritten(mine, {name: values[mine] for name, values in new.items()})
 
 
-def _exact_intervals(first: RuleAnswer, mine: Ints, own: RowSet, why: Ints, ask: Request) -> None:
+def _exact_intervals(
+    first: RuleAnswer, mine: Ints, own: RowSet, why: Ints, ask: Request, repeats: int
+) -> None:
     """Write the exact intervals of some groups."""
-    n_groups, delta = first.n_groups, ask.delta
-    shape = (n_groups, -1)
-    count, mean, se, some = _interval_blocks(own, n_groups, repeated_factors(own.ladder.levels, delta))
-    ruined = ((count > 0) & ~np.isfinite(mean)).sum(axis=1).reshape(shape).max(axis=1)
-    n_blocks = (count > 0).sum(axis=1).reshape(shape).min(axis=1)
-    n = count.sum(axis=1)
-    inverse = np.where(count > 0, n[:, None] / np.maximum(count, 1), 0.0)
-    blocks = np.maximum((count > 0).sum(axis=1), 1)
+    best = best_blocks(own, repeated_factors(own.ladder.levels, ask.delta), repeats)
+    count, shape = best.rows, (-1, repeats)
+    blocks = np.count_nonzero(count, axis=1)
+    n_blocks = blocks.reshape(shape).min(axis=1)
+    ruined = ((count > 0) & ~np.isfinite(best.means)).sum(axis=1).reshape(shape).max(axis=1)
+    inverse = np.where(count > 0, count.sum(axis=1)[:, None] / np.maximum(count, 1), 0.0)
     # n times the average of 1/size over the blocks of a partition: their number, if sizes are equal
-    times = (inverse.sum(axis=1) / blocks).reshape(shape).max(axis=1)
+    times = (inverse.sum(axis=1) / np.maximum(blocks, 1)).reshape(shape).max(axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
-        spread = lower_median(se.reshape(shape)) * np.sqrt(times)
-    halfwidth = np.full(n_groups, np.inf)
+        spread = lower_median(best.se.reshape(shape)) * np.sqrt(times)
     place, kinds = kinds_of(n_blocks, np.maximum(ruined, ask.outlying))
-    for number, (k, o) in enumerate(kinds):
-        same = place == number
-        halfwidth[same] = spread[same] * repeated_halfwidth(1.0, max(k, 1), delta, o)
-    why = np.where((why == 0) & ~some, NoInterval.TOO_FEW_BLOCKS, why)
-    fill_exact(first.intervals, mine, why, lower_median(mean.reshape(shape)), halfwidth, n_blocks)
-
-
-def _ball_fields(n_groups: int, own: RowSet, why: Ints, delta: float) -> dict[str, Any]:
-    """The fields that the balls of vectors come from: blocks of all partitions."""
-    factors = np.asarray([repeated_vector_factor(int(k), delta) for k in own.ladder.levels])
-    count, mean, se, some = _interval_blocks(own, n_groups, factors)
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = (se * np.sqrt((count > 0).sum(axis=1))).reshape(n_groups, -1)
-    open_ = (why == 0) | (why == NoInterval.CONSTANT_BLOCKS)
-    rows, points = compact(count.astype(np.float64).reshape(n_groups, -1), mean.reshape(n_groups, -1))
-    return {
-        "ball_rows": rows,
-        "ball_means": points,
-        "ball_spread": lower_median(spread),
-        "ball_reason": np.where(open_ & ~some, NoInterval.TOO_FEW_BLOCKS, why),
-    }
-
-
-def _interval_blocks(own: RowSet, n_groups: int, factors: Floats) -> tuple[Ints, Floats, Floats, Bools]:
-    """Rows and means of every partition's blocks, the standard errors, and the groups that have such blocks.
-
-    At a given number of blocks those of the answer; else those of the level with the shortest interval, whose
-    width in standard deviations of a block mean is one of the `factors`.
-    """
-    if own.given is not None:
-        return own.answer.count, own.answer.mean, own.finest.se, np.ones(n_groups, np.bool_)
-    levels = own.ladder.levels
-    n_levels = levels.size
-    usable = own.ladder.usable & (levels[None, :] <= own.answer.kept.n_filled[:, None])
-    possible = usable.reshape(n_groups, -1, n_levels).all(axis=1)
-    score = np.where(possible, (levels * factors**2)[None, :], np.inf)
-    some = np.asarray(np.isfinite(score).any(axis=1))
-    best = np.where(some, levels[np.argmin(score, axis=1)], 1)
-    repeats = own.plain.size // max(n_groups, 1)
-    count, mean, _ = at_kept(own.fine, own.answer.kept, own.aside, np.repeat(best, repeats))
-    return count, mean, kept_se(own.finest, own.answer), some
+    widths = np.array([repeated_halfwidth(1.0, max(k, 1), ask.delta, o) for k, o in kinds])
+    why = np.where((why == 0) & ~best.some, NoInterval.TOO_FEW_BLOCKS, why)
+    median = lower_median(best.means.reshape(first.n_groups, -1))
+    fill_exact(first.intervals, mine, why, median, spread * widths[place], n_blocks)

@@ -8,6 +8,7 @@ import numpy as np
 
 from distmom.inference.block_set import BlockSet, Finest
 from distmom.inference.ladder import Merger, scaled_mad, typical_efficiency
+from distmom.inference.status import NoInterval
 from distmom.inference.steps import answer, answer_level, climb, over_columns, screen, tested
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.median import lower_median
@@ -31,6 +32,19 @@ class RowSet(BlockSet):
         """Groups with a finite answer from their row blocks."""
         fine = np.ones_like(self.plain) if self.given is not None else self.finest.answerable | self.plain
         return np.asarray(self.answer.finite & fine)
+
+    @property
+    def reason(self) -> Ints:
+        """`NoInterval` codes of groups that cannot have any interval; 0 where none is known yet."""
+        se = self.finest.se
+        met = {
+            NoInterval.NO_ANSWER: ~self.finite,
+            NoInterval.PLAIN_MEAN: self.plain,
+            NoInterval.FEWER_ROWS_THAN_BLOCKS: self.lowered,
+            NoInterval.CONSTANT_BLOCKS: (se == 0.0) & ~self.fine.constant,
+            NoInterval.OVERFLOW: ~np.isfinite(se),
+        }
+        return np.select([*met.values()], [*met.keys()], NoInterval.GIVEN)
 
 
 def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
