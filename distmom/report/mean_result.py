@@ -96,7 +96,7 @@ class MeanResult(Result):
     n_ruined_blocks : int
         Blocks whose mean is not finite, the most in one partition.
     n_set_aside : int
-        Fine blocks whose means lay far outside and were left out.
+        Fine blocks that were screened out because their means lay far outside.
     n_units : int or None
         With blocks of units (or files), those of them that have rows which passed the filter; else None.
     n_units_exact : bool or None
@@ -105,7 +105,8 @@ class MeanResult(Result):
     plain_estimate : float
         The ordinary mean of the used rows.
     scheme : str
-        ``partition``, ``swor`` or ``monte_carlo``.
+        How rows formed blocks: ``partition``, or samples without (``swor``) or with (``monte_carlo``)
+        replacement.
     block_estimates : ndarray of float64, datetime64 (in UTC) or timedelta64
         The block means whose lower median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
