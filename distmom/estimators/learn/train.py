@@ -19,7 +19,7 @@ from distmom.estimators.learn.model_files import check_model_folder, class_of, s
 from distmom.estimators.learn.question import LearnQuestion
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
-from distmom.report.train_result import TrainResult
+from distmom.report.kinds.train import TrainResult
 from distmom.report.write import check_output, write_whole
 
 LEARNERS = {

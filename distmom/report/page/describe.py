@@ -26,8 +26,8 @@ from distmom.report.text import as_table
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
-    from distmom.report.column_profile import ColumnProfile, GapSource
-    from distmom.report.describe_result import DescribeResult
+    from distmom.report.kinds.describe import DescribeResult
+    from distmom.report.kinds.profile import ColumnProfile, GapSource
 
 MOST_SOURCES, MOST_NAMED = 10, 30
 

@@ -14,9 +14,9 @@ from distmom.report.page.telling import Telling, advice, heading, interval_words
 from distmom.report.words import BY_FILES, cell
 
 if TYPE_CHECKING:
-    from distmom.report.difference_result import DifferenceResult
-    from distmom.report.mean_result import MeanResult
-    from distmom.report.ustat_result import UStatisticResult
+    from distmom.report.kinds.difference import DifferenceResult
+    from distmom.report.kinds.mean import MeanResult
+    from distmom.report.kinds.ustatistic import UStatisticResult
 
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",

@@ -27,7 +27,7 @@ from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
 
 if TYPE_CHECKING:
-    from distmom.report.tournament_result import CandidateResult, TournamentResult
+    from distmom.report.kinds.tournament import CandidateResult, TournamentResult
 
 KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
 MOST = 40

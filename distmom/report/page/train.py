@@ -13,7 +13,7 @@ from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
-    from distmom.report.train_result import TrainResult
+    from distmom.report.kinds.train import TrainResult
 
 FAR = 100.0
 """Losses whose largest and smallest are so many times apart have a logarithmic axis."""

@@ -14,8 +14,8 @@ from distmom.report.page.telling import Telling, advice, heading, mood
 from distmom.report.words import cell
 
 if TYPE_CHECKING:
-    from distmom.report.ustat_result import UStatisticResult
-    from distmom.report.vector_result import VectorResult
+    from distmom.report.kinds.ustatistic import UStatisticResult
+    from distmom.report.kinds.vector import VectorResult
 
 MOST_STRIPS, MOST_LINES, MOST_ROWS = 12, 60, 30
 """Coordinates with a picture of their own; lines of intervals; rows of a matrix."""
