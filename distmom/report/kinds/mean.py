@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from distmom.lake.columns.times import TimeScale
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Estimate
@@ -39,7 +39,7 @@ class MeanResult(Estimate):
 
     column: str
     scale: TimeScale | None = None
-    offsets: MeanResult | None = None
+    offsets: Self | None = None
 
     kind: ClassVar[str] = "Robust mean"
     shown: ClassVar[tuple[str, ...]] = (
@@ -48,8 +48,7 @@ class MeanResult(Estimate):
     )
 
     @property
-    def numbers(self) -> MeanResult:
-        """The result in numbers: itself, or in nanoseconds for times."""
+    def numbers(self) -> Self:  # noqa: D102
         return self.offsets or self
 
     @property

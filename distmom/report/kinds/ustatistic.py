@@ -52,6 +52,7 @@ class UStatisticResult(JointEstimate):
     sigma2_squared: float | None = None
 
     kind: ClassVar[str] = "Robust U-statistic"
+    drawn: ClassVar[tuple[str, str]] = ("statistics", "plain statistic")
     most_lines: ClassVar[int] = 21  # a matrix of six columns
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "kernel", "columns", "group", "estimate", "interval", "intervals", "radius", "method"),

@@ -8,19 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.digits import three
-from distmom.report.page.parts import (
-    Advice,
-    Block,
-    Cell,
-    Facts,
-    Grid,
-    Matrix,
-    Mood,
-    Picture,
-    Span,
-    Spans,
-    Story,
-)
+from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
+from distmom.report.page.pictures import Cell, Matrix, Picture, Span, Spans
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.report.digits import quantity
-from distmom.report.page.parts import Curve, Line
+from distmom.report.page.pictures import Curve, Line
 from distmom.report.page.scales import Numbers, Powers
 from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell, listed
