@@ -17,7 +17,7 @@ from distmom.estimators.learn.labels import LabelReader, check_label_type, label
 from distmom.estimators.learn.parameters import check_positive
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
-from distmom.estimators.renamed import wrong_keyword
+from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource
@@ -36,22 +36,7 @@ TARGETS = ("label", "target", "y")
 
 @dataclass(frozen=True)
 class DataOptions:
-    """What ``fit`` takes with a lake, beside the lake itself and where to run.
-
-    Attributes
-    ----------
-    columns : str or sequence of str, optional
-        Features; by default all columns of numbers but the target.
-    mode : {"auto", "resident", "streaming"}
-        Whether rows are held in memory, or gathered for many steps at a time. Never changes a bit.
-    compute : {"auto", "here", "workers"}
-        Whether the losses and gradients of blocks are computed by the threads or workers, or by the process
-        that takes the steps. Never changes a bit.
-    state : str or path, optional
-        File of checkpoints, from which a run goes on.
-    checkpoint_seconds : float
-        Between checkpoints; at least twenty times as long as the last one took.
-    """
+    """What ``fit`` takes with a lake, beside the lake itself and where to run; see `Learner.fit`."""
 
     columns: Names = None
     mode: str = "auto"
@@ -67,22 +52,9 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class LakeFacts:
-    """What is known of rows to learn from, without them.
+    """What is known of rows to learn from, without them: the mode and why, files as results tell them.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the features.
-    target : str or None
-    mode : {"resident", "streaming"}
-    reason : str
-        Why this mode.
-    n_rows : int or None
-        Rows of the files, those that do not count included; None of a stream.
-    data : dict
-        Files, bytes and versions of tables, as results tell them.
-    skipped : sequence of SkippedFile
-        Files that were left out so far.
+    Rows are those of the files, those that do not count included; None of a stream.
     """
 
     names: tuple[str, ...]
@@ -94,16 +66,8 @@ class LakeFacts:
     skipped: Sequence[SkippedFile] = ()
 
 
-class LakeArguments(NamedTuple):
-    """The keywords of ``fit`` with a lake."""
-
-    where: Any
-    executor: Any
-    options: DataOptions
-
-
-def lake_arguments(learner: str, given: Mapping[str, Any]) -> LakeArguments:
-    """The keywords that a caller gave to ``fit``, and the session's defaults.
+def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, DataOptions]:
+    """Filter, executor and options that a caller gave to ``fit``, or the session's defaults.
 
     Raises
     ------
@@ -114,12 +78,10 @@ def lake_arguments(learner: str, given: Mapping[str, Any]) -> LakeArguments:
     """
     names = [field.name for field in fields(DataOptions)]
     known = ("where", "executor", *names)
-    for name in given:
-        if name not in known:
-            raise wrong_keyword(f"{learner}.fit", name, known)
+    refuse_unknown(f"{learner}.fit", given, known)
     wanted = {**defaults_for(dict.fromkeys(known)), **given}
     options = DataOptions(**{name: wanted[name] for name in names if name in wanted})
-    return LakeArguments(wanted.get("where"), wanted.get("executor"), options)
+    return wanted.get("where"), wanted.get("executor"), options
 
 
 def is_lake(data: Any, target: Any) -> bool:
