@@ -14,7 +14,7 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.mean.question import run_plan
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import MeanOptions
 from distmom.lake.filters import as_filter
 from distmom.lake.group_filter import GroupFilter
 from distmom.lake.keys.keyvalues import Component, components
@@ -95,7 +95,7 @@ def samples_by(
     """
     source, read = open_data(scan, column, by)
     share = column_share(source, read)
-    options = row_options(scan, RandomBlocks())
+    options = MeanOptions.of(scan, RandomBlocks())
     plan = plan_mean(source, read, options, 0, executor, progress, share, few_groups=True)
     state, _ = run_plan(plan, 1, executor, progress)
     groups = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]

@@ -21,7 +21,6 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.sampled_answer import sampled_results
 from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.mean.weight_notes import weight_counts, weight_notes
-from distmom.estimators.options import SAMPLING
 from distmom.inference.answers import Intervals, RuleAnswer
 from distmom.inference.ladder import Merger
 from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
@@ -67,7 +66,7 @@ def mean_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[
         shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
         for fields, count in zip(shared, units or (), strict=False):
             fields.update(count._asdict())
-        if plan.options.scheme in SAMPLING:
+        if plan.options.design.sampled:
             results += sampled_results(plan, state, c, shared)
         else:
             results += _partition_results(plan, state, c, shared)
@@ -112,7 +111,7 @@ def shared_fields(
         "n_null": nulls,
         "n_nan": nans,
         "n_inf": infs,
-        "scheme": plan.options.scheme,
+        "scheme": plan.options.design.scheme,
         **weightless,
     }
 
@@ -257,7 +256,7 @@ def interval_kind(plan: MeanPlan, n_blocks: int, delta: float) -> str:
     wanted = plan.options.interval
     if wanted != "auto":
         return wanted
-    if plan.options.repeats > 1 or plan.options.contamination is not None:
+    if plan.options.design.repeats > 1 or plan.options.contamination is not None:
         return "exact"
     fixed = plan.blocks.n_blocks is not None
     return "exact" if fixed and n_blocks < least_order_blocks(delta) else "order"
@@ -310,7 +309,8 @@ def notes_of(plan: MeanPlan, answer: RuleAnswer, g: int, shared: dict[str, Any])
         notes.append(
             f"only {int(answer.n_blocks[g])} of {wanted} blocks hold rows; the empty ones are left out"
         )
-    by_rows = plan.options.order == "random" and plan.options.chunk_rows == 1 and not answer.files_first[g]
+    design = plan.options.design
+    by_rows = not design.stored and design.chunk_rows == 1 and not answer.files_first[g]
     if by_rows and math.isfinite(answer.file_effect[g]):
         notes.append(ALIKE)
     if int(answer.status[g]) & Status.FILES_DISAGREE:
@@ -325,7 +325,7 @@ def _few_units(plan: MeanPlan, n_blocks: int, shared: dict[str, Any]) -> list[st
     n_units = shared["n_units"]
     if n_units >= FEW_UNITS * n_blocks:
         return []
-    what = "files" if plan.options.block_by == "file" else "units"
+    what = "files" if plan.options.design.by_file else "units"
     about = "" if shared["n_units_exact"] else "about "
     if n_blocks < 2:
         return [f"{about}{n_units} {what} are too few for blocks"]

@@ -37,7 +37,7 @@ def paper_sample_halfwidth(
     degrees : sequence of int
         Rows of a tuple: 1 for means.
     """
-    tau = TAU if options.tau is None else options.tau
+    tau = TAU if options.design.tau is None else options.design.tau
     try:  # one small group must not end the run
         least, largest = morgu_blocks(options.confidence_level, tau, n_used, degrees)
     except ConfigError:

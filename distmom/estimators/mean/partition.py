@@ -32,7 +32,7 @@ def row_and_cell_blocks(
     heard = plan.blocks.n_cells and plan.blocks.hears_files
     cells = moments.at((..., slice(n, None))) if heard else None
     rows = moments.at((..., slice(n // layout.repeats)))
-    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
+    together = isinstance(layout, StoredBlocks) or plan.options.design.chunk_rows > 1
     return rows, cells, "stored" if together else "rows"
 
 

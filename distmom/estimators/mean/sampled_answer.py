@@ -103,7 +103,7 @@ def _interval(
             size,
             delta,
             largest_block=int(count.max()),
-            replacement=plan.options.scheme == "monte_carlo",
+            replacement=plan.options.design.replace,
         )
     if not np.isfinite(half):
         return None, "the bound is vacuous for this confidence level; use more or smaller blocks"

@@ -38,7 +38,6 @@ from distmom.estimators.mean.unit_counts import unit_counts, units_of_groups
 from distmom.estimators.mean.vector_radius import ball_of, vector_median
 from distmom.estimators.mean.vector_samples import sampled_vectors
 from distmom.estimators.mean.weight_notes import weight_notes
-from distmom.estimators.options import SAMPLING
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import Merger
 from distmom.inference.status import ALL_EQUAL, REASON_WORDS, NoInterval, Status, status_list
@@ -69,7 +68,7 @@ def vector_results(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> lis
     ]
     for fields, count in zip(shared, unit_counts(state) or (), strict=False):
         fields.update(count._asdict())
-    sampled = plan.options.scheme in SAMPLING
+    sampled = plan.options.design.sampled
     results = (sampled_vectors if sampled else _partition_vectors)(plan, state, shared)
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(why_no_answer(results[0], plan))

@@ -90,7 +90,7 @@ def _errors(
         return {**fields, "interval_reason": reason}
     count = blocks.count[0]
     k, size = int(count.size), int(count.min())
-    replacement = plan.options.scheme == "monte_carlo"
+    replacement = plan.options.design.replace
     inverse = row_inverse_inclusion(n_used, int(count.max()), replacement=replacement)
     variances = [mean_variance(float(s), size, n_used if replacement else None) for s in sigma2]
     delta = plan.options.delta

@@ -249,7 +249,7 @@ class BlockAnswerer(SampleAnswerer):
             return paper_sample_halfwidth(
                 self.plan.options, typical / smallest, sizes.size, drawn, used, self.options.kernel.degrees
             )
-        replacement = self.plan.options.scheme == "monte_carlo"
+        replacement = self.plan.options.design.replace
         variance = typical / smallest + (typical / sum(self.n_used) if replacement else 0.0)
         a = min(
             row_inverse_inclusion(n, int(size), replacement=replacement)
