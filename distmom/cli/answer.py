@@ -70,6 +70,6 @@ def remember_command(found: Results) -> None:
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None
     if words is not None:
-        from distmom.lake.files.secrets import plain_words
+        from distmom.lake.messages import plain_words
 
         found.run["command"] = shlex.join(["distmom", *plain_words(words)])

@@ -16,7 +16,7 @@ from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake.columns.schema import roles_of
 from distmom.lake.columns.vectors import measured
 from distmom.lake.memory.memory_lake import MemoryLake, open_memory
-from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 
 PARTITION_BYTES = 64_000_000
@@ -24,7 +24,7 @@ PARTITION_BYTES = 64_000_000
 
 
 @dataclass(frozen=True)
-class DaskFrame:
+class DaskFrame(Source):
     """A Dask DataFrame or Series, read partition by partition.
 
     Attributes
@@ -39,11 +39,7 @@ class DaskFrame:
     frame: Any
     pattern: MemoryLake
     files: tuple[FileRef, ...]
-    partition_names: tuple[str, ...] = ()
     n_bytes: int = 0
-    n_ignored: int = 0
-    in_memory = False
-    one_pass = False
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
@@ -64,15 +60,11 @@ class DaskFrame:
 
 
 @dataclass(frozen=True)
-class DaskReader:
+class DaskReader(BatchReader):
     """Computes a partition and reads it as data in memory; goes to workers with the frame's graph."""
 
     options: ReadOptions
     frame: Any
-
-    def excludes(self, file: FileRef) -> bool:
-        """False: there are no partition values."""
-        return False
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of the rows ``[start, stop)`` of a partition, all of which is in memory meanwhile."""

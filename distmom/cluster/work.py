@@ -10,7 +10,6 @@ from distmom.cluster.outcome import UnitOutcome
 from distmom.cluster.plan import Unit
 from distmom.cluster.stop import check_stopped
 from distmom.errors import BadFileError
-from distmom.lake.holding import batches_holding
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.reductions.accumulate.leaves import Rows
 
@@ -115,7 +114,7 @@ class ReadAndReduce:
         if not self.some_rows:
             return self.reader.batches(file, *(unit.rows or (0, None)))
         rows = accumulator.wanted
-        return batches_holding(self.reader, file, rows) if rows.size else ()
+        return self.reader.batches_holding(file, rows) if rows.size else ()
 
 
 class _Place:

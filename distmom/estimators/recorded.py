@@ -11,7 +11,7 @@ from typing import Any
 from distmom.cluster.executors.backends import Backend
 from distmom.designs.blocks import BlockDesign
 from distmom.designs.pairs import PairDesign
-from distmom.lake.files.secrets import plain_address
+from distmom.lake.messages import plain_address
 from distmom.passes.scan import Scan
 
 UNTOLD = frozenset(("executor",))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from distmom.lake.files.listing import open_lake
 from distmom.lake.filters import Filter, as_filter, parse_filter
-from distmom.lake.keys.encoder import KeyEncoder, decode_key
+from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.keyvalues import decode_key
 from distmom.lake.lake import Lake
 from distmom.lake.memory.memory_lake import MemoryLake
 from distmom.lake.reader import Reader

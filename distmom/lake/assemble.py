@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.errors import BadFileError
-from distmom.lake.columns.convert import Valid, Values, converter, valid_rows
-from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.convert import Valid, Values, converter, one_value, valid_rows
 from distmom.lake.columns.schema import kind_of, partition_arrow_type
 from distmom.lake.columns.vectors import WrongLength, components, lengths
 from distmom.lake.files.partitions import typed_value

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.columns.convert import bit_values, valid_rows
-from distmom.lake.group_filter import GroupFilter
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
 from distmom.lake.where.nodes import Node, columns_of
@@ -26,44 +25,49 @@ if TYPE_CHECKING:
     from distmom.lake.source import Source
 
 
-class Filter(Protocol):
-    """A condition that rows must meet; frozen and picklable."""
+class Filter:
+    """A condition that rows must meet; frozen and picklable.
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that it reads."""
-        ...
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns that it reads.
+    keys : tuple of str
+        Those among them whose values are compared as keys of groups are.
+    text : str
+        How it is shown.
+    identity : str
+        Equal for conditions that are written differently, but mean the same in a way that is plain.
+    """
+
+    if TYPE_CHECKING:  # fields or properties
+
+        @property
+        def columns(self) -> tuple[str, ...]: ...  # noqa: D102
+        @property
+        def text(self) -> str: ...  # noqa: D102
+        @property
+        def identity(self) -> str: ...  # noqa: D102
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those among them whose values are compared as keys of groups are."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """How it is shown."""
-        ...
-
-    @property
-    def identity(self) -> str:
-        """Equal for conditions that are written differently, but mean the same in a way that is plain."""
-        ...
+        """None, as a rule."""
+        return ()
 
     def check(self, kinds: Mapping[str, str]) -> None:
         """Raise ConfigError if it does not fit the kinds of the columns."""
-        ...
 
     def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> Bools:
         """Rows for which it is true; an operand of length one is the same in all rows."""
-        ...
+        raise NotImplementedError
 
     def excludes(self, values: Mapping[str, Any]) -> bool:
         """Whether it cannot be true where some columns have these values, whatever the others are."""
-        ...
+        return False
 
 
-@dataclass(frozen=True, slots=True)
-class TextFilter:
+@dataclass(frozen=True)
+class TextFilter(Filter):
     """A condition of the small language.
 
     Attributes
@@ -78,11 +82,6 @@ class TextFilter:
     text: str
     node: Node = field(repr=False)
     columns: tuple[str, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """None."""
-        return ()
 
     @property
     def identity(self) -> str:
@@ -117,8 +116,8 @@ class TextFilter:
 
 
 @dataclass(frozen=True)
-class ExpressionFilter:
-    """A condition given as an Arrow expression.
+class ExpressionFilter(Filter):
+    """A condition given as an Arrow expression, which Arrow has bound to the columns' types.
 
     Attributes
     ----------
@@ -136,11 +135,6 @@ class ExpressionFilter:
         return tuple(self.schema.names)
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    @property
     def text(self) -> str:
         """Arrow's text, which leaves out the middle of long lists."""
         return " ".join(str(self.expression).split())
@@ -150,9 +144,6 @@ class ExpressionFilter:
         """A hash of what Arrow would send to another process."""
         _, (sent, *_) = self.expression.__reduce__()
         return f"arrow {hashlib.blake2b(sent, digest_size=16).hexdigest()}"
-
-    def check(self, kinds: Mapping[str, str]) -> None:
-        """Nothing is left to check: Arrow has bound the expression to the columns' types."""
 
     def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> Bools:
         """Rows that the expression keeps: the batch is filtered with its row numbers beside it."""
@@ -168,10 +159,6 @@ class ExpressionFilter:
         for chunk in kept.chunks:
             mask[np.from_dlpack(chunk)] = True
         return mask
-
-    def excludes(self, values: Mapping[str, Any]) -> bool:
-        """False: an expression is not taken apart."""
-        return False
 
     @staticmethod
     def _operand(field_: pa.Field, array: pa.Array, n_rows: int) -> pa.Array:
@@ -239,7 +226,7 @@ def as_filter(where: str | Filter | pc.Expression | None, source: Source) -> Fil
         return parsed
     if type(where).__name__ == "Expression" and type(where).__module__.startswith("pyarrow"):
         return _expression_filter(where, source.schema())
-    if isinstance(where, (TextFilter, ExpressionFilter, GroupFilter)):
+    if isinstance(where, Filter):
         return where
     raise ConfigError(f"where must be a text or an Arrow expression, not {type(where).__name__}")
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.lake.columns.convert import native_values, valid_rows
+from distmom.lake.filters import Filter
 from distmom.lake.keys.keyvalues import Component, components
-
-if TYPE_CHECKING:
-    from distmom.lake.filters import Filter
 
 
 @dataclass(frozen=True)
-class GroupFilter:
+class GroupFilter(Filter):
     """Rows of one group of a column, as a pass with ``by`` has found it.
 
     A value that was read once need not be written down: decimals, NaN, bytes and durations have no text in

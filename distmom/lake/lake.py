@@ -23,9 +23,8 @@ from distmom.lake.files.store_errors import final
 from distmom.lake.files.stores import full_address
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
-from distmom.lake.source import FileRef, PartitionType, ReadOptions
-from distmom.lake.tables.logged import TableVersion
-from distmom.lake.tables.table_columns import TableColumns
+from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source
+from distmom.lake.tables.logged import TableColumns, TableVersion
 from distmom.numerics.arrays import Ints
 
 SEARCHED_FILES = 100
@@ -33,7 +32,7 @@ SEARCHED_FILES = 100
 
 
 @dataclass(frozen=True)
-class Lake:
+class Lake(Source):
     """Parquet files, sorted by their path below ``root``.
 
     Attributes
@@ -60,11 +59,9 @@ class Lake:
     root: str
     files: tuple[FileRef, ...]
     partition_names: tuple[str, ...]
-    partition_types: tuple[PartitionType, ...]
-    n_bytes: int
-    n_ignored: int
-    in_memory = False
-    one_pass = False
+    partition_types: tuple[PartitionType, ...] = ()
+    n_bytes: int = 0
+    n_ignored: int = 0
     filesystem: pafs.FileSystem = field(default_factory=pafs.LocalFileSystem, repr=False, compare=False)
     prefix: str = ""
     table: TableVersion | None = None

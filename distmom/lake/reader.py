@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,13 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, Column, constant_column
-from distmom.lake.columns.scalars import one_value
+from distmom.lake.columns.convert import one_value
 from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
 from distmom.lake.files import footers
 from distmom.lake.files.partitions import typed_value
 from distmom.lake.files.store_errors import from_store
-from distmom.lake.source import Batch, FileRef, PartitionType, ReadOptions
-from distmom.lake.tables.table_columns import TableColumns
+from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
+from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
 
 
@@ -46,7 +47,7 @@ class Recent:
 
 
 @dataclass(frozen=True)
-class Reader:
+class Reader(BatchReader):
     """Reads files of one lake; frozen and small, so that it can go to workers.
 
     Attributes
@@ -222,7 +223,7 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    total = footers.check_codecs(parquet, rows.groups, assembler.positions, file.path)
+    total = _check_codecs(parquet, rows.groups, assembler.positions, file.path)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
     for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
@@ -236,6 +237,44 @@ def _read(
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return
+
+
+def _check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
+    """Check that the compression of every column chunk to be read is available.
+
+    Returns
+    -------
+    int
+        Compressed bytes of these chunks.
+
+    Raises
+    ------
+    DataError
+        Otherwise; it names codec, file and PyArrow's version.
+    """
+    n_bytes = 0
+    for group in groups:
+        metadata = parquet.metadata.row_group(group)
+        for position in positions:
+            chunk = metadata.column(position)
+            n_bytes += chunk.total_compressed_size
+            codec = chunk.compression
+            if not _codec_available(codec):
+                raise BadFileError(
+                    f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
+                    "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
+                )
+    return n_bytes
+
+
+@lru_cache(maxsize=32)
+def _codec_available(codec: str) -> bool:
+    if codec == "UNCOMPRESSED":
+        return True
+    try:
+        return bool(pa.Codec.is_available({"LZ4_RAW": "lz4_raw"}.get(codec, codec.lower())))
+    except (ValueError, pa.ArrowException):
+        return False
 
 
 def _arrays(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -149,64 +149,76 @@ class Batch:
     present: tuple[Bools | None, ...] = ()
 
 
-class BatchReader(Protocol):
-    """Reads files of one source; frozen, small and picklable, so that it can go to workers."""
+class BatchReader:
+    """Reads files of one source; small and picklable, so that it can go to workers.
 
-    @property
-    def options(self) -> ReadOptions:
-        """What is read."""
-        ...
+    Attributes
+    ----------
+    options : ReadOptions
+        What is read.
+    """
+
+    if TYPE_CHECKING:  # a field or a property
+
+        @property
+        def options(self) -> ReadOptions: ...  # noqa: D102
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of the rows ``[start, stop)`` of a file, in order."""
-        ...
+        raise NotImplementedError
+
+    def batches_holding(self, file: FileRef, rows: Ints) -> Iterator[Batch]:
+        """Batches that hold these rows (ascending, at least one), and as few others as can be."""
+        return self.batches(file, int(rows[0]), int(rows[-1]) + 1)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
-        ...
+        return False
 
 
-class Source(Protocol):
-    """Files (or one array in memory) with named columns."""
+class Source:
+    """Files (or one array in memory) with named columns.
 
-    @property
-    def files(self) -> tuple[FileRef, ...]:
-        """The files, sorted by path."""
-        ...
+    Attributes
+    ----------
+    files : tuple of FileRef
+        The files, sorted by path.
+    in_memory : bool
+        Whether the rows are in this process, so that no other should read them.
+    one_pass : bool
+        Whether the rows can be read only once.
+    partition_names : tuple of str
+        Names of the columns that the folders' names give.
+    n_bytes : int
+        Bytes of all files.
+    n_ignored : int
+        Names that were passed over because they start with ``_`` or ``.``.
+    """
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether the rows are in this process, so that no other should read them."""
-        ...
+    if TYPE_CHECKING:  # fields
 
-    @property
-    def one_pass(self) -> bool:
-        """Whether the rows can be read only once."""
-        ...
+        @property
+        def files(self) -> tuple[FileRef, ...]: ...  # noqa: D102
+        @property
+        def partition_names(self) -> tuple[str, ...]: ...  # noqa: D102
+        @property
+        def n_bytes(self) -> int: ...  # noqa: D102
+        @property
+        def n_ignored(self) -> int: ...  # noqa: D102
 
-    @property
-    def partition_names(self) -> tuple[str, ...]:
-        """Names of the columns that the folders' names give."""
-        ...
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all files."""
-        ...
-
-    @property
-    def n_ignored(self) -> int:
-        """Names that were passed over because they start with ``_`` or ``.``."""
-        ...
+    else:
+        partition_names, n_bytes, n_ignored = (), 0, 0
+    in_memory = False
+    one_pass = False
 
     def schema(self) -> pa.Schema:
         """Columns of the first readable file, and the partition columns."""
-        ...
+        raise NotImplementedError
 
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file."""
-        ...
+        raise NotImplementedError
 
     def reader(self, options: ReadOptions) -> BatchReader:
         """A reader of these columns, after a check of their names and types."""
-        ...
+        raise NotImplementedError

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
+from distmom.lake.keys.keyvalues import key_from_bytes, key_to_bytes
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch

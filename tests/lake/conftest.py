@@ -30,7 +30,7 @@ class Rows:
 
     def __init__(self, data: Any, columns: tuple[str, ...] = (), by: tuple[str, ...] = (), **options: Any):
         where = options.pop("where", None)
-        source = open_lake(data, options.pop("partition_types", None))
+        source = open_lake(data)
         reader = source.reader(ReadOptions(columns, by, as_filter(where, source), **options))
         self.values: list[tuple[float | None, ...]] = []
         self.keys: list[tuple[Any, ...]] = []

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from distmom.errors import DataError
 from distmom.lake import KeyEncoder, decode_key
-from distmom.lake.keys import column_codes, dictionary_codes, encoder
+from distmom.lake.keys import codes as code_tables
+from distmom.lake.keys import encoder
 
 
 def canonical(value: Any) -> Any:
@@ -116,8 +117,8 @@ def test_several_columns_equal_the_obvious_numbering(several, keep, cuts):
 def test_without_tables_it_is_the_same(several, keep, cuts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoder, "MOST_TABLE_ENTRIES", 2)
-        patch.setattr(column_codes, "MOST_TABLE_ENTRIES", 2)
-        patch.setattr(dictionary_codes, "SMALL_DICTIONARY", 1)
+        patch.setattr(code_tables, "MOST_TABLE_ENTRIES", 2)
+        patch.setattr(code_tables, "SMALL_DICTIONARY", 1)
         check(several, keep, cuts)
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.lake.keys.keytext import key_from_bytes, key_to_bytes
-from distmom.lake.keys.keyvalues import NAN, NULL, components, decode_key
+from distmom.lake.keys.keyvalues import NAN, NULL, components, decode_key, key_from_bytes, key_to_bytes
 
 CLOCKS = st.sampled_from(["date", "timestamp", "zoned", "time", "duration"])
 COMPONENTS = st.one_of(

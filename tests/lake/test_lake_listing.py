@@ -228,11 +228,11 @@ def test_hive_values_stay_text_unless_all_are_canonical_integers(write, tmp_path
     assert len(read(tmp_path / "u", ("x",), where="hour = '07'").values) == 1
     with pytest.raises(ConfigError, match=r"column 'hour' is text, not a number; write its exact text"):
         read(tmp_path / "u", ("x",), where="hour = 7")
-    as_int = {"partition_types": {"hour": "int"}}
-    assert read(tmp_path / "u", ("x",), ("hour",), **as_int).keys == [(0,), (7,)]
-    assert len(read(tmp_path / "u", ("x",), where="hour = 7", **as_int).values) == 1
+    for hour in ("0", "7"):
+        write(f"v/hour={hour}/part-0.parquet", {"x": [1.0]})
+    assert len(read(tmp_path / "v", ("x",), where="hour = 7").values) == 1
     with pytest.raises(ConfigError, match="column 'hour' is a number, not text"):
-        read(tmp_path / "u", ("x",), where="hour = '07'", **as_int)
+        read(tmp_path / "v", ("x",), where="hour = '07'")
 
 
 @pytest.mark.parametrize(
@@ -282,18 +282,6 @@ def test_hive_keys_that_differ_between_files_are_refused(write, tmp_path):
     write("v/day=1/day=2/a.parquet", X)
     with pytest.raises(DataError, match="give the partition key 'day' twice"):
         open_lake(tmp_path / "v")
-
-
-def test_partition_types_are_checked(write, tmp_path):
-    write("t/hour=x/a.parquet", X)
-    with pytest.raises(DataError, match=r"file hour=x/a\.parquet: partition hour='x' is not an integer"):
-        open_lake(tmp_path / "t", {"hour": "int"})
-    with pytest.raises(ConfigError, match="no partition column 'hours'; there is 'hour'"):
-        open_lake(tmp_path / "t", {"hours": "int"})
-    with pytest.raises(ConfigError, match="must be 'int' or 'text', not 'float'"):
-        open_lake(tmp_path / "t", {"hour": "float"})
-    write("u/hour=7/a.parquet", X)
-    assert open_lake(tmp_path / "u", {"hour": "text"}).partition_types == ("text",)
 
 
 def test_path_and_stored_column_must_agree(write, tmp_path, read):

@@ -239,8 +239,6 @@ def test_what_cannot_be_read(data, error, message):
     assert "\n" not in str(caught.value)
 
 
-def test_lists_of_numbers_and_partition_types():
+def test_lists_of_numbers():
     (batch,) = batches([1.0, 2.0, None])
     assert batch.valid[0].tolist() == [True, True, False]
-    with pytest.raises(ConfigError, match="data in memory has no partition columns"):
-        open_lake(np.arange(3.0), {"day": "int"})

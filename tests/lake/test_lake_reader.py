@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake import ReadOptions, as_filter, open_lake
+from distmom.lake import reader as reader_module
 from distmom.lake.files import footers
 
 
@@ -254,16 +255,16 @@ def test_every_codec(write, tmp_path, read):
 
 def test_codec_that_is_not_available(write, tmp_path, monkeypatch):
     write("t/0.parquet", {"x": [1.0, 3.0]}, compression="brotli")
-    monkeypatch.setattr(footers, "_codec_available", lambda codec: codec != "BROTLI")
+    monkeypatch.setattr(reader_module, "_codec_available", lambda codec: codec != "BROTLI")
     with pytest.raises(DataError, match=rf"file 0\.parquet: its codec BROTLI .* pyarrow {pa.__version__}"):
         batches(tmp_path / "t")
 
 
 def test_which_codecs_count_as_available():
     for codec in ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "LZ4", "LZ4_RAW", "BROTLI"):
-        assert footers._codec_available(codec)
-    assert not footers._codec_available("LZO")
-    assert not footers._codec_available("UNKNOWN")
+        assert reader_module._codec_available(codec)
+    assert not reader_module._codec_available("LZO")
+    assert not reader_module._codec_available("UNKNOWN")
 
 
 def test_narrow_and_wide_types_from_files(write, tmp_path, read):

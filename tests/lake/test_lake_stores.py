@@ -10,10 +10,10 @@ import pytest
 from distmom.cluster.failures import explain, is_transient
 from distmom.errors import AccessError, BusyStore, ConfigError, DataError, ResourceError
 from distmom.lake import open_lake
-from distmom.lake.files.secrets import masked, plain_address, plain_words
 from distmom.lake.files.store_errors import final, from_store, store_error
 from distmom.lake.files.stores import Address, address_of, connected, open_store
 from distmom.lake.lake import Lake
+from distmom.lake.messages import masked, plain_address, plain_words
 
 NOWHERE = pafs.LocalFileSystem()
 

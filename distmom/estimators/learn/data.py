@@ -94,16 +94,8 @@ class LakeFacts:
     skipped: Sequence[SkippedFile] = ()
 
 
-class LakeArguments(NamedTuple):
-    """The keywords of ``fit`` with a lake."""
-
-    where: Any
-    executor: Any
-    options: DataOptions
-
-
-def lake_arguments(learner: str, given: Mapping[str, Any]) -> LakeArguments:
-    """The keywords that a caller gave to ``fit``, and the session's defaults.
+def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, DataOptions]:
+    """Filter, executor and options that a caller gave to ``fit``, or the session's defaults.
 
     Raises
     ------
@@ -119,7 +111,7 @@ def lake_arguments(learner: str, given: Mapping[str, Any]) -> LakeArguments:
             raise wrong_keyword(f"{learner}.fit", name, known)
     wanted = {**defaults_for(dict.fromkeys(known)), **given}
     options = DataOptions(**{name: wanted[name] for name in names if name in wanted})
-    return LakeArguments(wanted.get("where"), wanted.get("executor"), options)
+    return wanted.get("where"), wanted.get("executor"), options
 
 
 def is_lake(data: Any, target: Any) -> bool:

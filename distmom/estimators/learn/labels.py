@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from distmom.cluster import plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError, DataError
+from distmom.lake import BatchReader
 from distmom.lake.columns.schema import kind_of
-from distmom.lake.holding import batches_holding
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.keyvalues import NAN, NULL, Key
 from distmom.passes.census import column_share
@@ -22,7 +22,7 @@ from distmom.reductions.counts.distinct_keys import DistinctKeys
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
-    from distmom.lake import Batch, BatchReader, FileRef, ReadOptions, Source
+    from distmom.lake import Batch, FileRef, ReadOptions, Source
 
 KINDS = ("number", "bool", "text", "null")
 """Of columns that labels may come from."""
@@ -31,7 +31,7 @@ MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
 
 
 @dataclass(frozen=True)
-class LabelReader:
+class LabelReader(BatchReader):
     """Reads what another reader does, and makes the number of its key the last value of a row.
 
     A label that is null or NaN stays so.
@@ -63,7 +63,7 @@ class LabelReader:
 
     def batches_holding(self, file: FileRef, rows: NDArray[np.int64]) -> Iterator[Batch]:
         """Batches that hold these rows of a file."""
-        return self._coded(batches_holding(self.reader, file, rows))
+        return self._coded(self.reader.batches_holding(file, rows))
 
     def _coded(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         encoder = KeyEncoder(1, (*MISSING, *self.labels))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -16,14 +17,25 @@ from distmom.estimators.learn.data import is_lake, lake_arguments
 from distmom.estimators.learn.parameters import LearnOptions, SharedParameters, for_batches
 from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
 from distmom.estimators.learn.rows import ArrayRows, Met, TrainingRows
-from distmom.estimators.learn.run import Learned, Prepared, Problem, Sample, Watch, learn, prepare, walk
+from distmom.estimators.learn.run import (
+    Learned,
+    Prepared,
+    Problem,
+    Sample,
+    Watch,
+    learn,
+    sample_of,
+    seeing_start,
+    walk,
+)
+from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.steps import Place, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.passes.scan import as_scan
-from distmom.solvers import DescentState
+from distmom.solvers import AGGREGATORS, Descent, DescentState
 
 try:
     from sklearn.base import BaseEstimator
@@ -205,15 +217,24 @@ class Learner(SharedParameters, BaseEstimator):  # type: ignore[misc]
         """Called with the labels of a lake, in the order of the numbers that stand for them."""
 
     def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:
-        return prepare(
-            rows,
-            self._problem,
-            options,
-            seed,
-            least_size=self._least_size(rows.n_features),
-            scale_targets=self._scale_targets,
-            centred=self._centred(),
+        """Scales, blocks, start and step size from a sample of the rows."""
+        features, targets, share = sample_of(rows, seed)
+        scaled, centred = options.scaling == "robust", self._centred()
+        of_targets = targets if self._scale_targets else None
+        scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
+        n_rows, least_size = math.floor(share * rows.n_rows), self._least_size(rows.n_features)
+        shape = options.shape(n_rows, least_size, scale.wild_share)
+        sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
+        problem = self._problem(sample)
+        descent = Descent(
+            AGGREGATORS[options.aggregator],
+            options.steps(problem.step),
+            problem.projection,
+            options.clip,
+            options.averaging,
         )
+        start = seeing_start(problem, sample) if problem.blind else problem.start
+        return Prepared(scale, shape, problem.risk, descent, start)
 
     def _least_size(self, n_features: int) -> int:
         """Rows that make a block."""

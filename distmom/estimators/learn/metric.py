@@ -115,18 +115,6 @@ class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
         self.n_skipped_pairs_ = int(said.size - said.sum())
         return self
 
-    def fit(self, X: Any, y: Any = None, **lake: Any) -> MahalanobisMetric:
-        """As for all learners; labels that are equal are near.
-
-        See Also
-        --------
-        fit_pairs : with pairs in place of labels.
-        """
-        super().fit(X, y, **lake)
-        if hasattr(self, "n_skipped_pairs_"):
-            del self.n_skipped_pairs_
-        return self
-
     def partial_fit(self, X: Any, y: Any = None) -> MahalanobisMetric:
         """As for `RobustLinearRegression`; not after `fit_pairs`, whose loss is not that of labels."""
         if hasattr(self, "n_skipped_pairs_"):
@@ -219,6 +207,8 @@ class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
         return matrix
 
     def _settle(self, found: Learned) -> None:
+        if not self._pairs_given and hasattr(self, "n_skipped_pairs_"):
+            del self.n_skipped_pairs_
         scaled = found.x.reshape(len(found.scale.spread), -1)
         self.components_ = factor(scaled) / found.scale.spread
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-HOMES = {
-    "MahalanobisMetric": "metric",
-    "PairwiseRanker": "ranker",
-    "RobustKMeans": "kmeans",
-    "RobustLinearRegression": "linear",
-    "RobustLogisticRegression": "linear",
+LEARNERS = {
+    "metric": ("metric", "MahalanobisMetric"),
+    "ranking": ("ranker", "PairwiseRanker"),
+    "regression": ("linear", "RobustLinearRegression"),
+    "classification": ("linear", "RobustLogisticRegression"),
+    "clustering": ("kmeans", "RobustKMeans"),
 }
-"""Classes that a model may be of, and their modules."""
+"""Words for the learners that a model may be of, their modules and classes."""
 
 DESCRIPTION = "model.json"
 NAMES = "feature_names_in_"
@@ -35,9 +35,8 @@ NAMES = "feature_names_in_"
 
 def class_of(name: str) -> type[Learner]:
     """The class of learners of that name; no other name is ever imported."""
-    if name not in HOMES:
-        raise ConfigError(f"learner: must be one of {', '.join(HOMES)}, not {name!r}")
-    found: type[Learner] = getattr(import_module(f"distmom.estimators.learn.{HOMES[name]}"), name)
+    [module] = (module for module, known in LEARNERS.values() if known == name)
+    found: type[Learner] = getattr(import_module(f"distmom.estimators.learn.{module}"), name)
     return found
 
 
@@ -80,7 +79,8 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
     ``NAME.npy``. Read it back with `load_model`.
     """
     kind = type(model).__name__
-    if kind not in HOMES or type(model).__module__ != f"distmom.estimators.learn.{HOMES[kind]}":
+    home = type(model).__module__.removeprefix("distmom.estimators.learn.")
+    if (home, kind) not in LEARNERS.values():
         raise ConfigError(f"model: must be a learner of distmom, not {kind}")
     if not hasattr(model, "n_iter_"):
         raise ConfigError("model: has not been fitted; call fit first")
@@ -121,15 +121,12 @@ def _parts(model: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, An
             arrays |= {f"{name}.{key}": np.asarray(part) for key, part in value.items()}
         else:
             learned[name] = value.item() if isinstance(value, np.generic) else value
-    parameters = {}
-    for name, value in model.get_params(deep=False).items():
-        if isinstance(value, np.ndarray):
-            value = value.tolist()
-        parameters[name] = value if _is_json(value) else None
+    given = model.get_params(deep=False).items()
+    parameters = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in given}
     description = {
         "schema_version": SCHEMA_VERSION,
         "class": type(model).__name__,
-        "parameters": parameters,
+        "parameters": {name: value for name, value in parameters.items() if _is_json(value)},
         "learned": learned,
         "arrays": sorted(arrays),
         "versions": versions(),
@@ -167,8 +164,8 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
     place = Path(folder).expanduser()
     try:
         description = json.loads((place / DESCRIPTION).read_text("utf-8"))
-        if description["schema_version"] != SCHEMA_VERSION or description["class"] not in HOMES:
-            raise ValueError("it is of another version, or of an unknown class")
+        if description["schema_version"] != SCHEMA_VERSION:
+            raise ValueError("it is of another version")
         model = class_of(description["class"])(**description["parameters"])
         for name, value in description["learned"].items():
             _set(model, name, value)

@@ -26,7 +26,7 @@ HELD_OUT_BLOCKS, HELD_OUT_SHARE = 31, 0.2
 C = TypeVar("C", bound=type)
 
 
-@dataclass(kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class SharedParameters:
     """What every learner takes beside parameters of its own.
 

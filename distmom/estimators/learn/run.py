@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
@@ -15,14 +14,13 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.parameters import LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
-from distmom.estimators.learn.scale import Scale, robust_scale
+from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.steps import Place, Steps, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers import (
-    AGGREGATORS,
     Descent,
     DescentState,
     HeldOut,
@@ -119,48 +117,6 @@ class Learned:
         return self.prepared.scale
 
 
-def prepare(
-    source: TrainingRows,
-    make_problem: Callable[[Sample], Problem],
-    options: LearnOptions,
-    seed: int,
-    *,
-    least_size: int = 1,
-    scale_targets: bool = False,
-    centred: bool = True,
-) -> Prepared:
-    """Scales, blocks, start and step size from a sample of the rows.
-
-    Parameters
-    ----------
-    source : TrainingRows
-    make_problem : callable
-        ``make_problem(sample) -> Problem``, from scaled rows.
-    options : LearnOptions
-    seed : int
-        128 bits.
-    least_size : int
-        Rows that make a block.
-    scale_targets, centred : bool
-        Whether targets are scaled, and whether the middle of the features is taken off them.
-    """
-    features, targets, share = _sample(source, seed)
-    scaled = options.scaling == "robust"
-    scale = robust_scale(features, targets if scale_targets else None, scaled=scaled, centred=centred)
-    shape = options.shape(math.floor(share * source.n_rows), least_size, scale.wild_share)
-    sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
-    problem = make_problem(sample)
-    descent = Descent(
-        AGGREGATORS[options.aggregator],
-        options.steps(problem.step),
-        problem.projection,
-        options.clip,
-        options.averaging,
-    )
-    start = _seeing_start(problem, sample) if problem.blind else problem.start
-    return Prepared(scale, shape, problem.risk, descent, start)
-
-
 def learn(
     source: TrainingRows,
     prepared: Prepared,
@@ -170,20 +126,9 @@ def learn(
     watch: Callable[[DescentState], None] | None = None,
     crew: Crew | None = None,
 ) -> Learned:
-    """Robust descent on the rows of a source.
+    """Robust descent on the rows of a source, for which it was prepared with the same options and seed.
 
-    Parameters
-    ----------
-    source : TrainingRows
-    prepared : Prepared
-        From the same source, options and seed.
-    options : LearnOptions
-    seed : int
-    keeper : DescentKeeper, optional
-    watch : callable, optional
-        Called with the state after each step.
-    crew : Crew, optional
-        Those who compute the blocks; never changes a bit.
+    `watch` is called with the state after each step; a `crew` computes the blocks and never changes a bit.
 
     Raises
     ------
@@ -253,7 +198,7 @@ class Watch:
         logger.info("training: step %d of at most %d, loss %.4g, %s", state.step, self.n_steps, loss, left)
 
 
-def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
+def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     """The first rows of the order of all rows that count, and their share."""
     found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
     features, targets = found.features[found.used], found.targets[found.used]
@@ -262,7 +207,7 @@ def _sample(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     return features, targets, targets.size / found.used.size
 
 
-def _seeing_start(problem: Problem, sample: Sample) -> Floats:
+def seeing_start(problem: Problem, sample: Sample) -> Floats:
     """The start, moved so that losses depend on the rows."""
     blocks = [part[:MOST_START_BLOCKS] for part in sample.blocks()]
     step = RiskBlocks(problem.risk, blocks[0], blocks[1])

@@ -9,8 +9,6 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.median import MAD, lower_median
 
-"""Standard deviations of a normal law in one median absolute deviation."""
-
 WILD = 20.0
 """Spreads from the middle beyond which a value is counted as wild."""
 

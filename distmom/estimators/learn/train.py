@@ -15,21 +15,13 @@ from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.learn.data import DataOptions, LakeFacts
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.model_files import check_model_folder, class_of, save_model
+from distmom.estimators.learn.model_files import LEARNERS, check_model_folder, class_of, save_model
 from distmom.estimators.learn.question import LearnQuestion
+from distmom.estimators.learn.rows import Met
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report.train_result import TrainResult
 from distmom.report.write import check_output, write_whole
-
-LEARNERS = {
-    "metric": "MahalanobisMetric",
-    "ranking": "PairwiseRanker",
-    "regression": "RobustLinearRegression",
-    "classification": "RobustLogisticRegression",
-    "clustering": "RobustKMeans",
-}
-"""Words for the learners."""
 
 CURVES = (".csv", ".parquet", ".svg")
 
@@ -122,7 +114,7 @@ def train(
 def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Learner:
     """The learner of that word with these parameters."""
     check_choice("learner", learner, tuple(LEARNERS))
-    kind = class_of(LEARNERS[learner])
+    kind = class_of(LEARNERS[learner][1])
     known = kind().get_params()
     for name in options or {}:
         if name not in known or name == "random_state":
@@ -153,7 +145,8 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
     chosen = chosen[np.isfinite(chosen)]
     loss = history["held_out"][-1] if held else np.median(chosen) if chosen.size else np.nan
     notes = [f"{machine.status_}: {machine.advice_}", f"{machine.mode_}: {machine.mode_reason_}"]
-    n_met = machine.n_used_ + machine.n_null_ + machine.n_nan_ + machine.n_dropped_
+    counts = {name: getattr(machine, f"{name}_") for name in Met._fields}
+    n_met = sum(counts.values()) - machine.n_inf_
     if machine.n_dropped_:
         notes.append(
             f"{machine.n_dropped_:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
@@ -175,11 +168,7 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
         status=(machine.status_,),
         notes=tuple(notes),
         n_rows=n_met - machine.n_dropped_,
-        n_used=machine.n_used_,
-        n_null=machine.n_null_,
-        n_nan=machine.n_nan_,
-        n_inf=machine.n_inf_,
-        n_dropped=machine.n_dropped_,
+        **counts,
         model=machine,
         history=history,
         data={**facts.data, "n_rows": facts.n_rows, "skipped": [s._asdict() for s in facts.skipped]},

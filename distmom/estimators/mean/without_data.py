@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
@@ -17,28 +13,16 @@ from distmom.estimators.mean.fingerprint import Counted, Made
 from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.results import answer_of, together
-from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.source import BatchReader, FileRef, ReadOptions, Source
 from distmom.report import MeanResult, Results, VectorResult
 
 
 @dataclass(frozen=True)
-class NoData:
-    """The `Source` of no files."""
+class NoData(Source):
+    """No files."""
 
     files: tuple[FileRef, ...] = ()
-    partition_names: tuple[str, ...] = ()
-    n_bytes: int = 0
-    n_ignored: int = 0
     in_memory = True
-    one_pass = False
-
-    def schema(self) -> pa.Schema:
-        """No columns."""
-        return pa.schema([])
-
-    def row_counts(self, files: Sequence[FileRef] | None = None) -> NDArray[np.int64]:
-        """No rows."""
-        return np.zeros(0, np.int64)
 
     def reader(self, options: ReadOptions) -> NothingToRead:
         """A reader that knows what was read."""
@@ -46,18 +30,10 @@ class NoData:
 
 
 @dataclass(frozen=True)
-class NothingToRead:
+class NothingToRead(BatchReader):
     """The reader of `NoData`."""
 
     options: ReadOptions
-
-    def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
-        """None."""
-        return iter(())
-
-    def excludes(self, file: FileRef) -> bool:
-        """There is nothing to exclude."""
-        return True
 
 
 def plan_without_data(

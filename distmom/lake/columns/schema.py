@@ -54,7 +54,7 @@ _PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
     "float": pa.float64(),
 }
 
-_WORDS = {
+WORDS = {
     "number": "a number",
     "bool": "true or false",
     "text": "text",
@@ -196,7 +196,7 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     if reference is not None and reference.kind != kind:
         raise BadFileError(
             f"column {column!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
-            f"{_WORDS[reference.kind]} and {_WORDS[kind]} do not mix; give the files of one type only, "
+            f"{WORDS[reference.kind]} and {WORDS[kind]} do not mix; give the files of one type only, "
             "or rewrite the others"
         )
     if not fits_role:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
 from urllib.parse import unquote
 
 import pyarrow.fs as pafs
@@ -25,7 +24,6 @@ def build_lake(
     root: str,
     infos: list[pafs.FileInfo],
     n_ignored: int,
-    partition_types: Mapping[str, PartitionType] | None,
     logged: LoggedTable | None = None,
 ) -> Lake:
     """Names, partition values and order of the files found: by the folders' names, or a table's log.
@@ -55,7 +53,7 @@ def build_lake(
         listed[label] = (raw, info)
     labels = sorted(listed)
     if logged is None:
-        names, rows, types = _of_folders(labels, [listed[label][0] for label in labels], partition_types)
+        names, rows, types = _of_folders(labels, [listed[label][0] for label in labels])
         counts: list[int | None] = [None] * len(labels)
     else:
         names, types = logged.partition_names, logged.partition_types
@@ -82,7 +80,7 @@ def build_lake(
 
 
 def _of_folders(
-    labels: list[str], paths: list[str], given: Mapping[str, PartitionType] | None
+    labels: list[str], paths: list[str]
 ) -> tuple[tuple[str, ...], list[tuple[str | None, ...]], tuple[PartitionType, ...]]:
     """Names, values and types of the partition columns that the folders' names give."""
     folders: dict[str, partitions.Pairs] = {}
@@ -93,7 +91,7 @@ def _of_folders(
             folders[folder] = partitions.parse_folders(folder.split("/"), label)
         pairs.append((label, folders[folder]))
     names, rows = partitions.align(pairs)
-    return names, rows, partitions.infer_types(names, rows, labels, given)
+    return names, rows, partitions.infer_types(rows)
 
 
 def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:

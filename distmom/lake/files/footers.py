@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from distmom.lake.files.store_errors import from_store, store_error
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
-from distmom.lake.tables.table_columns import TableColumns
+from distmom.lake.tables.logged import TableColumns
 
 DICTIONARY_BYTES = 1_500_000
 """More than writers let a dictionary grow to; beside it there are less than three bytes a value."""
@@ -227,44 +227,6 @@ def first_values(
     return None
 
 
-def check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
-    """Check that the compression of every column chunk to be read is available.
-
-    Returns
-    -------
-    int
-        Compressed bytes of these chunks.
-
-    Raises
-    ------
-    DataError
-        Otherwise; it names codec, file and PyArrow's version.
-    """
-    n_bytes = 0
-    for group in groups:
-        metadata = parquet.metadata.row_group(group)
-        for position in positions:
-            chunk = metadata.column(position)
-            n_bytes += chunk.total_compressed_size
-            codec = chunk.compression
-            if not _codec_available(codec):
-                raise BadFileError(
-                    f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
-                    "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
-                )
-    return n_bytes
-
-
-@lru_cache(maxsize=32)
-def _codec_available(codec: str) -> bool:
-    if codec == "UNCOMPRESSED":
-        return True
-    try:
-        return bool(pa.Codec.is_available({"LZ4_RAW": "lz4_raw"}.get(codec, codec.lower())))
-    except (ValueError, pa.ArrowException):
-        return False
-
-
 class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     """A Parquet file that is read into a memory pool of our choice, which the parent does not offer."""
 
@@ -318,41 +280,29 @@ def release_memory() -> None:
 def _parquet_file(
     stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns | None
 ) -> pq.ParquetFile:
-    if columns is not None:
-        return _table_file(stream, dictionaries, buffer_bytes, columns)
+    """A file that gives those text columns as dictionaries that it has as such throughout."""
+    opened = [] if columns is not None else list(dictionaries)  # it may have other names than its table
     try:
-        found = _File(stream, dictionaries, buffer_bytes)
-        good = [name for name in dictionaries if not _outgrown(found, name)]
-        if len(good) == len(dictionaries):
-            return found
+        found = _File(stream, opened, buffer_bytes, columns=columns)
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
-        found = _File(stream, (), buffer_bytes)
-        known = column_positions(found)
-        good = [name for name in dictionaries if name in known and not _outgrown(found, name)]
-    stream.seek(0)
-    return _File(stream, good, buffer_bytes, found.metadata)
-
-
-def _table_file(
-    stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns
-) -> pq.ParquetFile:
-    """A file whose columns have other names in its table, which PyArrow must not be given."""
-    found = _File(stream, (), buffer_bytes, columns=columns)
+        opened, found = [], _File(stream, (), buffer_bytes)
+    if not dictionaries:
+        return found
+    known = column_positions(found)
     stored = dict(zip(found.schema_arrow.names, found.reader.schema_arrow.names, strict=True))
-    good = [stored[name] for name in dictionaries if name in stored and not _outgrown(found, name)]
-    if not good:
+    good = [stored[name] for name in dictionaries if name in known and not _outgrown(found, known[name])]
+    if good == opened:
         return found
     stream.seek(0)
     return _File(stream, good, buffer_bytes, found.metadata, columns)
 
 
-def _outgrown(parquet: pq.ParquetFile, name: str) -> bool:
+def _outgrown(parquet: pq.ParquetFile, position: int) -> bool:
     """Whether a column has so many values that its dictionary did not hold them, by its first row group.
 
     PyArrow would then build the dictionary anew while it reads, and hand it out again with every batch.
     """
-    position = column_positions(parquet).get(name, -1)
     if position < 0 or parquet.metadata.num_row_groups == 0:
         return False
     chunk = parquet.metadata.row_group(0).column(position)

@@ -17,7 +17,7 @@ from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
 from distmom.lake.lake import Lake
 from distmom.lake.messages import first_line
-from distmom.lake.source import PartitionType, Source
+from distmom.lake.source import Source
 from distmom.lake.tables import recognise
 from distmom.lake.tables.open_table import open_table, table_name
 
@@ -26,7 +26,6 @@ MOST_LEVELS = 30  # deeper, it is a link that leads back: its files would count 
 
 def open_lake(
     data: Any,
-    partition_types: Mapping[str, PartitionType] | None = None,
     storage_options: Mapping[str, object] | None = None,
 ) -> Source:
     """List the files that ``data`` names, or wrap data that is already in memory.
@@ -42,9 +41,6 @@ def open_lake(
         A table, alone, is read through its log: the folder of a Delta table (``folder@v12`` at that
         version), an Iceberg table as ``iceberg://catalog/namespace.table``, by its ``….metadata.json``, or by
         its folder if that has a ``version-hint.text`` (each with ``@`` and the number of a snapshot).
-    partition_types : mapping of str to {"int", "text"}, optional
-        Types of columns that come from ``key=value`` folders; by default text, unless all values of a key
-        are canonical integers.
     storage_options : mapping, optional
         How to reach the object store that addresses as ``s3://bucket/folder`` name.
 
@@ -65,6 +61,7 @@ def open_lake(
 
     Notes
     -----
+    Columns that come from ``key=value`` folders are text, unless all values of a key are canonical integers.
     Names below the given folder that start with ``_`` or ``.`` are passed over and counted. Relative
     paths, the keys of every random label, are taken from the folder given; for a pattern, from the folder
     before its first wildcard; for a list, from the common parent of its items.
@@ -82,7 +79,7 @@ def open_lake(
     named = table_name(data)
     names = _path_list(data) if named is None else [named]
     if names is not None:
-        return _open_files(names, partition_types, storage_options)
+        return _open_files(names, storage_options)
     if storage_options:
         raise ConfigError("storage_options: data in memory is in no object store; drop them")
     from distmom.lake.memory.memory_lake import open_memory
@@ -90,9 +87,7 @@ def open_lake(
 
     streamed = open_stream(data)
     if isinstance(streamed, list):
-        return _open_files(streamed, partition_types, None)
-    if partition_types:
-        raise ConfigError("partition_types: data in memory has no partition columns")
+        return _open_files(streamed, None)
     return open_memory(data) if streamed is None else streamed
 
 
@@ -128,14 +123,10 @@ def _path_text(item: str | os.PathLike[str]) -> str:
     return text
 
 
-def _open_files(
-    names: list[str],
-    partition_types: Mapping[str, PartitionType] | None,
-    storage_options: Mapping[str, object] | None,
-) -> Lake:
+def _open_files(names: list[str], storage_options: Mapping[str, object] | None) -> Lake:
     wanted = [item for name in names for item in _read_list_file(name)]
     if len(wanted) == 1:
-        table = open_table(wanted[0], partition_types, storage_options)
+        table = open_table(wanted[0], storage_options)
         if table is not None:
             return table
     filesystem, prefix, paths = store_of(wanted, storage_options)
@@ -153,7 +144,7 @@ def _open_files(
     if not infos:
         raise DataError(f"no Parquet file under {shown}{' …' if len(names) > 3 else ''}")
     n_ignored = sum(ignored for _, _, ignored in items)
-    return build_lake(filesystem, prefix, root, infos, n_ignored, partition_types)
+    return build_lake(filesystem, prefix, root, infos, n_ignored)
 
 
 def _read_list_file(name: str) -> list[str]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from urllib.parse import unquote
 
-from distmom.errors import ConfigError, DataError
+from distmom.errors import DataError
 from distmom.lake.source import PartitionType
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _EPOCH = date(1970, 1, 1).toordinal()
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 Pairs = tuple[tuple[str, str | None], ...]
 
@@ -88,51 +87,18 @@ def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tup
     return names, rows
 
 
-def infer_types(
-    names: Sequence[str],
-    rows: Sequence[tuple[str | None, ...]],
-    files: Sequence[str],
-    given: Mapping[str, PartitionType] | None,
-) -> tuple[PartitionType, ...]:
-    """Type of each key: text, unless all its values are canonical integers or the caller says otherwise.
+def infer_types(rows: Sequence[tuple[str | None, ...]]) -> tuple[PartitionType, ...]:
+    """Type of each key: text, unless all its values are canonical integers.
 
     ``"0"``, ``"-5"`` and ``"12"`` are canonical; ``"07"`` and ``"+1"`` are not, since turning them into
-    numbers would lose what was written. A type given as ``"int"`` accepts any decimal integer.
-
-    Raises
-    ------
-    ConfigError
-        If ``given`` names an unknown key or type.
-    DataError
-        If a value of a key given as ``"int"`` is not an integer of 64 bits; it names a file.
+    numbers would lose what was written.
     """
-    given = given or {}
-    for name, kind in given.items():
-        if name not in names:
-            raise ConfigError(f"partition_types: no partition column {name!r}; there is {_show(names)}")
-        if kind not in ("int", "text"):
-            raise ConfigError(f"partition_types[{name!r}] must be 'int' or 'text', not {kind!r}")
-    types: list[PartitionType] = []
-    for column, name in enumerate(names):
-        first_file: dict[str, str] = {}
-        for row, file in zip(rows, files, strict=True):
-            value = row[column]
-            if value is not None and value not in first_file:
-                first_file[value] = file
-        if given.get(name) == "int":
-            for value, file in first_file.items():
-                if not _INTEGER.fullmatch(value) or not _fits(value):
-                    raise DataError(f"file {file}: partition {name}={value!r} is not an integer of 64 bits")
-            types.append("int")
-        elif given.get(name) is None and first_file and all(map(_is_canonical, first_file)):
-            types.append("int")
-        else:
-            types.append("text")
-    return tuple(types)
+    values = [{value for value in column if value is not None} for column in zip(*rows, strict=True)]
+    return tuple("int" if found and all(map(_is_canonical, found)) else "text" for found in values)
 
 
 def typed_value(text: str | None, kind: PartitionType) -> int | float | str | bool | None:
-    """Value of a partition column as `distmom.lake.columns.scalars.one_value` takes it; None for null.
+    """Value of a partition column as `distmom.lake.columns.convert.one_value` takes it; None for null.
 
     A date is the number of days since 1970.
     """
@@ -146,11 +112,7 @@ def typed_value(text: str | None, kind: PartitionType) -> int | float | str | bo
 
 
 def _is_canonical(value: str) -> bool:
-    return _CANONICAL_INTEGER.fullmatch(value) is not None and _fits(value)
-
-
-def _fits(value: str) -> bool:
-    return len(value) <= 40 and -(2**63) <= int(value) < 2**63
+    return _CANONICAL_INTEGER.fullmatch(value) is not None and -(2**63) <= int(value) < 2**63
 
 
 def _show(names: Sequence[str]) -> str:

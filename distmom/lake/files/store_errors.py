@@ -10,7 +10,7 @@ import re
 import pyarrow.fs as pafs
 
 from distmom.errors import AccessError, BusyStore, DataError, DistmomError, ResourceError
-from distmom.lake.files.secrets import masked
+from distmom.lake.messages import masked
 
 _FROM_STORE = re.compile(
     r"AWS Error|curlCode|HTTP status|google::cloud|GCS|Azure|SlowDown|SLOW_DOWN|Permanent error|Retry policy"

@@ -8,12 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.lake.columns.convert import native_values
-from distmom.lake.keys.codes import FirstSeen, Mask
-from distmom.lake.keys.column_codes import MOST_TABLE_ENTRIES, ColumnCodes
-from distmom.lake.keys.keyvalues import Key, decode_key
+from distmom.lake.keys.codes import MOST_TABLE_ENTRIES, ColumnCodes, FirstSeen, Mask
+from distmom.lake.keys.keyvalues import Key
 from distmom.numerics.arrays import Ints
-
-__all__ = ["KeyEncoder", "decode_key"]
 
 
 class KeyEncoder:
@@ -37,6 +34,7 @@ class KeyEncoder:
 
     Examples
     --------
+    >>> from distmom.lake import decode_key
     >>> encoder = KeyEncoder(1)
     >>> encoder.encode((pa.array(["b", None, "a", "b"]),), None)
     array([0, 1, 2, 0])

@@ -4,12 +4,19 @@ A component of a key is ``(rank, value)``: null ``(0,)``, a number ``(1, v)``, N
 ``(3, v)``, text ``(4, s)``, bytes ``(5, b)``, a date, time or duration ``(6, (kind, n))`` with ``n`` days
 for a date and nanoseconds for the others. So 1, 1.0 and Decimal(1) are one group, whatever the files'
 types, -0.0 is 0.0, and a timestamp is the same in any unit.
+
+Saved states hold a key as a JSON list with one item a component. A number keeps its kind, so that a group is
+shown as before: ``["i", "7"]``, ``["f", "0x1.8p+0"]`` (hexadecimal), ``["d", "1.50"]``; ``["n"]`` is null,
+``["q"]`` NaN, ``["b", true]``, ``["t", text]``, ``["x", bytes in hexadecimal]``, ``["c", clock, "count"]``.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -28,6 +35,8 @@ NULL: Component = (0,)
 NAN: Component = (2,)
 
 _MS_OF_DAY = 86_400_000
+_NUMBERS: dict[str, Callable[[str], Any]] = {"i": int, "f": float.fromhex, "d": Decimal}
+_CLOCKS = ("date", "timestamp", "zoned", "time", "duration")
 
 
 def components(array: pa.Array) -> list[Component]:
@@ -130,3 +139,66 @@ def _iso_text(kind: str, count: int) -> str:
     if kind == "time":
         return text.partition("T")[2]
     return text + ("Z" if kind == "zoned" else "")
+
+
+def key_to_bytes(key: Key) -> bytes:
+    """Bytes of a key; ASCII.
+
+    Examples
+    --------
+    >>> key_to_bytes(((4, "DE"), (0,), (1, 7)))
+    b'[["t", "DE"], ["n"], ["i", "7"]]'
+    """
+    return json.dumps([_item(component) for component in key]).encode("ascii")
+
+
+def key_from_bytes(data: bytes) -> Key:
+    """The key that `key_to_bytes` turned into these bytes; ValueError if there is none."""
+    items = json.loads(data)
+    if not isinstance(items, list):
+        raise ValueError(f"{data[:60]!r} is no key")
+    try:
+        return tuple(_component(*item) for item in items)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise ValueError(f"{data[:60]!r} is no key") from error
+
+
+def _item(component: Component) -> list[Any]:
+    rank = component[0]
+    if rank in (0, 2):
+        return ["n"] if rank == 0 else ["q"]
+    value = component[1]
+    if rank == 1:
+        if isinstance(value, float):
+            return ["f", value.hex()]
+        return ["d" if isinstance(value, Decimal) else "i", str(value)]
+    if rank == 5:
+        return ["x", value.hex()]
+    if rank == 6:
+        return ["c", value[0], str(value[1])]
+    return ["b" if rank == 3 else "t", value]
+
+
+def _component(kind: str, *values: Any) -> Component:
+    if kind in ("n", "q") and not values:
+        return NULL if kind == "n" else NAN
+    if kind == "c":
+        clock, count = values
+        if clock not in _CLOCKS:
+            raise ValueError
+        return (6, (clock, int(count)))
+    [value] = values
+    if kind == "b":
+        if not isinstance(value, bool):
+            raise TypeError
+        return (3, value)
+    if not isinstance(value, str):
+        raise TypeError
+    if kind == "t":
+        return (4, value)
+    if kind == "x":
+        return (5, bytes.fromhex(value))
+    number = _NUMBERS[kind](value)
+    if number != number:
+        raise ValueError
+    return (1, number)

@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
 
-from distmom.lake.columns.convert import Valid, native_values, valid_rows
+from distmom.lake.columns.convert import native_values, valid_rows
+from distmom.lake.keys.codes import SpanTable
 from distmom.lake.keys.keybytes import Messages, component_bytes, key_bytes
 from distmom.lake.keys.keyvalues import NULL
 from distmom.numerics.arrays import Ints, Words
@@ -68,8 +69,7 @@ class _ColumnHashes:
         self._secret = seed.to_bytes(16, "little") + b"units"  # that of files is the seed alone
         self._compiled = compiled
         self._null = self._hash(Messages.of([component_bytes(NULL)]))[0]
-        self._base = 0
-        self._span = np.empty(0, np.uint64)  # hash of base + i
+        self._span = SpanTable(UNKNOWN)  # hashes of integers
         self._dictionary: pa.Array | None = None
         self._table = np.empty(0, np.uint64)  # hashes of the dictionary's values, last that of null
         self._direct = 0  # so many batches are hashed row by row
@@ -116,53 +116,28 @@ class _ColumnHashes:
 
     def _of_span(self, array: pa.Array) -> Words | None:
         """Hashes of integers by a table over their range; None where the range is too wide."""
-        values = native_values(array)
+        values, span = native_values(array), self._span
         valid = valid_rows(array)
-        found = self._known(values, valid)
-        if found is not None:
-            return found
+        if self._compiled and values.dtype in (np.int32, np.int64) and span.size:
+            known = look_up_hashes(values, span.base, valid, self._null, span.entries)
+            if known is not None:
+                return known
         some = values if valid is None else values[valid]
         if not some.size:
             return np.full(len(array), self._null)
-        if not self._cover(int(some.min()), int(some.max())):
+        if not span.cover(some, WIDEST_SPAN):
             return None
-        places = values.astype(np.int64) - self._base
-        unknown = self._span.take(places, mode="clip") == UNKNOWN  # anything where it is null
+        places = values.astype(np.int64) - span.base
+        unknown = span.entries.take(places, mode="clip") == UNKNOWN  # anything where it is null
         if valid is not None:
             unknown &= valid
         if unknown.any():
             new = np.unique(places[unknown])
-            self._span[new] = self._hash(key_bytes(_int64_array(new + self._base)))
-        found = self._span.take(places, mode="clip")
+            span.entries[new] = self._hash(key_bytes(_int64_array(new + span.base)))
+        found: Words = span.entries.take(places, mode="clip")
         if valid is not None:
             found[~valid] = self._null
         return found
-
-    def _known(self, values: NDArray[np.generic], valid: Valid) -> Words | None:
-        """Hashes of integers in one pass, if the table has all of them."""
-        if not self._compiled or values.dtype not in (np.int32, np.int64) or not self._span.size:
-            return None
-        return look_up_hashes(values, self._base, valid, self._null, self._span)
-
-    def _cover(self, low: int, high: int) -> bool:
-        """Make the table reach from low to high, and as far again; False if it would be too large."""
-        if low < -(2**62) or high >= 2**62:
-            return False
-        size = self._span.size
-        if size and low >= self._base and high < self._base + size:
-            return True
-        if size:
-            low, high = min(low, self._base), max(high, self._base + size - 1)
-        needed = high - low + 1
-        if needed > WIDEST_SPAN:
-            return False
-        room = min(needed, WIDEST_SPAN - needed) // 2
-        span = np.full(needed + 2 * room, UNKNOWN)
-        if size:
-            start = self._base - (low - room)
-            span[start : start + size] = self._span
-        self._base, self._span = low - room, span
-        return True
 
 
 def _int64_array(values: Ints) -> pa.Array:

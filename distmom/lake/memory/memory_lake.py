@@ -16,7 +16,7 @@ from distmom.lake.columns.schema import Reference, roles_of
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.files.footers import FIRST_ROWS
-from distmom.lake.source import Batch, FileRef, ReadOptions
+from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 
 
@@ -36,7 +36,7 @@ class MemoryColumn(Protocol):
 
 
 @dataclass(frozen=True)
-class MemoryLake:
+class MemoryLake(Source):
     """A table or array in memory.
 
     Attributes
@@ -50,12 +50,9 @@ class MemoryLake:
 
     columns: Mapping[str, MemoryColumn]
     n_rows: int
-    n_bytes: int
-    files: tuple[FileRef, ...]
-    partition_names: tuple[str, ...] = ()
-    n_ignored: int = 0
+    n_bytes: int = 0
+    files: tuple[FileRef, ...] = (FileRef("", 0, 0),)
     in_memory = True
-    one_pass = False
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
@@ -97,17 +94,13 @@ class MemoryLake:
 
 
 @dataclass(frozen=True)
-class MemoryReader:
+class MemoryReader(BatchReader):
     """Reads batches of columns in memory; as large as those columns when it is pickled."""
 
     options: ReadOptions
     n_rows: int
     n_bytes: int
     columns: Mapping[str, MemoryColumn]
-
-    def excludes(self, file: FileRef) -> bool:
-        """False: there are no partition values."""
-        return False
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter."""

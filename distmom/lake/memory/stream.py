@@ -15,7 +15,7 @@ from distmom.lake.columns.vectors import measured
 from distmom.lake.memory.memory_columns import ArrowColumn
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.messages import first_line
-from distmom.lake.source import BATCH_ROWS, Batch, FileRef, ReadOptions
+from distmom.lake.source import BATCH_ROWS, Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 
 Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
@@ -23,7 +23,7 @@ Batches = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
 
 
 @dataclass
-class StreamLake:
+class StreamLake(Source):
     """A stream of batches, read by one thread, as one file named "".
 
     Attributes
@@ -43,9 +43,6 @@ class StreamLake:
     again: bool = False
     count: Callable[[], int] | None = None
     files: tuple[FileRef, ...] = (FileRef("", 0, 0),)
-    partition_names: tuple[str, ...] = ()
-    n_bytes: int = 0
-    n_ignored: int = 0
     in_memory = True
     one_pass = True
 
@@ -118,7 +115,7 @@ class StreamLake:
 
 
 @dataclass
-class StreamReader:
+class StreamReader(BatchReader):
     """Reads the batches as they come; cannot be sent to another process."""
 
     options: ReadOptions
@@ -141,10 +138,6 @@ class StreamReader:
             ahead, self._ahead = self._ahead, []
             return chain(ahead, self._rest)
         return self.lake.start(names, self.options.batch_rows)
-
-    def excludes(self, file: FileRef) -> bool:
-        """False: there are no partition values."""
-        return False
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """All rows, in batches of at most ``options.batch_rows``."""

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.files.secrets import masked
+from distmom.lake.messages import masked
 from distmom.lake.source import PartitionType
 from distmom.lake.tables import logged
-from distmom.lake.tables.logged import LoggedTable
-from distmom.lake.tables.table_columns import TableColumn, TableColumns
+from distmom.lake.tables.logged import LoggedTable, TableColumn, TableColumns
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema

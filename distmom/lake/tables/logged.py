@@ -1,12 +1,11 @@
-"""What the log of a table says: its live files, their partition values, and the table's columns."""
+"""What the log of a table says: its live files, their partition values, and which columns are the table's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -15,7 +14,66 @@ from pyarrow import types as patypes
 from distmom.errors import DataError
 from distmom.lake.columns.schema import kind_of
 from distmom.lake.source import PartitionType
-from distmom.lake.tables.table_columns import TableColumns
+
+FIELD_ID = b"PARQUET:field_id"
+
+
+class TableColumn(NamedTuple):
+    """A column of a table: its name, its number, and what files without numbers call it.
+
+    ``fills`` tells whether it is null in a file that lacks it.
+    """
+
+    name: str
+    number: int | None
+    stored: tuple[str, ...]
+    fills: bool = True
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Which column of a file is which of the table's.
+
+    Attributes
+    ----------
+    columns : tuple of TableColumn
+    declared : pyarrow.Schema
+        Their types, as the table has them.
+    by_number : bool
+        Whether the numbers in a file decide where it has some: names may have gone to other columns since.
+    """
+
+    columns: tuple[TableColumn, ...]
+    declared: pa.Schema
+    by_number: bool = False
+
+    def of(self, schema: pa.Schema) -> pa.Schema:
+        """The schema of a file under the table's names; what is no column of it has a name nobody asks for.
+
+        Order and number of the columns stay, so that positions do.
+        """
+        numbers = [_number(field) for field in schema] if self.by_number else []
+        if any(number is not None for number in numbers):
+            known = {column.number: column.name for column in self.columns}
+            names = [None if number is None else known.get(number) for number in numbers]
+        else:
+            stored = {name: column.name for column in self.columns for name in column.stored}
+            names = [stored.get(name) for name in schema.names]
+        fields = [
+            field.with_name(f"\0{field.name}" if name is None else name)
+            for field, name in zip(schema, names, strict=True)
+        ]
+        return pa.schema(fields, schema.metadata)
+
+    def complete(self, schema: pa.Schema) -> pa.Schema:
+        """A file's schema without what is no column of the table, and with what the file lacks."""
+        fields = [field for field in schema if not field.name.startswith("\0")]
+        lacking = [column.name for column in self.columns if column.name not in schema.names]
+        return pa.schema([*fields, *(self.declared.field(name) for name in lacking)])
+
+    def fills(self, name: str) -> bool:
+        """Whether a file that lacks the column has nulls there."""
+        return any(column.name == name and column.fills for column in self.columns)
 
 
 class TableVersion(NamedTuple):
@@ -60,8 +118,13 @@ def logged_table(
     columns: TableColumns,
     shown: str,
 ) -> LoggedTable:
-    """What a log says, once its files are known to be below the table's folder; `shown` is for messages."""
-    check_inside([file.path for file in files], shown)
+    """What a log says; DataError, which calls the table `shown`, if a file is not below its folder."""
+    for path, *_ in files:
+        if not path or path.startswith("/") or "://" in path or ".." in path.split("/") or "\0" in path:
+            raise DataError(
+                f"{shown}: its log names {path!r}, which is outside of its folder (a clone of another "
+                "table?); copy the table, or pass the list of its live files (@list.txt)"
+            )
     names, types = tuple(name for name, _ in partitions), tuple(kind for _, kind in partitions)
     return LoggedTable(version, tuple(files), names, types, columns)
 
@@ -84,18 +147,9 @@ def partition_text(value: object) -> str | None:
         return "nan" if math.isnan(value) else repr(value)
     if isinstance(value, datetime):
         return value.isoformat(" ")
-    if isinstance(value, (date, int, Decimal)):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    return str(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def check_inside(paths: Iterable[str], table: str) -> None:
-    """DataError if the log names a file that is not below the table's folder."""
-    for path in paths:
-        if not path or path.startswith("/") or "://" in path or ".." in path.split("/") or "\0" in path:
-            raise DataError(
-                f"{table}: its log names {path!r}, which is outside of its folder (a clone of another "
-                "table?); copy the table, or pass the list of its live files (@list.txt)"
-            )
+def _number(field: pa.Field) -> int | None:
+    text = (field.metadata or {}).get(FIELD_ID)
+    return int(text) if text is not None and text.lstrip(b"-").isdigit() else None

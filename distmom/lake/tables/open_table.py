@@ -15,7 +15,6 @@ from distmom.lake.files.places import store_of
 from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
 from distmom.lake.lake import Lake
-from distmom.lake.source import PartitionType
 from distmom.lake.tables.delta import read_delta
 from distmom.lake.tables.iceberg import FoundTable, load_from_catalog, load_metadata, read_iceberg
 from distmom.lake.tables.logged import LoggedTable
@@ -40,7 +39,7 @@ def table_name(data: Any) -> str | None:
     return None
 
 
-def open_table(name: str, types: Mapping[str, PartitionType] | None, options: Options) -> Lake | None:
+def open_table(name: str, options: Options) -> Lake | None:
     """The live files of the table that a name means; None if it names no table.
 
     ``folder`` and ``folder@v12`` are a Delta table and one of its versions; ``folder`` (with a
@@ -56,7 +55,7 @@ def open_table(name: str, types: Mapping[str, PartitionType] | None, options: Op
         live.
     """
     if name.startswith(CATALOG):
-        return _open_catalog(name, types, options)
+        return _open_catalog(name, options)
     base, mark, number = _parts(name)
     filesystem, prefix, (root,) = store_of([base], options)
     if number is not None and is_local(filesystem):
@@ -69,17 +68,17 @@ def open_table(name: str, types: Mapping[str, PartitionType] | None, options: Op
         if root.endswith(_METADATA):
             found = load_metadata(prefix + root, iceberg_options(base, options), base)
             snapshot = _snapshot(name, mark, number)
-            return _iceberg(found, snapshot, base, types, options)
+            return _iceberg(found, snapshot, base, options)
         (delta,) = infos_of(filesystem, [f"{root}/_delta_log"])
         if delta.type == pafs.FileType.Directory:
             if number is not None and not mark:
                 raise ConfigError(f"data: {name}: versions of a Delta table are written {base}@v{number}")
             version = None if number is None else int(number)
             logged = read_delta(prefix + root, version, delta_options(base, options), base)
-            return _lake(filesystem, prefix, root, logged, base, types)
+            return _lake(filesystem, prefix, root, logged, base)
         if _has_hint(filesystem, root):
             found = load_metadata(prefix + root, iceberg_options(base, options), base)
-            return _iceberg(found, _snapshot(name, mark, number), base, types, options)
+            return _iceberg(found, _snapshot(name, mark, number), base, options)
         if number is None or not _exists(filesystem, root):
             return None
     except OSError as error:
@@ -117,7 +116,7 @@ def _snapshot(name: str, mark: str, number: str | None) -> int | None:
     return None if number is None else int(number)
 
 
-def _open_catalog(name: str, types: Mapping[str, PartitionType] | None, options: Options) -> Lake:
+def _open_catalog(name: str, options: Options) -> Lake:
     match = _CATALOG_NAME.fullmatch(name)
     if match is None:
         raise ConfigError(
@@ -125,35 +124,18 @@ def _open_catalog(name: str, types: Mapping[str, PartitionType] | None, options:
         )
     shown = name.rpartition("@")[0] or name
     found = load_from_catalog(match[1], match[2], shown)
-    return _iceberg(found, _snapshot(name, "", match[3]), shown, types, options)
+    return _iceberg(found, _snapshot(name, "", match[3]), shown, options)
 
 
-def _iceberg(
-    found: FoundTable,
-    snapshot: int | None,
-    shown: str,
-    types: Mapping[str, PartitionType] | None,
-    options: Options,
-) -> Lake:
+def _iceberg(found: FoundTable, snapshot: int | None, shown: str, options: Options) -> Lake:
     """The lake of a snapshot, whose files lie where the metadata say."""
     logged = read_iceberg(found, snapshot, shown)
     remote = address_of(found.location) is not None
     filesystem, prefix, (root,) = store_of([found.location.rstrip("/")], options if remote else None)
-    return _lake(filesystem, prefix, root, logged, shown, types)
+    return _lake(filesystem, prefix, root, logged, shown)
 
 
-def _lake(
-    filesystem: pafs.FileSystem,
-    prefix: str,
-    root: str,
-    logged: LoggedTable,
-    shown: str,
-    types: Mapping[str, PartitionType] | None,
-) -> Lake:
-    if types:
-        raise ConfigError(
-            "partition_types: the table's log has the types of its partition columns; drop them"
-        )
+def _lake(filesystem: pafs.FileSystem, prefix: str, root: str, logged: LoggedTable, shown: str) -> Lake:
     if not logged.files:
         raise DataError(f"{shown} has no rows at {logged.version.format} version {logged.version.version}")
     paths = [f"{root.rstrip('/')}/{file.path}" for file in logged.files]
@@ -169,4 +151,4 @@ def _lake(
                 f"{shown}: {file.path} is gone, which its log names at version {logged.version.version} "
                 "(removed by a vacuum?); choose a later version"
             )
-    return build_lake(filesystem, prefix, root, infos, 0, None, logged)
+    return build_lake(filesystem, prefix, root, infos, 0, logged)

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from distmom.errors import ConfigError
-from distmom.lake.where.nodes import And, Column, Compare, In, Literal, Node, Not, Operand, Or, Truth
-from distmom.lake.where.times import parse_date_text, parse_time_text
+from distmom.lake.columns.schema import WORDS
+from distmom.lake.where.exact import parse_date_text, parse_time_text
+from distmom.lake.where.nodes import Column, Compare, In, Literal, Node, Operand, Truth, leaves
 
-_WORDS = {
-    "number": "a number",
-    "bool": "true or false",
-    "text": "text",
-    "date": "a date",
-    "timestamp": "a timestamp",
-    "zoned": "a timestamp with a time zone",
-    "time": "a time of day",
-}
 _CALENDAR = ("date", "timestamp", "zoned")
 
 
@@ -34,23 +26,20 @@ def check(node: Node, kinds: Mapping[str, str]) -> None:
     ConfigError
         If a column is compared with what it cannot equal; it names the column, its type and the remedy.
     """
-    match node:
-        case Compare(operator, left, right):
-            _check_pair(operator, left, right, kinds)
-        case In(column, items):
-            for item in items:
-                _check_pair("=", column, item, kinds)
-        case Truth(column):
-            kind = kinds.get(column.name)
-            if kind not in (None, "null", "bool"):
-                raise ConfigError(
-                    f"where: column {column.name!r} is {_WORDS[kind]}, no condition; compare it with a value"
-                )
-        case Not(item):
-            check(item, kinds)
-        case And(parts) | Or(parts):
-            for part in parts:
-                check(part, kinds)
+    for leaf in leaves(node):
+        match leaf:
+            case Compare(operator, left, right):
+                _check_pair(operator, left, right, kinds)
+            case In(column, items):
+                for item in items:
+                    _check_pair("=", column, item, kinds)
+            case Truth(column):
+                kind = kinds.get(column.name)
+                if kind not in (None, "null", "bool"):
+                    raise ConfigError(
+                        f"where: column {column.name!r} is {WORDS[kind]}, no condition; "
+                        "compare it with a value"
+                    )
 
 
 def _check_pair(operator: str, left: Operand, right: Operand, kinds: Mapping[str, str]) -> None:
@@ -70,7 +59,7 @@ def _check_pair(operator: str, left: Operand, right: Operand, kinds: Mapping[str
     if other is None or other == "null" or other == kind or {kind, other} == {"date", "timestamp"}:
         return
     raise ConfigError(
-        f"where: column {left.name!r} is {_WORDS[kind]} but column {right.name!r} is {_WORDS[other]}; "
+        f"where: column {left.name!r} is {WORDS[kind]} but column {right.name!r} is {WORDS[other]}; "
         "they cannot be compared"
     )
 
@@ -97,16 +86,13 @@ def _check_literal(operator: str, column: Column, kind: str, literal: Literal) -
         parse_time_text(literal.value, name)
         return
     raise ConfigError(
-        f"where: column {name!r} is {_WORDS[kind]}, not {_WORDS[literal.kind]}; {_remedy(kind, literal)}"
+        f"where: column {name!r} is {WORDS[kind]}, not {WORDS[literal.kind]}; {_remedy(kind, literal)}"
     )
 
 
 def _remedy(kind: str, literal: Literal) -> str:
     if kind == "text":
-        return (
-            f"write its exact text in single quotes, as in '{literal.value}' "
-            "(text of folder names is read as a number with partition_types)"
-        )
+        return f"write its exact text in single quotes, as in '{literal.value}'"
     if kind == "number":
         return "write the number without quotes"
     if kind == "bool":

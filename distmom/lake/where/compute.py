@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as patypes
 
-from distmom.lake.columns.scalars import one_value, some_values
-from distmom.lake.where.grid import exact_value, grid_of, on_grid
+from distmom.lake.columns.convert import one_value, some_values
+from distmom.lake.where.exact import exact_value, grid_of, on_grid
 from distmom.lake.where.nodes import (
     COMPARISONS,
     FLIPPED,
-    And,
     Column,
     Compare,
     Constant,
     In,
     IsNull,
+    Leaf,
     Literal,
     Node,
-    Not,
     Operator,
-    Or,
     Truth,
+    fold,
 )
 
 Operands = Mapping[str, pa.Array]
 Logic = Any  # a boolean array of the batch's length, or a boolean scalar for what is the same in all rows
 
-_FUNCTIONS: dict[str, str] = {
-    "=": "equal",
-    "!=": "not_equal",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "greater",
-    ">=": "greater_equal",
-}
+_FUNCTIONS = dict(
+    zip(COMPARISONS, ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), strict=True)
+)
 
 
 def evaluate(node: Node, operands: Operands) -> Logic:
@@ -56,7 +51,12 @@ def evaluate(node: Node, operands: Operands) -> Logic:
     pyarrow.BooleanArray or pyarrow.BooleanScalar
         With nulls where the condition is neither true nor false.
     """
-    match node:
+    both, either = partial(_call, "and_kleene"), partial(_call, "or_kleene")
+    return fold(node, partial(_of_leaf, operands), partial(_call, "invert"), both, either)
+
+
+def _of_leaf(operands: Operands, leaf: Leaf) -> Logic:
+    match leaf:
         case Constant(value):
             return _boolean(value)
         case Compare(operator, Column() as left, Literal() as right):
@@ -68,18 +68,12 @@ def evaluate(node: Node, operands: Operands) -> Logic:
         case Compare(operator, Literal(left_value), Literal(right_value)):
             return _boolean(COMPARISONS[operator](left_value, right_value))
         case In(column, among):
-            return _leaf(operands[column.name], lambda array: _is_in(array, among, column.name))
+            return _outcome(operands[column.name], lambda array: _is_in(array, among, column.name))
         case IsNull(column):
-            return _leaf(operands[column.name], lambda array: _call("is_null", array))
+            return _outcome(operands[column.name], lambda array: _call("is_null", array))
         case Truth(column):
-            return _leaf(operands[column.name], lambda array: array.cast(pa.bool_()))
-        case Not(item):
-            return _call("invert", evaluate(item, operands))
-        case And(items):
-            return _fold("and_kleene", [evaluate(item, operands) for item in items])
-        case Or(items):
-            return _fold("or_kleene", [evaluate(item, operands) for item in items])
-    raise AssertionError(node)  # pragma: no cover
+            return _outcome(operands[column.name], lambda array: array.cast(pa.bool_()))
+    raise AssertionError(leaf)  # pragma: no cover
 
 
 def _call(function: str, *arguments: Any) -> Any:
@@ -90,14 +84,7 @@ def _boolean(value: bool | None) -> pa.BooleanScalar:
     return one_value(value, pa.bool_())[0]
 
 
-def _fold(function: str, parts: list[Logic]) -> Logic:
-    result = parts[0]
-    for part in parts[1:]:
-        result = _call(function, result, part)
-    return result
-
-
-def _leaf(array: pa.Array, outcome: Callable[[pa.Array], Any]) -> Logic:
+def _outcome(array: pa.Array, outcome: Callable[[pa.Array], Any]) -> Logic:
     """Apply to an array; to a dictionary's few values instead of its many rows; scalar for length one."""
     if isinstance(array, pa.DictionaryArray) and len(array.dictionary) < len(array):
         if array.dictionary.null_count:
@@ -127,7 +114,9 @@ def _same_where_valid(array: pa.Array, value: bool) -> pa.Array:
 
 
 def _with_literal(operator: Operator, column: Column, literal: Literal, operands: Operands) -> Logic:
-    return _leaf(operands[column.name], lambda array: _compare_literal(operator, array, literal, column.name))
+    return _outcome(
+        operands[column.name], lambda array: _compare_literal(operator, array, literal, column.name)
+    )
 
 
 def _compare_literal(operator: Operator, array: pa.Array, literal: Literal, column: str) -> pa.Array:
@@ -140,12 +129,8 @@ def _compare_literal(operator: Operator, array: pa.Array, literal: Literal, colu
         if isinstance(placed, bool):
             return _same_where_valid(array, placed)
         return _call(_FUNCTIONS[placed[0]], array, one_value(placed[1], type_)[0])
-    if patypes.is_floating(type_):
-        wide = array.cast(pa.float64())
-        return _call(_FUNCTIONS[operator], wide, one_value(float(literal.value), pa.float64())[0])
-    if patypes.is_boolean(type_):
-        return _call(_FUNCTIONS[operator], array, _boolean(bool(literal.value)))
-    return _call(_FUNCTIONS[operator], _plain_text(array), _text(str(literal.value), _plain_text_type(type_)))
+    array, values = _plain(array, [literal])
+    return _call(_FUNCTIONS[operator], array, some_values(values, array.type)[0])
 
 
 def _is_in(array: pa.Array, items: tuple[Literal, ...], column: str) -> pa.Array:
@@ -156,20 +141,24 @@ def _is_in(array: pa.Array, items: tuple[Literal, ...], column: str) -> pa.Array
     if grid is not None:
         placed = [on_grid("=", exact_value(item, type_, column), grid) for item in items]
         values: list[Any] = [place[1] for place in placed if not isinstance(place, bool)]
-    elif patypes.is_floating(type_):
-        array, type_ = array.cast(pa.float64()), pa.float64()
-        values = [float(item.value) for item in items]
-        if 0.0 in values:
-            values += [0.0, -0.0]  # one number, but two for a hash table
-    elif patypes.is_boolean(type_):
-        values = [bool(item.value) for item in items]
     else:
-        array, type_ = _plain_text(array), _plain_text_type(type_)
-        chosen = some_values([str(item.value) for item in items], pa.string()).cast(type_)
-        return _known(array, pc.SetLookupOptions(chosen))
+        array, values = _plain(array, items)
+        if patypes.is_floating(type_) and 0.0 in values:
+            values += [0.0, -0.0]  # one number, but two for a hash table
     if not values:
         return _same_where_valid(array, False)
-    return _known(array, pc.SetLookupOptions(some_values(values, type_)))
+    return _known(array, pc.SetLookupOptions(some_values(values, array.type)))
+
+
+def _plain(array: pa.Array, literals: Sequence[Literal]) -> tuple[pa.Array, list[Any]]:
+    """Floats, booleans or texts in a type that Arrow compares, and literals as values of it."""
+    type_ = array.type
+    if patypes.is_boolean(type_):
+        return array, [bool(one.value) for one in literals]
+    if patypes.is_floating(type_):
+        return array.cast(pa.float64()), [float(one.value) for one in literals]
+    array = array.cast(pa.large_string()) if patypes.is_string_view(type_) else array
+    return array, [str(one.value) for one in literals]
 
 
 def _known(array: pa.Array, options: pc.SetLookupOptions) -> pa.Array:
@@ -210,16 +199,3 @@ def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     if patypes.is_string_view(left) or patypes.is_string_view(right):
         return pa.large_string()
     return None
-
-
-def _plain_text_type(type_: pa.DataType) -> pa.DataType:
-    return pa.large_string() if patypes.is_string_view(type_) else type_
-
-
-def _plain_text(array: pa.Array) -> pa.Array:
-    type_ = _plain_text_type(array.type)
-    return array if type_ == array.type else array.cast(type_)
-
-
-def _text(value: str, type_: pa.DataType) -> pa.Scalar:
-    return one_value(value, pa.string()).cast(type_)[0]

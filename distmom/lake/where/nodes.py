@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from functools import reduce
+from typing import Any, TypeVar
 from typing import Literal as OneOf
+
+T = TypeVar("T")
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">="]
 
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = dict(
+    zip(
+        ("=", "!=", "<", "<=", ">", ">="),
+        (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
+        strict=True,
+    )
+)
 
 FLIPPED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -112,18 +115,36 @@ class Or:
     items: tuple[Node, ...]
 
 
-Node = Compare | In | IsNull | Truth | Constant | Not | And | Or
+Leaf = Compare | In | IsNull | Truth | Constant
+Node = Leaf | Not | And | Or
+
+
+def fold(
+    node: Node,
+    leaf: Callable[[Leaf], T],
+    invert: Callable[[T], T],
+    both: Callable[[T, T], T],
+    either: Callable[[T, T], T],
+) -> T:
+    """What a condition comes to, from what its leaves come to."""
+    if isinstance(node, Not):
+        return invert(fold(node.item, leaf, invert, both, either))
+    if isinstance(node, (And, Or)):
+        parts = (fold(item, leaf, invert, both, either) for item in node.items)
+        return reduce(both if isinstance(node, And) else either, parts)
+    return leaf(node)
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """The parts without ``and``, ``or`` and ``not``, in the order of the text."""
+    return fold(node, lambda leaf: [leaf], lambda found: found, operator.add, operator.add)
 
 
 def columns_of(node: Node) -> Iterator[Column]:
     """Columns of a condition in the order of the text, with repetitions."""
-    match node:
-        case Compare(_, left, right):
-            yield from (side for side in (left, right) if isinstance(side, Column))
-        case In(column) | IsNull(column) | Truth(column):
-            yield column
-        case Not(item):
-            yield from columns_of(item)
-        case And(items) | Or(items):
-            for item in items:
-                yield from columns_of(item)
+    for leaf in leaves(node):
+        match leaf:
+            case Compare(_, left, right):
+                yield from (side for side in (left, right) if isinstance(side, Column))
+            case In(column) | IsNull(column) | Truth(column):
+                yield column

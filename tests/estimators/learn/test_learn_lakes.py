@@ -363,6 +363,18 @@ def test_a_stream_is_opened_once():
     assert told["n_rows"] is None and told["columns"] == ["a", "b", "c"]
 
 
+def test_data_in_memory_is_read_as_files_are(lake):
+    """NaN is refused where it is to be, and rows may be gathered for some steps at a time."""
+    learner = dm.RobustLinearRegression(random_state=0, max_iter=20)
+    right = model(learner.fit(lake, "label"))
+    for data in (table(), table().to_reader(700)):
+        assert model(learner.fit(data, "label", mode="streaming")) == right and learner.mode_ == "streaming"
+    broken = table().set_column(0, "a", pa.array(np.where(np.arange(3000) == 1, np.nan, 0.5)))
+    for data in (broken, broken.to_reader(700)):
+        with pytest.raises(DataError, match="column 'a' is NaN in row 1, and nan="):
+            learner.fit(dm.scan(data, nan="raise"), "label")
+
+
 def test_data_in_memory_is_not_sent_to_a_cluster():
     class NoClient:
         """It looks like a client; anything asked of it is a mistake."""

@@ -1,5 +1,6 @@
 """The learners on arrays: scikit-learn's own checks, known answers, wild rows, options that are refused."""
 
+import inspect
 import pickle
 import warnings
 
@@ -36,6 +37,21 @@ def test_scikit_learn_finds_no_fault(learner):
     found = check_estimator(learner, on_fail=None, on_skip=None)
     assert not [(r["check_name"], r["exception"]) for r in found if r["status"] == "failed"]
     assert len(found) > 30
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, dm.RobustMinimizer(len, [0.0], radius=2.0)], ids=name)
+def test_shared_parameters_are_parameters_like_others(learner):
+    from sklearn.base import clone
+
+    kind = type(learner)
+    known = set(inspect.signature(kind).parameters)
+    assert {"n_blocks", "clip", "random_state"} < known == learner.get_params().keys()
+    again = clone(learner.set_params(n_blocks=5))
+    assert again.get_params() == learner.get_params() and again != learner and hash(again) != hash(learner)
+    assert "n_blocks=5" in repr(again) and "clip" not in repr(again)
+    entries = [line.partition(" : ")[0] for line in kind.__doc__.splitlines()]
+    assert all(entries.count(parameter) == 1 for parameter in (*known, "status_"))  # told once, in full
+    learner.set_params(n_blocks=11)
 
 
 def test_wild_targets_leave_the_coefficients_alone():
