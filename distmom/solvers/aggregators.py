@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,33 +17,19 @@ from distmom.solvers.blocks import Blocks
 
 
 class Chosen(NamedTuple):
-    """What a step goes by.
+    """What a step goes by: the loss is infinite if too many blocks have no finite one.
 
-    Attributes
-    ----------
-    loss : float
-        Infinite if too many blocks have no finite loss.
-    gradient : ndarray, shape (p,)
-    block : int
-        Number of the block whose gradient it is; -1 for a combination.
+    `block` is the number of the block whose gradient it is; -1 for a combination.
     """
 
     loss: float
     gradient: Floats
-    block: int
+    block: int = -1
 
 
 @dataclass(frozen=True)
 class Aggregator:
-    """How blocks become a direction, and the objective that this goes down on.
-
-    Attributes
-    ----------
-    choose : callable
-        ``choose(blocks, x) -> Chosen``; at least one block is usable.
-    objective : callable
-        ``objective(blocks, x) -> float``.
-    """
+    """How blocks, of which at least one is usable, become a direction; the objective that goes down on it."""
 
     choose: Callable[[Blocks, Floats], Chosen]
     objective: Callable[[Blocks, Floats], float]
@@ -74,14 +61,25 @@ def median_block(blocks: Blocks, x: Floats) -> Chosen:
     return Chosen(float(losses[place]), blocks.gradients(x, [block])[0], block)
 
 
-def geometric_median_gradient(blocks: Blocks, x: Floats) -> Chosen:
-    """The geometric median of the gradients of the blocks with a finite loss."""
-    return _combined(blocks, x, lambda gradients: geometric_median(gradients).point)
+def combined(blocks: Blocks, x: Floats, combine: Callable[[Floats], Floats]) -> Chosen:
+    """What is made of the gradients of the blocks with a finite loss."""
+    losses, places = _usable(blocks, x)
+    loss = float(losses[_median_place(losses)])
+    if not np.isfinite(loss):
+        return Chosen(float("inf"), np.zeros_like(x))
+    gradients = blocks.gradients(x, places[np.isfinite(losses)].tolist())
+    finite = np.isfinite(gradients).all(axis=1)
+    if 2 * int(finite.sum()) <= places.size:
+        return Chosen(float("inf"), np.zeros_like(x))
+    return Chosen(loss, combine(gradients[finite]))
 
 
-def coordinatewise_median_gradient(blocks: Blocks, x: Floats) -> Chosen:
-    """The lower median of each coordinate of these gradients."""
-    return _combined(blocks, x, lambda gradients: lower_median(gradients, axis=0))
+def _geometric(gradients: Floats) -> Floats:
+    return geometric_median(gradients).point
+
+
+def _by_coordinate(gradients: Floats) -> Floats:
+    return lower_median(gradients, axis=0)
 
 
 def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
@@ -89,21 +87,9 @@ def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
     losses, places = _usable(blocks, x)
     loss = float(losses.mean())
     if not np.isfinite(loss):
-        return Chosen(float("inf"), np.zeros_like(x), -1)
+        return Chosen(float("inf"), np.zeros_like(x))
     gradient = blocks.gradients(x, places.tolist()).mean(axis=0)
     return Chosen(loss, gradient, int(places[0]) if places.size == 1 else -1)
-
-
-def _combined(blocks: Blocks, x: Floats, combine: Callable[[Floats], Floats]) -> Chosen:
-    losses, places = _usable(blocks, x)
-    loss = float(losses[_median_place(losses)])
-    if not np.isfinite(loss):
-        return Chosen(float("inf"), np.zeros_like(x), -1)
-    gradients = blocks.gradients(x, places[np.isfinite(losses)].tolist())
-    finite = np.isfinite(gradients).all(axis=1)
-    if 2 * int(finite.sum()) <= places.size:
-        return Chosen(float("inf"), np.zeros_like(x), -1)
-    return Chosen(loss, combine(gradients[finite]), -1)
 
 
 def _usable(blocks: Blocks, x: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -122,8 +108,10 @@ def _median_place(losses: Floats) -> int:
 
 AGGREGATORS: dict[str, Aggregator] = {
     "median_block": Aggregator(median_block, robust_loss),
-    "geometric_median": Aggregator(geometric_median_gradient, robust_loss),
-    "coordinatewise_median": Aggregator(coordinatewise_median_gradient, robust_loss),
+    "geometric_median": Aggregator(partial(combined, combine=_geometric), robust_loss),
+    "coordinatewise_median": Aggregator(
+        partial(combined, combine=partial(lower_median, axis=0)), robust_loss
+    ),
     "plain": Aggregator(plain_gradient, plain_loss),
 }
 """Aggregators by name."""

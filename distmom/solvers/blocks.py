@@ -31,15 +31,7 @@ class Blocks(Protocol):
 
 @dataclass(frozen=True)
 class RiskBlocks:
-    """Blocks of rows and the risk that is taken of them.
-
-    Attributes
-    ----------
-    risk : BlockRisk
-    rows : ndarray, shape (K, B, d)
-    targets : ndarray, shape (K, B)
-    usable : ndarray of bool, shape (K,)
-    """
+    """K blocks of rows, of shape (K, B, d) and (K, B), and the risk that is taken of them."""
 
     risk: BlockRisk
     rows: Floats

@@ -31,9 +31,7 @@ class Descent:
 
     Attributes
     ----------
-    aggregator : Aggregator
-    step_size : StepSize
-    projection : Projection
+    aggregator, step_size, projection
     clip : float
         A gradient longer than this many times the running median length is shortened to it; infinity never.
     averaging : {"mean", "geometric_median", "none"}
@@ -131,15 +129,7 @@ class Descent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a descent found.
-
-    Attributes
-    ----------
-    x : ndarray, shape (p,)
-        The best averaged point on held-out blocks, or the last one.
-    status : Status
-    state : DescentState
-    """
+    """What a descent found: `x` is the best averaged point on held-out blocks, or the last one."""
 
     x: Floats
     status: Status
@@ -154,24 +144,9 @@ def descend(
     held_out: HeldOut | None = None,
     after: Callable[[DescentState], None] | None = None,
 ) -> Outcome:
-    """Take steps until something ends them.
+    """Take steps on blocks until something ends them, `n_steps` in all, those behind the state included.
 
-    Parameters
-    ----------
-    descent : Descent
-    steps : iterator of Blocks
-        The blocks of the next steps.
-    state : DescentState
-        Where to begin, from `Descent.begin` or a checkpoint; it is changed.
-    n_steps : int
-        Steps in all, those behind the state included.
-    held_out : HeldOut, optional
-    after : callable, optional
-        Called with the state after each step.
-
-    Returns
-    -------
-    Outcome
+    The state, from `Descent.begin` or a checkpoint, is changed; `after` is called with it after each step.
 
     Notes
     -----

@@ -12,17 +12,7 @@ MOST_CHUNKS = 32
 
 
 class Iterates:
-    """Sums of consecutive iterates, each of `length` of them.
-
-    Attributes
-    ----------
-    sums : list of ndarray, shape (p,)
-        The last one may be of fewer.
-    length : int
-        A power of two.
-    count : int
-        All iterates.
-    """
+    """Sums of consecutive iterates, each of `length` of them, a power of two; `count` in all."""
 
     def __init__(self, sums: list[Floats] | None = None, length: int = 1, count: int = 0) -> None:
         self.sums = sums or []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Floats
 from distmom.solvers.iterates import Iterates
@@ -13,6 +15,11 @@ from distmom.solvers.step_sizes import Memory
 
 NORMS = 101
 """Gradient norms that the running median is taken of."""
+
+COUNTERS = ("step", "idle", "infinite", "since_best")
+PLAIN = ("x", "norms", "best", "best_losses")
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass
@@ -77,57 +84,25 @@ class DescentState:
     since_best: int = 0
     history: History = field(default_factory=History)
 
-    def to_arrays(self) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+    def to_arrays(self) -> Arrays:
         """Everything as arrays by name."""
-        none = np.zeros(0)
-        counters = [
-            self.step,
-            self.idle,
-            self.infinite,
-            self.since_best,
-            self.iterates.length,
-            self.iterates.count,
-            len(self.memory),
-        ]
-        arrays = {
+        counters = [*(getattr(self, name) for name in COUNTERS), self.iterates.length, self.iterates.count]
+        arrays: dict[str, Any] = {
             "counters": np.array(counters, np.int64),
-            "x": self.x,
-            "norms": self.norms,
-            "sums": np.stack(self.iterates.sums) if self.iterates.sums else none,
-            "best": none if self.best is None else self.best,
-            "best_losses": none if self.best_losses is None else self.best_losses,
-        }
-        arrays |= {f"memory_{i}": array for i, array in enumerate(self.memory)}
-        kinds = {"block": np.int64, "skipped": np.int64, "held_out_step": np.int64}
-        arrays |= {
-            f"history_{name}": np.array(values, kinds.get(name, np.float64))
-            for name, values in vars(self.history).items()
+            "sums": np.array(self.iterates.sums),
+            **{name: getattr(self, name) for name in PLAIN if getattr(self, name) is not None},
+            **{f"memory_{i}": array for i, array in enumerate(self.memory)},
+            **{f"history_{name}": np.array(values) for name, values in vars(self.history).items()},
         }
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]
-    ) -> DescentState:
+    def from_arrays(cls, arrays: Arrays) -> DescentState:
         """The state that `to_arrays` was called on."""
-        step, idle, infinite, since_best, length, count, n_memory = arrays["counters"].tolist()
-        held = {
-            name: np.array(array, np.float64) for name, array in arrays.items() if not name.startswith("h")
-        }
-        iterates = Iterates(list(held["sums"]) if count else [], length, count)
+        *counters, length, count = arrays["counters"].tolist()
+        held: dict[str, Any] = {name: arrays[name] for name in PLAIN if name in arrays}
+        memory = tuple(array for name, array in arrays.items() if name.startswith("memory_"))
+        iterates = Iterates(list(arrays["sums"]), length, count)
         history = History(**{name: arrays[f"history_{name}"].tolist() for name in vars(History())})
-        best, best_losses = (held[name] if held[name].size else None for name in ("best", "best_losses"))
-        memory = tuple(held[f"memory_{i}"] for i in range(n_memory))
-        return cls(
-            step,
-            held["x"],
-            memory,
-            held["norms"],
-            iterates,
-            idle,
-            infinite,
-            best,
-            best_losses,
-            since_best,
-            history,
-        )
+        numbers = dict(zip(COUNTERS, counters, strict=True))
+        return cls(**numbers, **held, memory=memory, iterates=iterates, history=history)

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Status:
-    """A word for the end, and a sentence of advice.
-
-    Attributes
-    ----------
-    name : str
-    advice : str
-    good : bool
-        Whether the point that was found deserves its name.
-    """
+    """A word for the end, a sentence of advice, and whether the point that was found deserves its name."""
 
     name: str
     advice: str

@@ -14,14 +14,9 @@ Memory = tuple[Floats, ...]
 
 @dataclass(frozen=True)
 class Search:
-    """The objective of the blocks of this step along the projected path.
+    """The objective of the blocks of this step where it begins, and along the projected path.
 
-    Attributes
-    ----------
-    here : float
-        Objective where the step begins.
-    along : callable
-        ``along(s)``: objective at the projection of x - s g, and the squared distance from x to there.
+    ``along(s)`` is the objective at the projection of x - s g, and the squared distance from x to there.
     """
 
     here: float

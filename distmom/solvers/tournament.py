@@ -85,17 +85,10 @@ class Rounds:
 
 
 def play(loses: Bools, distances: Distances, level: float | None = None) -> Rounds:
-    """The finalists: those that lose no match that is allowed.
+    """The finalists: those that lose no match that is allowed, as its distance exceeds the level beta r.
 
-    Parameters
-    ----------
-    loses : ndarray of bool, shape (m, m)
-        ``loses[f, g]``: f is beaten by g.
-    distances : Distances
-        Keeps what was asked.
-    level : float, optional
-        beta r: a match is allowed if the distance exceeds it. By default the smallest level at which
-        somebody is left, min t_f (Le Cam's criterion).
+    ``loses[f, g]``: f is beaten by g. By default the smallest level at which somebody is left, min t_f (Le
+    Cam's criterion).
 
     Notes
     -----
@@ -206,12 +199,6 @@ class Decided(NamedTuple):
 
 def play_tournament(oracle: Oracle, level: float | None = None) -> Decided:
     """Matches, as many distances as they need, finalists, and with a last part the matches among these.
-
-    Parameters
-    ----------
-    oracle : Oracle
-    level : float, optional
-        beta r, if it is given.
 
     Raises
     ------

@@ -36,22 +36,7 @@ TARGETS = ("label", "target", "y")
 
 @dataclass(frozen=True)
 class DataOptions:
-    """What ``fit`` takes with a lake, beside the lake itself and where to run.
-
-    Attributes
-    ----------
-    columns : str or sequence of str, optional
-        Features; by default all columns of numbers but the target.
-    mode : {"auto", "resident", "streaming"}
-        Whether rows are held in memory, or gathered for many steps at a time. Never changes a bit.
-    compute : {"auto", "here", "workers"}
-        Whether the losses and gradients of blocks are computed by the threads or workers, or by the process
-        that takes the steps. Never changes a bit.
-    state : str or path, optional
-        File of checkpoints, from which a run goes on.
-    checkpoint_seconds : float
-        Between checkpoints; at least twenty times as long as the last one took.
-    """
+    """What ``fit`` takes with a lake, beside the lake itself and where to run; see `Learner.fit`."""
 
     columns: Names = None
     mode: str = "auto"
@@ -67,22 +52,9 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class LakeFacts:
-    """What is known of rows to learn from, without them.
+    """What is known of rows to learn from, without them: the mode and why, files as results tell them.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the features.
-    target : str or None
-    mode : {"resident", "streaming"}
-    reason : str
-        Why this mode.
-    n_rows : int or None
-        Rows of the files, those that do not count included; None of a stream.
-    data : dict
-        Files, bytes and versions of tables, as results tell them.
-    skipped : sequence of SkippedFile
-        Files that were left out so far.
+    Rows are those of the files, those that do not count included; None of a stream.
     """
 
     names: tuple[str, ...]

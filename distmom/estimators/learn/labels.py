@@ -34,14 +34,8 @@ MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
 class LabelReader(BatchReader):
     """Reads what another reader does, and makes the number of its key the last value of a row.
 
-    A label that is null or NaN stays so.
-
-    Attributes
-    ----------
-    reader : BatchReader
-        Its only key is the column of labels.
-    labels : tuple of key
-        All there are, in the order of their numbers.
+    The only key of that reader is the column of labels, which are in the order of their numbers. A label that
+    is null or NaN stays so.
     """
 
     reader: BatchReader

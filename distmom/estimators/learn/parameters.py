@@ -174,12 +174,8 @@ class LearnOptions(SharedParameters):
         Where neither block size nor contamination are given, the share of rows that look wild is taken for
         the latter, as far as it makes blocks smaller.
 
-        Raises
-        ------
-        ConfigError
-            If a given block size does not go with the contamination, or is below `least_size`.
-        NoAnswerError
-            If the rows are too few.
+        Refuses a given block size that does not go with the contamination or is below `least_size`, and too
+        few rows.
         """
         size = self._block_size(least_size, wild_share)
         n_blocks = self.n_blocks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,15 +62,9 @@ class Met(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Rows in the order in which they were asked for.
+    """Rows in the order in which they were asked for: targets are zeros where there are none.
 
-    Attributes
-    ----------
-    features : ndarray, shape (m, d)
-    targets : ndarray, shape (m,)
-        Zeros where there are none.
-    fates : ndarray of uint8, shape (m,)
-        What became of them; see `distmom.reductions.rows.gather`.
+    The fates are those of `distmom.reductions.rows.gather`.
     """
 
     features: Floats
@@ -100,21 +94,13 @@ class Fetched:
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """Rows in memory; without fates all of them count.
-
-    Attributes
-    ----------
-    features : ndarray of float64 or float32, shape (n, d)
-    targets : ndarray of float64, shape (n,), optional
-    fates : ndarray of uint8, optional
-    far : bool
-        Whether fetching takes so long that it is worth doing ahead.
-    """
+    """Rows in memory, of float64 or float32; without fates all of them count."""
 
     features: NDArray[Any]
     targets: Floats | None = None
     fates: Fates | None = None
-    far: bool = False
+    far: ClassVar[bool] = False
+    """Whether fetching takes so long that it is worth doing ahead."""
 
     @property
     def n_rows(self) -> int:
@@ -142,21 +128,15 @@ class ArrayRows:
 class LakeRows:
     """Rows of a lake, of which those of many steps are gathered in one pass over the files that hold them.
 
-    Attributes
-    ----------
-    source : RowSource
-    with_target : bool
-        Whether the last value of a row is its target.
-    progress : Progress, optional
-    skipped : list of SkippedFile
-        Files that were left out so far; grows as rows are gathered.
+    The last value of a row may be its target. The list of files that were left out grows as rows are
+    gathered.
     """
 
     source: RowSource
     with_target: bool
     progress: Progress | None = None
     skipped: list[SkippedFile] = field(default_factory=list)
-    far: bool = True
+    far: ClassVar[bool] = True
 
     @property
     def n_rows(self) -> int:  # noqa: D102

@@ -49,18 +49,10 @@ SAMPLE = 8_192
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be found.
+    """What is to be found, from where, and the natural size of a step.
 
-    Attributes
-    ----------
-    risk : BlockRisk
-    start : ndarray, shape (p,)
-    step : float
-        The natural size of a step.
-    projection : Projection
-    blind : bool
-        Whether the losses at the start do not tell blocks apart. Then it is moved by one step along the
-        median, coordinate by coordinate, of the gradients of the blocks of the sample.
+    At a `blind` start losses do not tell blocks apart. Then it is moved by one step along the median,
+    coordinate by coordinate, of the gradients of the blocks of the sample.
     """
 
     risk: BlockRisk

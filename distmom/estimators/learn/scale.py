@@ -19,12 +19,7 @@ BLOCKS = 9
 class Scale:
     """What is subtracted from and divided by.
 
-    Attributes
-    ----------
-    centre, spread : ndarray, shape (d,)
-    target_centre, target_spread : float
-    wild_share : float
-        Share of the rows of the sample with a value more than 20 spreads from the middle.
+    The share is of rows of the sample with a value more than 20 spreads from the middle.
     """
 
     centre: Floats
@@ -54,15 +49,8 @@ def robust_scale(
     Where more than half of the values of a column are equal, the median over blocks of their standard
     deviations takes the place of the deviation; where these are mostly zero, too, 1.
 
-    Parameters
-    ----------
-    features : ndarray, shape (m, d)
-    targets : ndarray, shape (m,), optional
-        None leaves targets as they are.
-    scaled : bool
-        Whether to scale features; wild values are counted in any case.
-    centred : bool
-        Whether deviations of features are from their median, else from zero, which then is the middle.
+    Without `targets` these stay as they are. Wild values are counted also where features are not `scaled`.
+    Deviations of features that are not `centred` are from zero, which then is the middle.
     """
     centre, spread, wild = _columns(features, centred)
     if not scaled:

@@ -71,17 +71,10 @@ def _seconds(risk: BlockRisk, shape: Shape, n_features: int) -> float:
 
 @dataclass(frozen=True)
 class SharedBlocks:
-    """The blocks of one step among those that a crew holds.
+    """The blocks of one step, of this number among those that a crew holds.
 
-    Attributes
-    ----------
-    here : RiskBlocks
-        The same blocks, for what is asked of few of them and for when the crew is lost.
-    crew : Crew
-    number : int
-        Of the step among those held.
-    groups : sequence of (int, int)
-        Blocks ``[start, stop)`` of each part.
+    Each part has a group of blocks ``[start, stop)``. The same blocks are `here`, for what is asked of few of
+    them and for when the crew is lost.
     """
 
     here: RiskBlocks

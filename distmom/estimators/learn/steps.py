@@ -43,21 +43,12 @@ class StepStream:
 
     Parameters
     ----------
-    order : VirtualOrder
-    source : TrainingRows
-    n_blocks, block_size : int
-        K and B.
     place : Place
-        Where to begin.
+        Where the next step begins, an attribute too.
     n_steps : int, optional
         Steps that will be taken at most; nothing is fetched ahead for more.
     first_pass : int
         The pass whose rows are counted as they are met: in further ones the same rows come again.
-
-    Attributes
-    ----------
-    place : Place
-        Where the next step begins.
     """
 
     def __init__(

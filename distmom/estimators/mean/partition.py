@@ -14,7 +14,7 @@ from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Status
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
+from distmom.reductions.layouts import FileLayout, UnitLayout
 from distmom.reductions.roots import cell_of
 
 Suspects = dict[int, list[str]]
@@ -26,13 +26,13 @@ def row_and_cell_blocks(
 ) -> tuple[BlockState, BlockState | None, BlockSource]:
     """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
     layout = plan.blocks.layout
-    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
+    if isinstance(layout, (FileLayout, UnitLayout)):
         return moments, None, "units"
     n = layout.n_blocks
     heard = plan.blocks.n_cells and plan.blocks.hears_files
     cells = moments.at((..., slice(n, None))) if heard else None
     rows = moments.at((..., slice(n // layout.repeats)))
-    together = isinstance(layout, StoredBlocks) or plan.options.design.chunk_rows > 1
+    together = plan.options.design.stored or plan.options.design.chunk_rows > 1
     return rows, cells, "stored" if together else "rows"
 
 

@@ -18,15 +18,7 @@ from distmom.reductions.parts import PartSums
 
 @dataclass(frozen=True)
 class BlockDistances:
-    """Declaration of the block means of |H_f - H_g| over the first part.
-
-    Attributes
-    ----------
-    of : BlockLosses
-        The candidates, and what their distance is measured by.
-    pairs : ndarray of int32, shape (n, 2)
-        Places of the candidates.
-    """
+    """Declaration of the block means of |H_f - H_g| over the first part, for pairs (f, g) of places."""
 
     of: BlockLosses
     pairs: NDArray[np.int32]
@@ -51,15 +43,11 @@ class _LeafDistances:
 
     def __init__(self, spec: BlockDistances) -> None:
         self._spec = spec
-        self._empty()
-
-    def _empty(self) -> None:
-        self._sums = np.zeros((len(self._spec.pairs), self._spec.of.parts.n_blocks))
+        self._sums = np.zeros((len(spec.pairs), spec.of.parts.n_blocks))
 
     def take(self) -> Floats:
         """The sums; begins anew."""
-        sums = self._sums
-        self._empty()
+        sums, self._sums = self._sums, np.zeros_like(self._sums)
         return sums
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:

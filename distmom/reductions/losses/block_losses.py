@@ -82,18 +82,8 @@ def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
 class BlockLosses:
     """Declaration of the block losses of candidates.
 
-    Attributes
-    ----------
-    candidates : tuple of Candidate
-    loss : RowLoss
-    distance : {"prediction", "loss"}
-        Whether candidates are as far apart as their predictions, or as the roots of their losses.
-    parts : Parts
-    target : int
-        Place of the target among the values of a row.
-    compiled : bool
-    n_file_cells : int
-        Cells that hold whole files, beside those of the parts.
+    These are as far apart as their predictions, or as the roots of their losses. `target` is the place of
+    the target among the values of a row; some cells hold whole files, beside those of the parts.
     """
 
     candidates: tuple[Candidate, ...]

@@ -18,18 +18,9 @@ from distmom.reductions.accumulate.leaves import Rows
 class Candidate:
     """Something that predicts; picklable if its function or model is.
 
-    Attributes
-    ----------
-    name : str
-    places : tuple of int
-        Which values of a row it takes: the prediction itself, or the features.
-    features : tuple of str
-        Names of the features; empty for a column of predictions.
-    function : callable, optional
-        ``function(features)``: a dictionary of arrays in, one number a row out.
-    model : object, optional
-        Has the method `response`, which takes the features as the columns of a matrix.
-    response : str
+    It takes the values of a row at some `places`: the prediction itself, or named features. A function takes
+    a dictionary of arrays and gives one number a row; a model has the method `response`, which takes the
+    features as the columns of a matrix.
     """
 
     name: str

@@ -24,17 +24,9 @@ COMPUTED = -1
 
 @dataclass(frozen=True)
 class PairCandidate:
-    """Something that has a loss on pairs of rows; picklable if its function or model is.
+    """Something that has a loss on pairs of rows, its kernel; picklable if its function or model is.
 
-    Attributes
-    ----------
-    name : str
-    kernel : Kernel
-        The loss of a pair.
-    places : tuple of int
-        Which values of a row the kernel takes, `COMPUTED` where the scorer gives it.
-    scorer : Candidate, optional
-        A function or model that gives one number a row.
+    The kernel takes the values of a row at some `places`; at `COMPUTED` is the number that the scorer gives.
     """
 
     name: str
@@ -117,15 +109,8 @@ class BlockLossTable:
 class PairLosses:
     """Evaluates candidates on every block of some rows: their losses, or else the distances that are asked.
 
-    Attributes
-    ----------
-    candidates : tuple of PairCandidate
-    roots : bool
-        Means of the roots are wanted, too.
-    drawn : bool
-        A block is drawn pairs: its first half paired with its second one.
-    asked : ndarray of int32, shape (p, 2), optional
-        Pairs of candidates whose distances are asked.
+    Means of the roots may be wanted, too. A `drawn` block is drawn pairs: its first half paired with its
+    second one. The distances of pairs of candidates may be `asked`.
     """
 
     candidates: tuple[PairCandidate, ...]
