@@ -211,9 +211,8 @@ def test_defaults_are_those_of_python_but_for_the_seed() -> None:
     import inspect
 
     of_python = dict(inspect.signature(dm.mean).parameters)
-    for place in (dm.scan, dm.RandomBlocks):
-        of_python |= inspect.signature(place).parameters
-    named = ("interval", "confidence_level", "nan", "missing", "on_bad_file", "chunk_rows", "repeats", "fine")
+    of_python |= inspect.signature(dm.scan).parameters
+    named = ("interval", "confidence_level", "contamination", "weights", "nan", "missing", "on_bad_file")
     defaults = {p.name: p.to_info_dict().get("default") for p in mean_command.params}
     for name in named:
         assert defaults[name] == of_python[name].default, name

@@ -117,7 +117,7 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
         ({}, {"rng": 8}, ["rng was 7, now 8"]),
         ({}, {"nan": "keep"}, ["nan was 'omit', now 'keep'"]),
         ({"missing": "null"}, {}, ["missing was 'null', now 'error'"]),
-        ({}, {"order": "stored"}, ["order was 'random', now 'stored'"]),
+        ({}, {"order": "stored"}, ["blocks was RandomBlocks(), now StoredBlocks()"]),
         ({}, {"scheme": "swor"}, ["blocks was RandomBlocks(), now SampledBlocks()"]),
         ({}, {"block_by": "file"}, ["blocks was RandomBlocks(), now FileBlocks()"]),
         (
