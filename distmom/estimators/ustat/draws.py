@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
-from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
 from distmom.estimators.ustat.samples import sample_seed
+from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
