@@ -12,8 +12,7 @@ from distmom.checks import names_of
 from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.counted_times import with_times_of
-from distmom.estimators.mean.fingerprint import Made
+from distmom.estimators.mean.fingerprint import Made, with_times_of
 from distmom.estimators.mean.manifest import Ledger, Numbered
 from distmom.estimators.mean.plan import MeanPlan, check_weights
 from distmom.estimators.mean.row_stream import (

@@ -101,7 +101,7 @@ def planned_draws(
     Raises
     ------
     ConfigError
-        If there are no such numbers, or the pairs of samples of pairs are more than `pair_budget`.
+        If there are no such numbers, or the pairs of samples of pairs are more than the budget.
     NoAnswerError
         If there are too few rows.
     """
@@ -187,7 +187,7 @@ def pair_numbers(
     Raises
     ------
     ConfigError
-        If there are no such numbers, or the pairs are more than `pair_budget`.
+        If there are no such numbers, or the pairs are more than the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
     repeats = rows.design.replace
@@ -208,7 +208,7 @@ def pair_numbers(
     if k * m > options.pair_budget:
         raise ConfigError(
             f"pairs: n: {k:,} samples of {m:,} pairs are more than the budget of {options.pair_budget:.2g}; "
-            "lower n_pairs or n_blocks, or allow a larger budget"
+            "lower either number, or allow a larger budget"
         )
     drawn = -(-m * everything // passing) if passing else m
     return k, m, drawn if repeats else min(drawn, max(everything, 1))
