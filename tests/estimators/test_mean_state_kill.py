@@ -20,7 +20,7 @@ import os, signal, sys
 from functools import partial
 from distmom.estimators.mean import plan as mean_plan
 from distmom.state import checkpoint
-from distmom.state import file as room
+from distmom.state import state as room
 import distmom as dm
 
 lake, state, at, place, by = sys.argv[1:]
@@ -46,7 +46,7 @@ def write(container, sink):
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
 room.write_container = write
-dm.mean(lake, "x", by=by or None, rng=7, threads=2, state=state)
+dm.mean(lake, "x", by=by or None, rng=7, executor=dm.Threads(2), state=state)
 print(saves)
 """
 

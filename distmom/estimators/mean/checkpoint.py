@@ -14,7 +14,7 @@ from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.state import KIND, SavedMean
 from distmom.estimators.options import MeanOptions
 from distmom.state import Checkpoint, open_checkpoint
-from distmom.state.files import Change
+from distmom.state.saved import Change
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -143,9 +143,7 @@ def _no_more(fixed: str) -> Change:
     )
 
 
-def open_keeper(
-    state: str | os.PathLike[str] | None, on_change: str, memory_limit: int | str | None = None
-) -> Keeper | None:
+def open_keeper(state: str | os.PathLike[str] | None, memory_limit: int | str | None = None) -> Keeper | None:
     """The keeper of a run that has a state."""
-    checkpoint = open_checkpoint(state, KIND, memory_limit, on_change=on_change)
+    checkpoint = open_checkpoint(state, KIND, memory_limit)
     return None if checkpoint is None else Keeper(checkpoint)

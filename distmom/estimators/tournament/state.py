@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.state import Checkpoint, Fingerprint, shown
 from distmom.state.checkpoint import Content
-from distmom.state.files import Change
+from distmom.state.saved import Change
 
 if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
