@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from distmom.designs.blocks import BlockDesign, RandomBlocks, as_design
+from distmom.designs.blocks import RandomBlocks, as_design
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.describe.question import DescribeQuestion
