@@ -132,7 +132,7 @@ def difference(
         interval=interval,
         confidence_level=confidence_level,
     )
-    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng)
+    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]
 
 
