@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,13 +63,6 @@ class BlockLossState:
         return sum(a.nbytes for a in vars(self).values())
 
 
-def merge_losses(left: BlockLossState, right: BlockLossState) -> BlockLossState:
-    """Sums of both; `left` holds the rows that come first."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
-    return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
-
-
 def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     """States of other candidates on the same rows."""
     names = ("losses", "measures", "reach", "missing", "file_losses", "file_squares")
@@ -97,11 +90,13 @@ class BlockLosses:
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files."""
         whole = any(c.computed for c in self.candidates)
-        return PartSums(_LeafLosses(self), merge_losses, n_files, self.parts.seed, whole=whole)
+        return PartSums(_LeafLosses(self), self.merge, n_files, self.parts.seed, whole=whole)
 
     def merge(self, left: BlockLossState, right: BlockLossState) -> BlockLossState:
-        """The state of both."""
-        return merge_losses(left, right)
+        """Sums of both; `left` holds the rows that come first."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
+        return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
 
     def state_bytes(self) -> int:
         """Bytes of a state."""
