@@ -20,7 +20,7 @@ from distmom.cluster.executors.backends import as_backend
 from distmom.errors import DoubtfulResultWarning
 from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
-from distmom.estimators.renamed import wrong_keyword
+from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for, progress_of_session, warns
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
-            if name not in parameters:
-                raise wrong_keyword(function.__name__, name, parameters)
+        refuse_unknown(function.__name__, kwargs, parameters)
         bound = signature.bind(*args, **kwargs)
         bound.arguments.update(
             {name: v for name, v in defaults_for(parameters).items() if name not in bound.arguments}

@@ -27,10 +27,6 @@ JOINT = ("geometric", "coordinatewise")
 PLAIN_INTERVALS = ("auto", "order", "exact", "none")
 """Intervals of differences and comparisons: all but the paper's."""
 
-ON_CHANGE = ("error", "restart")
-"""What to do when files that a saved state holds have changed or are gone."""
-
-
 REFUSED: tuple[tuple[str, str, str], ...] = (
     (
         "SampledBlocks",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import wraps
+from inspect import signature
+from typing import ParamSpec
 
 BLOCKS = "blocks=…, such as blocks="
 SCAN = "dm.scan(data, "
@@ -68,6 +71,28 @@ OWN_PLACES: dict[tuple[str, str], str] = {
     ("compare", "pair_budget"): "that of dm.CompletePairs(), always; for another use dm.ustatistic",
 }
 """The same where one function has a place of its own."""
+
+
+P = ParamSpec("P")
+
+
+def refuse_unknown(function: str, given: Collection[str], parameters: Collection[str]) -> None:
+    """TypeError for the first keyword that the function does not have."""
+    for name in given:
+        if name not in parameters:
+            raise wrong_keyword(function, name, parameters)
+
+
+def answering(init: Callable[P, None]) -> Callable[P, None]:
+    """The ``__init__`` of a public class, which answers to names of the past."""
+    owner, parameters = init.__qualname__.partition(".")[0], signature(init).parameters
+
+    @wraps(init)
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        refuse_unknown(owner, kwargs, parameters)
+        init(*args, **kwargs)
+
+    return call
 
 
 def wrong_keyword(function: str, name: str, parameters: Collection[str]) -> TypeError:

@@ -21,49 +21,38 @@ class Status(IntFlag):
     ROWS_IN_ORDER = 128
 
 
-STATUS_WORDS: dict[Status, str] = {
-    Status.NO_ROWS: "no rows",
-    Status.NO_FINITE_ANSWER: "no finite answer",
-    Status.BEYOND_CAPACITY: "beyond capacity",
-    Status.FILES_DISAGREE: "files disagree",
-    Status.CONTAMINATED: "contaminated",
-    Status.CARRIED_BY_FEW_ROWS: "carried by few rows",
-    Status.PLAIN_MEAN: "plain mean, no guarantee",
-    Status.ROWS_IN_ORDER: "rows in order",
-}
-"""The short words of a status list."""
+NO_GUARANTEE = {Status.PLAIN_MEAN: "plain mean, no guarantee"}
+"""Words of a status that are more than its name."""
 
 
 class NoInterval(IntEnum):
-    """Why a group has no interval; 0 where it has one."""
+    """Why a group has no interval, and the words for it; 0 where it has one."""
 
-    GIVEN = 0
-    NOT_WANTED = 1
-    NO_ANSWER = 2
-    PLAIN_MEAN = 3
-    FEWER_ROWS_THAN_BLOCKS = 4
-    CONSTANT_BLOCKS = 5
-    TOO_FEW_BLOCKS = 6
-    VACUOUS = 7
-    RUINED_ENDS = 8
-    OVERFLOW = 9
+    words: str
 
+    def __new__(cls, code: int, words: str = "") -> NoInterval:
+        """A code with its words."""
+        member = int.__new__(cls, code)
+        member._value_, member.words = code, words
+        return member
 
-REASON_WORDS: dict[NoInterval, str] = {
-    NoInterval.GIVEN: "",
-    NoInterval.NOT_WANTED: "not asked for",
-    NoInterval.NO_ANSWER: "there is no finite answer",
-    NoInterval.PLAIN_MEAN: "too few rows, or too few different values, for five blocks",
-    NoInterval.FEWER_ROWS_THAN_BLOCKS: "fewer rows than blocks",
-    NoInterval.CONSTANT_BLOCKS: "more than half of the blocks are constant",
-    NoInterval.TOO_FEW_BLOCKS: "too few blocks for this confidence level",
-    NoInterval.VACUOUS: (
-        "the bound is vacuous: too many blocks are ruined or taken to be outlying for this confidence level"
-    ),
-    NoInterval.RUINED_ENDS: "ruined blocks reach the ends of the interval",
-    NoInterval.OVERFLOW: "the spread of the blocks exceeds the range of float64",
-}
-"""The reason printed beside a missing interval."""
+    GIVEN = 0, ""
+    NOT_WANTED = 1, "not asked for"
+    NO_ANSWER = 2, "there is no finite answer"
+    PLAIN_MEAN = 3, "too few rows, or too few different values, for five blocks"
+    FEWER_ROWS_THAN_BLOCKS = 4, "fewer rows than blocks"
+    CONSTANT_BLOCKS = 5, "more than half of the blocks are constant"
+    TOO_FEW_BLOCKS = 6, "too few blocks for this confidence level"
+    VACUOUS = (
+        7,
+        "the bound is vacuous: too many blocks are ruined or taken to be outlying for this confidence level",
+    )
+    RUINED_ENDS = 8, "ruined blocks reach the ends of the interval"
+    OVERFLOW = 9, "the spread of the blocks exceeds the range of float64"
+    SAMPLES_RUINED = 10, "the bound for samples does not allow for ruined blocks"
+    SAMPLES_TOO_SMALL = 11, "samples of one row show no spread"
+    SAMPLES_VACUOUS = 12, "the bound is vacuous for this confidence level; use more or smaller blocks"
+    VARIANCE_UNKNOWN = 13, "the variance of the statistic is not known: there are too few rows"
 
 
 ALL_EQUAL = "all values are equal; whether others exist beyond these rows they cannot tell"
@@ -80,5 +69,5 @@ def status_list(status: int) -> list[str]:
     >>> status_list(0)
     ['ok']
     """
-    found = int(status)
-    return [word for flag, word in STATUS_WORDS.items() if flag.value & found] or ["ok"]
+    told = [flag for flag in Status if flag.value & int(status)]
+    return [NO_GUARANTEE.get(flag, str(flag.name).lower().replace("_", " ")) for flag in told] or ["ok"]

@@ -13,7 +13,7 @@ from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.ranges import kept_blocks
 from distmom.passes.regrouping import Regrouping, block_buckets
 from distmom.passes.spilled import FromBucket, ReadSorted, SortedUnit, Sorting, sort_rows
-from distmom.reductions.layouts import StoredBlocks
+from distmom.reductions.layouts import StoredLayout
 from distmom.reductions.rows.questions import AnswerEach
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _good_units(sample: Counted) -> tuple[Unit, ...]:
     units = []
     for unit in sample.plan.units:
         good = [i for i, file in enumerate(unit.files) if file.path not in bad]
-        first_rows = unit.window[good] if isinstance(sample.plan.reduction.layout, StoredBlocks) else None
+        first_rows = unit.window[good] if isinstance(sample.plan.reduction.layout, StoredLayout) else None
         if good:
             units.append(replace(unit, files=tuple(unit.files[i] for i in good), window=first_rows))
     return tuple(units)

@@ -16,7 +16,7 @@ from distmom.passes.cell_map import CellMap
 from distmom.passes.census import count_rows
 from distmom.passes.counted import Counted, Question
 from distmom.passes.ranges import Cut, kept_blocks
-from distmom.reductions.layouts import StoredBlocks
+from distmom.reductions.layouts import StoredLayout
 from distmom.reductions.rows.keep_each import KeepEach
 from distmom.reductions.rows.keep_rows import BlockRange, KeepRows
 from distmom.reductions.rows.questions import AnswerEach
@@ -88,7 +88,7 @@ def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], In
     bad = {record.file for record in sample.skipped}
     good = np.array([file.path not in bad for file in plan.files], np.bool_)
     files = tuple(file for file in plan.files if file.path not in bad)
-    if not isinstance(plan.reduction.layout, StoredBlocks):
+    if not isinstance(plan.reduction.layout, StoredLayout):
         return files, None
     source: Any = replace(sample.source, files=plan.files)  # type: ignore[type-var]
     rows = count_rows(source, executor, "error").rows

@@ -50,6 +50,8 @@ class Scan:
     batch_rows: int = BATCH_ROWS
 
     def __post_init__(self) -> None:
+        if isinstance(self.data, Scan):
+            raise ConfigError("data: is a scan already; say all of how it is read in one")
         for name, allowed in (("nan", NAN), ("missing", MISSING), ("on_bad_file", ON_BAD_FILE)):
             check_choice(name, getattr(self, name), allowed)
         check_count("batch_rows", self.batch_rows)

@@ -14,10 +14,8 @@ from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import LeafCutter, Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, Place
-from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.layouts import Layout, Place, RepeatedLayout, row_labels
 from distmom.reductions.rows.keep_rows import missing_values
-from distmom.reductions.rows.row_labels import row_labels
 from distmom.reductions.state import Key, MeanState
 
 
@@ -49,7 +47,7 @@ class BlockComoments:
     def layouts(self) -> tuple[Layout, ...]:
         """That of the means, or of each of its partitions."""
         layout = self.means.layout
-        return layout.partitions if isinstance(layout, RepeatedBlocks) else (layout,)
+        return layout.partitions if isinstance(layout, RepeatedLayout) else (layout,)
 
     @property
     def seed(self) -> int:

@@ -1,14 +1,14 @@
 """How the rows of a file are laid out in blocks: at random, as stored, or as independent samples.
 
 A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
-labels. All layouts are frozen and picklable; what changes from unit to unit comes with the unit, as `window`.
+labels. All layouts are picklable; what changes from unit to unit comes with the unit, as `window`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,16 @@ from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells
 from distmom.numerics.blocks.chunks import chunk_moments
-from distmom.numerics.blocks.labels import label_table, stored_edges, stored_labels
+from distmom.numerics.blocks.labels import (
+    LabelTable,
+    file_cell,
+    label_table,
+    repeat_key,
+    repeat_seed,
+    repeat_tables,
+    stored_edges,
+    stored_labels,
+)
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, leaf_moments, together
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
@@ -61,90 +70,151 @@ class LeafRows:
         return None if self.weights is None else together(*self.weights)
 
 
-class Layout(Protocol):
-    """A way to form row blocks."""
+class Layout:
+    """A way to form row blocks; subclasses are frozen dataclasses.
+
+    Attributes
+    ----------
+    n_blocks : int
+        Row blocks in the state.
+    repeats : int
+        Partitions: the row blocks are so many sets, of equal size, that each hold every row once.
+    by_leaf : bool
+        Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined.
+    has_stack : bool
+        Whether leaves without groups and weights can be pushed on a `LeafStack`.
+    """
+
+    repeats = 1
+    by_leaf = False
+
+    if TYPE_CHECKING:
+
+        @property
+        def n_blocks(self) -> int: ...  # noqa: D102
 
     @property
-    def n_blocks(self) -> int:
-        """Row blocks in the state."""
-        ...
-
-    @property
-    def repeats(self) -> int:
-        """Partitions: the row blocks are so many sets, of equal size, that each hold every row once."""
-        ...
-
-    @property
-    def by_leaf(self) -> bool:
-        """Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined."""
-        ...
-
-    @property
-    def cells_per_group(self) -> int:
-        """Cells that the rows of one group are collected in."""
-        ...
+    def has_stack(self) -> bool:  # noqa: D102
+        return False
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:
         """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
 
         There is one group unless `by_leaf`.
         """
-        ...
+        raise NotImplementedError(f"rows of {type(self).__name__} are taken one by one")
+
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
+        """Add a leaf to a stack, in one compiled call, and say so.
+
+        Not one with NaNs or infinities, unless `anything` is to be added.
+        """
+        raise NotImplementedError
+
+    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:
+        """The cell of each row: its group's code times the number of blocks, plus its block."""
+        raise NotImplementedError(f"rows of {type(self).__name__} may have several blocks")
 
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
-        """Add rows to their cells: the group's code times `cells_per_group`, plus the block.
-
-        With several partitions a row is added once for each of them.
-        """
-        ...
+        """Add rows to their cells; with several partitions a row is added once for each of them."""
+        assert rows.codes is not None
+        mine = self.cells(rows.codes, rows.place, window, compiled=compiled)
+        cells.add(rows.x, rows.gone, mine, rows.w)
 
 
 @dataclass(frozen=True)
-class RandomBlocks:
+class RandomLayout(Layout):
     """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
 
     Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
     are kept together. With `chunk_rows` above 1 it is chunks of so many consecutive rows that are given.
+    Another `number` makes another partition of the same rows.
     """
 
     seed: int
     n_fine: int
     width: int = 1
     chunk_rows: int = 1
-    repeats = 1
-    by_leaf = False
+    number: int = 0
 
     @property
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
+    @property
+    def has_stack(self) -> bool:  # noqa: D102
+        return self.chunk_rows == 1
+
+    def _draws(self, place: Place) -> tuple[int, np.uint64, LabelTable]:
+        """First row, key of the runs of the file, and permutations."""
+        table = label_table(repeat_seed(self.seed, self.number), self.n_fine)
+        return place.first_row, repeat_key(place.key, self.seed, self.number), table
+
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
-        table = label_table(self.seed, self.n_fine)
-        first, key = rows.place.first_row, rows.place.key
-        place = rows.gone, first, key, table
+        place = rows.gone, *self._draws(rows.place)
         if self.chunk_rows == 1:
-            return leaf_moments(rows.x, *place, rest=rows.rest, weights=rows.weights, compiled=compiled).at(
-                None
-            )
+            parts = {"rest": rows.rest, "weights": rows.weights}
+            return leaf_moments(rows.x, *place, **parts, compiled=compiled).at(None)  # type: ignore[arg-type]
         x = together(rows.x, rows.rest)
         return chunk_moments(x, *place, self.chunk_rows, w=rows.w, compiled=compiled).at(None)
 
-    @property
-    def cells_per_group(self) -> int:  # noqa: D102
-        return self.n_blocks
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
+        number = rows.place.first_row // LEAF_ROWS
+        return stack.push_random(rows.x, rows.rest, rows.gone, *self._draws(rows.place), number, anything)
+
+    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+        return block_cells(codes, *self._draws(place), self.width, self.chunk_rows, compiled=compiled)
 
     def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        if self.chunk_rows > 1:
+            return super().add_rows(cells, rows, window, compiled=compiled)
         assert rows.codes is not None
-        place = rows.place.first_row, rows.place.key, label_table(self.seed, self.n_fine), self.width
-        if self.chunk_rows == 1:
-            cells.add_blocks(rows.x, rows.gone, rows.codes, *place, rows.w)
-        else:
-            chunks = block_cells(rows.codes, *place, self.chunk_rows, compiled=compiled)
-            cells.add(rows.x, rows.gone, chunks, rows.w)
+        return cells.add_blocks(rows.x, rows.gone, rows.codes, *self._draws(rows.place), self.width, rows.w)
 
 
 @dataclass(frozen=True)
-class StoredBlocks:
+class RepeatedLayout(Layout):
+    """`repeats` partitions like that of `RandomLayout`, each under a seed of its own, side by side.
+
+    The first one is the partition of `RandomLayout` under the same seed; its blocks come first. A leaf is
+    read once and passed over `repeats` times in memory.
+    """
+
+    seed: int
+    n_fine: int
+    repeats: int
+    width: int = 1
+
+    @property
+    def n_blocks(self) -> int:  # noqa: D102
+        return self.repeats * (self.n_fine // self.width)
+
+    @property
+    def partitions(self) -> tuple[RandomLayout, ...]:
+        """Each of them."""
+        return tuple(RandomLayout(self.seed, self.n_fine, self.width, 1, r) for r in range(self.repeats))
+
+    def _draws(self, place: Place) -> list[tuple[int, np.uint64, LabelTable]]:
+        """As those of each partition; the tables of all are kept together."""
+        tables = enumerate(repeat_tables(self.seed, self.n_fine, self.repeats))
+        return [(place.first_row, repeat_key(place.key, self.seed, r), table) for r, table in tables]
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
+        parts = [
+            leaf_moments(rows.x, rows.gone, *draws, rest=rows.rest, compiled=compiled)
+            for draws in self._draws(rows.place)
+        ]
+        together = [*(part.at(slice(self.n_fine)) for part in parts), parts[0].at(slice(self.n_fine, None))]
+        return parts[0].of(np.concatenate(arrays) for arrays in zip(*together, strict=True)).at(None)
+
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+        assert rows.codes is not None
+        for number, draws in enumerate(self._draws(rows.place)):
+            cells.add_blocks(rows.x, rows.gone, rows.codes * self.repeats + number, *draws, self.width)
+
+
+@dataclass(frozen=True)
+class StoredLayout(Layout):
     """Contiguous blocks of the `total_rows` rows of the lake, as they are stored.
 
     The window of a unit is the number, in the lake, of the first row of each of its files.
@@ -152,65 +222,51 @@ class StoredBlocks:
 
     total_rows: int
     n_blocks: int
-    repeats = 1
-    by_leaf = False
+    has_stack = True
+
+    def _edges(self, place: Place, window: Any) -> tuple[int, Ints]:
+        """Number of the first row in the lake, and where blocks begin."""
+        return int(window[place.file]) + place.first_row, stored_edges(self.total_rows, self.n_blocks)
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
-        first = int(window[rows.place.file]) + rows.place.first_row
-        edges = stored_edges(self.total_rows, self.n_blocks)
-        return _contiguous(rows, first, edges, compiled).at(None)
+        return _contiguous(rows, *self._edges(rows.place, window), compiled).at(None)
 
-    @property
-    def cells_per_group(self) -> int:  # noqa: D102
-        return self.n_blocks
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
+        place, (first, edges) = rows.place, self._edges(rows.place, window)
+        leaf = place.key, place.first_row // LEAF_ROWS
+        return stack.push_stored(rows.x, rows.rest, rows.gone, first, edges, *leaf, anything)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
-        assert rows.codes is not None
-        first = int(window[rows.place.file]) + rows.place.first_row
-        blocks = stored_labels(first, rows.x.size, self.total_rows, self.n_blocks)
-        cells.add(rows.x, rows.gone, rows.codes * self.n_blocks + blocks, rows.w)
+    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+        first, _ = self._edges(place, window)
+        return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
 
 
 @dataclass(frozen=True)
-class UnitBlocks:
+class UnitLayout(Layout):
     """All rows of a unit, wherever they lie, are in the cell that its hash says."""
 
     n_blocks: int
-    repeats = 1
-    by_leaf = False
 
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
-        raise NotImplementedError("rows of units are taken one by one")
-
-    @property
-    def cells_per_group(self) -> int:  # noqa: D102
-        return self.n_blocks
-
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
-        assert rows.codes is not None and rows.place.units is not None
-        units = unit_cells(rows.codes, rows.place.units, self.n_blocks, compiled=compiled)
-        cells.add(rows.x, rows.gone, units, rows.w)
+    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+        assert place.units is not None
+        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
 
 
 @dataclass(frozen=True)
-class NoRowBlocks:
-    """No row blocks: the cells that hold whole files are all there is."""
+class FileLayout(Layout):
+    """No row blocks: the cells that hold whole files are all there is, and one cell holds a group's rows."""
 
     n_blocks: int = 0
-    repeats = 1
-    by_leaf = False
-    cells_per_group = 1
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
-        assert rows.codes is not None
-        cells.add(rows.x, rows.gone, rows.codes, rows.w)
+    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+        return codes
 
 
 @dataclass(frozen=True)
-class SampledBlocks:
+class SampledLayout(Layout):
     """Independent samples of `block_size` rows of the lake, each without replacement, or with.
 
     The window of a unit is a `SampleWindow` and, for each of its files, the number in the lake of its first
@@ -221,63 +277,37 @@ class SampledBlocks:
     n_blocks: int
     block_size: int
     replace: bool = False
-    repeats = 1
     by_leaf = True
-    cells_per_group = 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         tree, first_leaves = window
         key = stream_key(self.seed, "monte_carlo" if self.replace else "swor")
         leaf = int(first_leaves[rows.place.file]) + rows.place.first_row // LEAF_ROWS
-        counts = self._counts(key, tree, compiled)[:, leaf - tree.first_leaf]
-        moments = sampled_leaf_moments(
-            together(rows.x, rows.rest),
-            rows.gone,
-            rows.codes,
-            rows.n_groups,
-            key,
-            leaf,
-            counts,
-            compiled,
-            replace=self.replace,
-        )
-        whole = whole_moments(rows, compiled=compiled)
-        both = (np.concatenate(pair, axis=1) for pair in zip(moments, whole, strict=True))
-        return Moments(*both)
-
-    def _counts(self, key: np.uint64, tree: SampleWindow, compiled: bool) -> Ints:
-        """Rows that each block takes from each leaf of the window; drawn once for a window."""
-        return _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
-
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
-        raise NotImplementedError("a row may belong to several samples")
+        counts = _window_counts(tree, int(key), self.n_blocks, self.block_size, self.replace, compiled)
+        where = rows.codes, rows.n_groups, key, leaf, counts[:, leaf - tree.first_leaf], compiled
+        x = together(rows.x, rows.rest)
+        moments = Moments(*sampled_leaf_moments(x, rows.gone, *where, replace=self.replace))
+        return moments.joined(whole_moments(rows, compiled=compiled))  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=8)
 def _window_counts(
     tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> Ints:
+    """Rows that each block takes from each leaf of the window; drawn once for a window."""
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
-def push_leaf(layout: Layout, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
-    """Add a leaf to a stack, in one compiled call, and say so: for the layouts of `has_stack`.
+def row_labels(
+    layout: Layout, n_cells: int, place: Place, n_rows: int, window: Any, *, compiled: bool
+) -> Ints:
+    """Fine blocks of consecutive rows of a file: those that `BlockMeans` puts them into.
 
-    Not one with NaNs or infinities, unless `anything` is to be added.
+    Without row blocks that is the file's cell, of `n_cells`; stored blocks need the `window` of the unit.
     """
-    place = rows.place
-    parts, number, first = (rows.x, rows.rest, rows.gone), place.first_row // LEAF_ROWS, place.first_row
-    if isinstance(layout, StoredBlocks):
-        edges = stored_edges(layout.total_rows, layout.n_blocks)
-        return stack.push_stored(*parts, int(window[place.file]) + first, edges, place.key, number, anything)
-    assert isinstance(layout, RandomBlocks)
-    table = label_table(layout.seed, layout.n_fine)
-    return stack.push_random(*parts, first, place.key, table, number, anything)
-
-
-def has_stack(layout: Layout) -> bool:
-    """Whether there is a `push_leaf` for the leaves of this layout, without groups and weights."""
-    return isinstance(layout, StoredBlocks) or (isinstance(layout, RandomBlocks) and layout.chunk_rows == 1)
+    if isinstance(layout, FileLayout):
+        return np.full(n_rows, file_cell(place.key, n_cells))
+    return layout.cells(np.zeros(n_rows, np.int64), place, window, compiled=compiled)
 
 
 def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:

@@ -9,12 +9,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.blocks.cells import block_cells
-from distmom.numerics.blocks.labels import file_cell, file_key, label_table
+from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.random.keyed_hash import unit_cells
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions.accumulate.leaves import LeafCutter, Rows
+from distmom.reductions.layouts import FileLayout, Layout, Place, RandomLayout, UnitLayout, row_labels
 from distmom.reductions.state import Key
 
 Cells = NDArray[np.int32]
@@ -42,17 +41,11 @@ class Parts:
 
     def cells(self, rows: Rows, key: np.uint64, *, compiled: bool) -> Cells:
         """The cells of consecutive rows of the file with this key."""
-        n = rows.n_rows
-        if self.unit == "file":
-            return np.full(n, file_cell(key, self.n_cells), np.int32)
-        zeros = np.zeros(n, np.int64)
-        if self.unit == "columns":
-            assert rows.units is not None
-            found = unit_cells(zeros, rows.units, self.n_cells, compiled=compiled)
-        else:
-            table = label_table(self.seed, self.n_cells)
-            found = block_cells(zeros, rows.first_row, key, table, 1, self.chunk_rows, compiled=compiled)
-        return found.astype(np.int32)
+        layout: Layout = RandomLayout(self.seed, self.n_cells, 1, self.chunk_rows)
+        if self.unit is not None:
+            layout = FileLayout() if self.unit == "file" else UnitLayout(self.n_cells)
+        place = Place(key, rows.first_row, units=rows.units)
+        return row_labels(layout, self.n_cells, place, rows.n_rows, None, compiled=compiled).astype(np.int32)
 
 
 S = TypeVar("S")

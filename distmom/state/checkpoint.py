@@ -16,7 +16,7 @@ from distmom.numerics.random.philox import resolve_seed
 from distmom.state.files import Change, change
 from distmom.state.fingerprint import Fingerprint, check_same
 from distmom.state.saved import Saved
-from distmom.state.state import State, check_on_change
+from distmom.state.state import State
 
 if TYPE_CHECKING:
     from distmom.lake import FileRef, Source
@@ -197,13 +197,7 @@ def open_checkpoint(
     kind: str,
     memory_limit: int | str | None = None,
     *,
-    on_change: str = "error",
     every: float | None = None,
 ) -> Checkpoint | None:
     """The checkpoint of a run that has a state, which may be damaged or of another kind; see `Checkpoint`."""
-    if state is not None:
-        return Checkpoint(State.of(state, on_change), kind, memory_limit, every)
-    check_on_change(on_change)
-    if on_change != "error":
-        raise ConfigError("on_change: says what becomes of a state; give state too, or drop it")
-    return None
+    return None if state is None else Checkpoint(State.of(state), kind, memory_limit, every)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from distmom.checks import check_choice
 from distmom.cluster.executors.machine import memory_bytes
 from distmom.cluster.memory import parse_bytes
 from distmom.errors import ConfigError
@@ -51,17 +51,15 @@ class State:
         if not isinstance(text, str) or not text or "\0" in text:
             raise ConfigError(f"state: must be the path of a file, not {self.path!r}")
         object.__setattr__(self, "path", text)
-        check_on_change(self.on_change)
+        check_choice("on_change", self.on_change, ON_CHANGE)
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
 
     @classmethod
-    def of(cls, state: str | os.PathLike[str] | State, on_change: str = "error") -> State:
+    def of(cls, state: str | os.PathLike[str] | State) -> State:
         """The state that a caller gave, as a path or as itself."""
-        if isinstance(state, State) and on_change == "error":
-            return state
-        return cls(state, on_change)
+        return state if isinstance(state, State) else cls(state)
 
     @property
     def file(self) -> Path:
@@ -113,11 +111,3 @@ class State:
             If the disk is full or the file cannot be written.
         """
         write_state(self.file, saved.container())
-
-
-def check_on_change(value: object) -> None:
-    """ConfigError unless it is one of the two words."""
-    if value not in ON_CHANGE:
-        near = difflib.get_close_matches(str(value), ON_CHANGE, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"on_change: must be 'error' or 'restart', not {value!r}{hint}")

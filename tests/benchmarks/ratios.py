@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from distmom.estimators.ustat.fieller import Quotients, fieller_ends
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
+from distmom.inference.fieller import Quotients, fieller_ends
 from distmom.numerics.blocks.moments import Moments
 
 ROWS = 400

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import same, write
@@ -26,17 +25,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "two columns": {"columns": ["x", "y"]},
     "groups": {"by": "key"},
     "two keys and a filter": {"by": ["name", "key"], "where": "u > 0.3"},
-    "NaN kept": {"nan": "keep", "n_blocks": 301},
-    "seven blocks": {"n_blocks": 7},
-    "paper": {"n_blocks": "paper", "interval": "paper"},
-    "many fine blocks": {"fine": "many"},
-    "repeated": {"repeats": 3},
-    "repeated, grouped": {"repeats": 2, "by": "key"},
-    "contamination": {"contamination": 2, "n_blocks": 45},
-    "chunks": {"chunk_rows": 7},
-    "units": {"block_by": "u"},
-    "units of two columns, groups": {"block_by": ["name", "u"], "by": "key", "where": "u > 0.1"},
-    "contaminated units": {"block_by": "u", "contamination": 2},
+    "NaN kept": {"nan": "keep", "blocks": 301},
+    "seven blocks": {"blocks": 7},
+    "paper": {"blocks": "paper", "interval": "paper"},
+    "many fine blocks": {"blocks": dm.RandomBlocks(fine="many")},
+    "repeated": {"blocks": dm.RandomBlocks(repeats=3)},
+    "repeated, grouped": {"blocks": dm.RandomBlocks(repeats=2), "by": "key"},
+    "contamination": {"contamination": 2, "blocks": 45},
+    "chunks": {"blocks": dm.RandomBlocks(chunk_rows=7)},
+    "units": {"blocks": dm.UnitBlocks("u")},
+    "units of two columns, groups": {"blocks": dm.UnitBlocks(["name", "u"]), "by": "key", "where": "u > 0.1"},
+    "contaminated units": {"blocks": dm.UnitBlocks("u"), "contamination": 2},
     "vectors": {"columns": ["x", "y"], "joint": True},
     "vectors by coordinates, groups": {"columns": ["x", "y"], "joint": "coordinatewise", "by": "key"},
     "lists": {"columns": "v", "joint": True},
@@ -73,12 +72,13 @@ ROWS = rows()
 
 
 def stream(options: dict[str, Any], **more: Any) -> dm.MeanAccumulator:
-    return flat(dm.MeanAccumulator)(**{"columns": "x", "rng": 7, **options, **more})
+    return dm.MeanAccumulator(**{"columns": "x", "rng": 7, **options, **more})
 
 
 def whole(data: Any, options: dict[str, Any]) -> Any:
     options = {"columns": "x", "rng": 7, **options}
-    return flat(dm.mean)(data, options.pop("columns"), **options)
+    scan = dm.scan(data, nan=options.pop("nan", "omit"))
+    return dm.mean(scan, options.pop("columns"), **options)
 
 
 @pytest.fixture(autouse=True)
@@ -191,7 +191,7 @@ def test_many_groups_in_small_pieces() -> None:
     table = pa.table(
         {"x": g.normal(size=3_000), "k": g.integers(0, 700, 3_000), "l": g.integers(0, 3, 3_000)}
     )
-    mine = stream({"by": ["k", "l"], "n_blocks": 5})
+    mine = stream({"by": ["k", "l"], "blocks": 5})
     for start in range(0, 3_000, 123):
         mine.update(table.slice(start, 123))
         if start % 2:
@@ -267,7 +267,7 @@ def test_what_does_not_merge() -> None:
     refused(dm.ConfigError, ["other", "'a'"], lambda: one.merge(one))
     for options, words in (
         ({"rng": 8}, ["rng was 8, here 7"]),
-        ({"n_blocks": 5}, ["n_blocks was 5, here 'auto'"]),
+        ({"blocks": 5}, ["n_blocks was 5, here 'auto'"]),
         ({"columns": "y"}, ["columns was 'y', here 'x'"]),
         ({"where": "u > 0"}, ["where was 'u > 0', here None"]),
     ):
@@ -287,9 +287,12 @@ def test_what_does_not_merge() -> None:
         ({"columns": 3}, ["columns", "3"]),
         ({"columns": ["x", "x"]}, ["columns", "twice"]),
         ({"by": "x"}, ["by", "'x'"]),
-        ({"block_by": ["u", "x"]}, ["block_by", "'x'", "also a column"]),
-        ({"block_by": "u", "contamination": 0.1}, ["block_by columns", "a share as contamination", "number"]),
-        ({"n_blocks": 0}, ["n_blocks", "at least 1"]),
+        ({"blocks": dm.UnitBlocks(["u", "x"])}, ["blocks", "'x'", "also a column"]),
+        (
+            {"blocks": dm.UnitBlocks("u"), "contamination": 0.1},
+            ["UnitBlocks", "a share as contamination"],
+        ),
+        ({"blocks": 0}, ["blocks", "at least 1"]),
         ({"confidence_level": 2}, ["confidence_level"]),
         ({"where": "x >"}, ["where"]),
         ({"where": 3}, ["where", "int"]),
@@ -297,14 +300,38 @@ def test_what_does_not_merge() -> None:
         ({"name": None}, ["name"]),
         ({"contamination": 0.1}, ["contamination=0.1, a share, depends on the number of rows"]),
         ({"contamination": 2}, ["contamination=2 without a number of blocks depends"]),
-        ({"block_by": ["x"]}, ["block_by"]),
+        ({"blocks": dm.UnitBlocks("x")}, ["blocks", "'x'"]),
     ],
     ids=str,
 )
 def test_wrong_options(options: dict[str, Any], words: list[str]) -> None:
     refused(dm.ConfigError, words, lambda: stream(options))
-    with pytest.raises(TypeError):
-        stream({"block_size": 5})
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [dm.RandomBlocks(size=5), dm.StoredBlocks(), dm.StoredBlocks(size=5), dm.FileBlocks(size=5)],
+    ids=repr,
+)
+def test_blocks_that_need_the_number_of_rows(blocks: Any) -> None:
+    refused(
+        dm.ConfigError,
+        [f"{blocks!r} depends on the number of rows", "drop it"],
+        lambda: dm.MeanAccumulator("x", blocks=blocks),
+    )
+
+
+def test_names_of_the_past_have_an_answer() -> None:
+    with pytest.raises(TypeError, match=r"^n_blocks: now blocks=…; see help\(dm\.MeanAccumulator\)"):
+        dm.MeanAccumulator("x", n_blocks=5)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"no parameter 'wher'; did you mean 'where'\?"):
+        dm.MeanAccumulator("x", wher="x > 0")  # type: ignore[call-arg]
+
+
+def test_a_batch_is_rows_and_no_scan() -> None:
+    mine = stream({})
+    refused(dm.ConfigError, ["batch", "rows", "not a scan"], lambda: mine.update(dm.scan(ROWS)))
+    assert mine.n_rows == 0
 
 
 def test_nothing_of_a_batch_that_is_refused_is_added() -> None:
@@ -394,14 +421,11 @@ def test_lists_are_vectors(type_: pa.DataType, options: dict[str, Any]) -> None:
     v = pa.array([None if i % 11 == 0 else g.normal(size=3).tolist() for i in range(2_000)], type_)
     table = pa.table({"v": v, "k": g.integers(0, 3, 2_000), "w": g.random(2_000)})
     options = {"joint": True, "rng": 0, **options}
-    mine, early = (
-        flat(dm.MeanAccumulator)("v", **options),
-        flat(dm.MeanAccumulator)("v", name="early", **options),
-    )
+    mine, early = stream(options, columns="v"), stream(options, columns="v", name="early")
     for start in range(0, 2_000, 300):
         mine.update(table.slice(start, 300))
-    found, whole = mine.result(), flat(dm.mean)(table, "v", **options)
-    assert same(found, whole) and same(dm.MeanAccumulator.from_bytes(mine.to_bytes()).result(), whole)
+    found, right = mine.result(), whole(table, {"columns": "v", **options})
+    assert same(found, right) and same(dm.MeanAccumulator.from_bytes(mine.to_bytes()).result(), right)
     early.merge(mine)  # has not seen a list yet
     early.update(table)
     first, *_ = dm.Results.of(early.result())

@@ -144,7 +144,7 @@ def test_places_are_equal_in_bits(lake: Path) -> None:
     for place in (dm.Threads(1), dm.Threads(3, memory_limit="4GB")):
         assert dm.mean(lake, "x", rng=0, executor=place).same_bits(plain)
         assert eval(repr(place), {"Threads": dm.Threads}) == place
-    for wrong, words in ((2, "Threads"), (dm.Threads, "is a class"), (object(), "Client")):
+    for wrong, words in ((2, "Threads"), (dm.Threads, "is a class"), (object(), "Dask client")):
         with pytest.raises(dm.ConfigError, match=words):
             dm.mean(lake, "x", executor=wrong)
     for make in (lambda: dm.Threads(0), lambda: dm.Processes(0), lambda: dm.Threads(memory_limit="plenty")):

@@ -10,9 +10,9 @@ import pytest
 from flat import flat
 
 import distmom as dm
-from distmom.estimators.ustat.fieller import Quotients, fieller_ends, uneven
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
+from distmom.inference.fieller import Quotients, fieller_ends, uneven
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.components import jackknife_of_parts
 from distmom.numerics.kernels.evaluate import block_sums

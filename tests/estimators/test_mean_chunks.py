@@ -112,5 +112,5 @@ def test_a_chunk_as_long_as_a_file_keeps_files_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chunk_rows", [0, -1, 1.5, True, None, 2**40 + 1, 10**40])
 def test_wrong_numbers_of_rows(chunk_rows: object) -> None:
-    with pytest.raises(dm.ConfigError, match=r"^chunk_rows: "):
+    with pytest.raises(dm.ConfigError, match=r"^RandomBlocks: chunk_rows: "):
         dm.mean(np.zeros(10), blocks=dm.RandomBlocks(chunk_rows=chunk_rows))  # type: ignore[arg-type]

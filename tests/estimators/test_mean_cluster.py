@@ -18,8 +18,8 @@ import distmom as dm
 from distmom.cluster import Finished
 from distmom.cluster.executors.client import ClientExecutor, ClientTasks
 from distmom.cluster.merge import Merged
-from distmom.estimators.mean import mean as mean_module
 from distmom.estimators.mean import plan as mean_plan
+from distmom.estimators.mean import question
 from distmom.reductions.block_means import load_kernels
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
@@ -152,7 +152,7 @@ def test_large_states_are_merged_before_they_come(
 def eight_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for i in range(8):
         write(tmp_path / "t" / f"{i}.parquet", {"x": np.arange(1000.0) + i})
-    monkeypatch.setattr(mean_module, "ReadAndReduce", FatalFile)
+    monkeypatch.setattr(question, "ReadAndReduce", FatalFile)
     cut_work(monkeypatch, max_files=1)
     return tmp_path / "t"
 
@@ -307,14 +307,15 @@ def test_data_in_memory_stays_here_beside_an_active_client(monkeypatch: pytest.M
         assert dm.explain(dm.ustatistic, x, kernel="gini")["threads"] == dm.explain(dm.mean, x)["threads"]
 
 
-@pytest.mark.parametrize("way", ["threads", "workers=2"])
+@pytest.mark.parametrize("way", ["threads", "processes"])
 def test_a_plain_script_without_a_main_guard(way: str, tmp_path: Path) -> None:
     """A cluster opened at the top level of a script dies, elsewhere, in a cascade of spawn tracebacks."""
     write(tmp_path / "t" / "a.parquet", {"x": [1.0, 3.0]})
-    more = "" if way == "threads" else f", {way}"
+    more = "" if way == "threads" else ", executor=dm.Processes(2)"
     script = tmp_path / "job.py"
     script.write_text(
         "import distmom as dm\n"
+        "dm.options(warn=False)\n"
         "print('estimate of', 'x')\n"
         f"print(dm.mean({str(tmp_path / 't')!r}, rng=0{more}).plain_estimate)\n"
     )

@@ -16,7 +16,7 @@ import distmom as dm
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.inference import intervals as rule_intervals
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import REASON_WORDS, NoInterval
+from distmom.inference.status import NoInterval
 from distmom.numerics.blocks.moments import Moments
 from distmom.theory import (
     best_blocks,
@@ -178,7 +178,7 @@ def test_units_are_counted_where_they_are_blocks() -> None:
         {"x": X, "u": np.arange(20_060) % 20}, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u")
     )
     assert few.n_units == 20 and few.interval is None
-    assert few.interval_reason == REASON_WORDS[NoInterval.VACUOUS]
+    assert few.interval_reason == NoInterval.VACUOUS.words
     with pytest.raises(dm.ConfigError, match=r"a share as contamination: units are counted only as they"):
         dm.mean(table, "x", contamination=0.01, rng=0, blocks=dm.UnitBlocks("u"))
 
@@ -200,7 +200,7 @@ def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
     found = answer_rule(moments, X[None, :100], np.array([100]), 0.99, n_blocks=7, outlying=4).intervals
     assert found.exact_reason[0] == NoInterval.VACUOUS and np.isnan([found.exact_low, found.exact_high]).all()
     assert found.order_reason[0] == NoInterval.TOO_FEW_BLOCKS and np.isnan(found.order_low[0])
-    assert "outlying" in REASON_WORDS[NoInterval.VACUOUS]
+    assert "outlying" in NoInterval.VACUOUS.words
     seven = answer_rule(moments, X[None, :100], np.array([100]), 0.99, n_blocks=7, outlying=10**6).intervals
     assert seven.exact_reason[0] == NoInterval.VACUOUS
 
@@ -219,9 +219,9 @@ def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
         ({"contamination": True}, ["contamination", "True"]),
         ({"contamination": "1 %"}, ["contamination", "'1 %'"]),
         ({"contamination": float("nan")}, ["contamination", "nan"]),
-        ({"contamination": 3, "scheme": "swor"}, ["scheme='swor'", "contamination", "partition"]),
-        ({"contamination": 3, "scheme": "monte_carlo"}, ["scheme='monte_carlo'", "contamination"]),
-        ({"contamination": 3, "n_blocks": "paper"}, ["contamination", "n_blocks='paper'"]),
+        ({"contamination": 3, "scheme": "swor"}, ["SampledBlocks", "contamination", "use RandomBlocks"]),
+        ({"contamination": 3, "scheme": "monte_carlo"}, ["SampledBlocks", "contamination"]),
+        ({"contamination": 3, "n_blocks": "paper"}, ["contamination", "blocks='paper'", "use blocks='auto'"]),
         ({"contamination": 3, "interval": "paper"}, ["contamination", "interval='paper'"]),
     ],
     ids=str,

@@ -11,7 +11,7 @@ from flat import flat
 from mean_lakes import write
 
 import distmom as dm
-from distmom.estimators.mean.answer import ALIKE
+from distmom.estimators.mean.notes import ALIKE
 from distmom.inference.file_blocks import EFFECT, resembling
 
 

@@ -224,10 +224,10 @@ def test_no_radius_and_why() -> None:
     fewer = dm.mean(x[:3], joint=True, rng=0, blocks=5)
     assert fewer.n_blocks == 3 and fewer.interval_reason == "fewer rows than blocks"
     assert "lowered from 5 to 3" in fewer.notes[0]
-    flat = np.column_stack([x[:, 0], np.full(2_000, 7.0)])
-    found = dm.mean(flat, joint=True, rng=0)
+    level = np.column_stack([x[:, 0], np.full(2_000, 7.0)])
+    found = dm.mean(level, joint=True, rng=0)
     assert found.radius is not None and found.estimate[1] == 7.0 and found.status == ("ok",)
-    by_columns = dm.mean(flat, joint="coordinatewise", rng=0)
+    by_columns = dm.mean(level, joint="coordinatewise", rng=0)
     assert by_columns.intervals[1].tolist() == [7.0, 7.0] and np.ptp(by_columns.intervals[0]) > 0.1
     assert found.notes == by_columns.notes and found.notes[0].startswith("1: all values are equal")
     for options in ({}, {"n_blocks": 5}, {"scheme": "swor", "n_blocks": 5, "block_size": 30}):
@@ -325,7 +325,7 @@ def test_wrong_words() -> None:
     x = cloud(100)
     with pytest.raises(dm.ConfigError, match=r"joint.*'geometrical'.*did you mean 'geometric'"):
         dm.mean(x, joint="geometrical")
-    with pytest.raises(dm.ConfigError, match=r"joint does not go with n_blocks='paper'"):
+    with pytest.raises(dm.ConfigError, match=r"joint does not go with blocks='paper'"):
         dm.mean(x, joint=True, blocks="paper")
     with pytest.raises(
         dm.ConfigError, match=r"joint='geometric' does not go with interval='order'.*coordinatewise"

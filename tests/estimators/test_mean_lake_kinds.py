@@ -15,7 +15,7 @@ from flat import flat
 from mean_lakes import cut_work, same, write
 
 import distmom as dm
-from distmom.estimators.mean import mean as mean_module
+from distmom.estimators.mean import question
 
 
 def groups(found: Any) -> list[tuple[Any, ...]]:
@@ -141,13 +141,13 @@ def test_a_file_replaced_after_planning(
     """Neither the old number of rows with new values, nor a mix; and never taken for a bad file."""
     write(tmp_path / "0.parquet", {"x": np.full(100_000, 1.0)})
     write(tmp_path / "1.parquet", {"x": np.full(100_000, 3.0)})
-    run = mean_module.run_plan
+    run = question.run_plan
 
     def replaced(*args: Any) -> Any:
         write(tmp_path / "1.parquet", {"x": np.full(50_000, 9.0)})
         return run(*args)
 
-    monkeypatch.setattr(mean_module, "run_plan", replaced)
+    monkeypatch.setattr(question, "run_plan", replaced)
     with pytest.raises(dm.DataError, match=r"file changed since planning: 1\.parquet"):
         dm.mean(dm.scan(tmp_path, on_bad_file=on_bad_file), rng=0)
 

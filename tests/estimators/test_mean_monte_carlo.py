@@ -54,7 +54,7 @@ def test_more_draws_than_rows(tmp_path: Path) -> None:
     assert found.block_size == (1_000, 1_000) and found.interval is not None
     # a mean of 1,000 draws of 0 ... 9 has standard deviation 0.09
     assert np.abs(found.block_estimates - 4.5).max() < 0.5
-    with pytest.raises(dm.ConfigError, match=r"block_size.*2,147,483,647.*2,147,483,648"):
+    with pytest.raises(dm.ConfigError, match=r"^blocks: size: .*2,147,483,647.*2,147,483,648"):
         flat(dm.mean)(lake, **MC, n_blocks=3, block_size=2**31, rng=0)
     with pytest.raises(dm.ResourceError, match="projected memory"):
         flat(dm.mean)(lake, **MC, n_blocks=3, block_size=2**31 - 1, rng=0, memory_limit="2GB")
@@ -170,7 +170,7 @@ def test_the_numbers_of_the_proposition_and_their_cost() -> None:
         for n in (100_000, 200_000)
     }
     assert engines == {100_000: "numpy", 200_000: "compiled"}, "7 million draws are worth the import"
-    with pytest.raises(dm.ConfigError, match=r"tau=0\.4999: at most 1,000,000 blocks"):
+    with pytest.raises(dm.ConfigError, match=r"^blocks: tau: 0\.4999: at most 1,000,000 blocks"):
         dm.mean(x, blocks=dm.SampledBlocks(tau=0.4999, replace=True))
 
 

@@ -144,9 +144,9 @@ def test_an_unknown_option_is_an_error_that_names_the_place() -> None:
         dm.mean(X, block=5)  # type: ignore[call-arg]
     for word in PLACES.keys() - inspect.signature(dm.mean).parameters.keys():
         with pytest.raises(TypeError, match=rf"^({word}: now|mean\(\) has no parameter '{word}')"):
-            flat(dm.mean)(X, **{word: 1})
-    with pytest.raises(TypeError, match=r"blocks: now blocks=…; see help\(dm\.mean\)"):
-        dm.mean(X, blocks=5)  # type: ignore[call-arg]
+            dm.mean(X, **{word: 1})  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"n_blocks: now blocks=…; see help\(dm\.mean\)"):
+        dm.mean(X, n_blocks=5)  # type: ignore[call-arg]
 
 
 def test_every_parameter_and_choice_is_documented() -> None:

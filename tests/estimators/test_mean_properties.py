@@ -104,7 +104,7 @@ def test_neither_the_order_of_listing_nor_the_units_matter(
         mixed = list(paths)
         shuffler.shuffle(mixed)
         cut_work(patch, max_files=max_files)
-        found = answer(mixed, batch_rows=1 + max_files, **options)
+        found = answer(dm.scan(mixed, batch_rows=1 + max_files), **options)
     assert (right is None) == (found is None)
     assert right is None or found is None or same(right, found)
 

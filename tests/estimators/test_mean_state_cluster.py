@@ -74,4 +74,4 @@ def test_states_that_are_merged_on_workers_before_they_come(
         flat(dm.mean)(some, threads=2, **asked),
         flat(dm.mean)(some, state=tmp_path / "s", client=client, **asked),
     )
-    assert batch.Batch in kinds
+    assert batch.UnitBatch in kinds

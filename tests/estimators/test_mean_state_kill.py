@@ -46,7 +46,7 @@ def write(container, sink):
     honest(container, Half(sink) if saves == int(at) and place == "within" else sink)
 
 room.write_container = write
-dm.mean(lake, "x", by=by or None, rng=7, threads=2, state=state)
+dm.mean(lake, "x", by=by or None, rng=7, executor=dm.Threads(2), state=state)
 print(saves)
 """
 

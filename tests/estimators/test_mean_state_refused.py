@@ -58,10 +58,10 @@ def test_files_that_are_gone_or_changed(
 
 
 FIXED: dict[str, dict[str, Any]] = {
-    "scheme='swor'": {"scheme": "swor", "n_blocks": 5, "block_size": 20},
-    "order='stored'": {"order": "stored"},
-    "block_size=50": {"block_size": 50},
-    "scheme='monte_carlo'": {"scheme": "monte_carlo", "n_blocks": 5, "block_size": 20},
+    "SampledBlocks(5, size=20) makes": {"blocks": dm.SampledBlocks(5, 20)},
+    "StoredBlocks() makes": {"blocks": dm.StoredBlocks()},
+    "RandomBlocks(size=50) makes": {"blocks": dm.RandomBlocks(size=50)},
+    "SampledBlocks(5, size=20, replace=True)": {"blocks": dm.SampledBlocks(5, 20, replace=True)},
     "contamination=0.01, a share,": {"contamination": 0.01},
     "contamination=2 without a number of blocks": {"contamination": 2},
 }
@@ -195,10 +195,7 @@ def test_without_a_seed_that_of_the_state_goes_on(lake: Path, tmp_path: Path) ->
 def test_what_cannot_have_a_state(lake: Path, tmp_path: Path) -> None:
     x = np.arange(100.0)
     refused(dm.ConfigError, ["state", "memory", "MeanAccumulator"], lambda: dm.mean(x, state=tmp_path / "s"))
-    refused(dm.ConfigError, ["on_change", "state"], lambda: run(lake, {}, on_change="restart"))
-    refused(
-        dm.ConfigError, ["on_change", "'restart'?"], lambda: run(lake, {}, state="s", on_change="restrat")
-    )
+    refused(dm.ConfigError, ["on_change", "'restart'?"], lambda: dm.State("s", on_change="restrat"))
     refused(dm.ConfigError, ["state", "no folder"], lambda: run(lake, {}, state=tmp_path / "no" / "s"))
     refused(dm.ConfigError, ["state", "a folder of that name"], lambda: run(lake, {}, state=tmp_path))
     for wrong in ("", 3, "a\0b"):

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from mean_lakes import cut_work, write
 
 import distmom as dm
+from distmom.estimators.mean import counts
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.mean import unit_counts
 from distmom.lake.keys.keybytes import component_bytes
 from distmom.lake.keys.keyvalues import components
 from distmom.numerics.random.philox import resolve_seed
@@ -210,9 +210,9 @@ def test_cells_tell_the_number_of_few_units() -> None:
     """Linear counting against its own expectation, and never below the cells that are filled."""
     for n in (1, 5, 60, 110):
         expected = 105 * (1 - (1 - 1 / 105) ** n)
-        assert unit_counts._about(10**6, round(expected), 105) == pytest.approx(n, rel=0.03, abs=1)
-    assert unit_counts._about(1.0, 104, 105) == 104
-    assert unit_counts._about(1e6, 105, 105) == 10**6
+        assert counts._about(10**6, round(expected), 105) == pytest.approx(n, rel=0.03, abs=1)
+    assert counts._about(1.0, 104, 105) == 104
+    assert counts._about(1e6, 105, 105) == 10**6
 
 
 # --- what the answer makes of them

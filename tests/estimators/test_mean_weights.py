@@ -378,7 +378,12 @@ def test_kinds_of_weights(tmp_path: Path) -> None:
             ["none of the 2 rows", "positive weight", "2 of weight zero"],
         ),
         ({"w": [1e-70, None]}, {}, dm.NoAnswerError, ["1 without weight, 1 of weight zero"]),
-        ({"w": [1.0, 2.0]}, {"scheme": "swor"}, dm.ConfigError, ["weights", "partition"]),
+        (
+            {"w": [1.0, 2.0]},
+            {"scheme": "swor"},
+            dm.ConfigError,
+            ["SampledBlocks", "weights", "RandomBlocks"],
+        ),
         ({"w": [1.0, 2.0]}, {"weights": 3}, dm.ConfigError, ["weights", "3"]),
         ({"w": [1.0, 2.0]}, {"weights": ["w"]}, dm.ConfigError, ["weights", "['w']"]),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import REASON_WORDS, NoInterval, Status, status_list
+from distmom.inference.status import NoInterval, Status, status_list
 from distmom.numerics.blocks.moments import Moments
 
 
@@ -86,7 +86,7 @@ def test_one_other_row_is_enough_to_say_nothing_of_the_spread(k):
     found = answer_rule(blocks_of(x), sample, n_sample, 0.99, n_blocks=k)
     assert not found.constant[0]
     words = "too few rows, or too few" if k == "auto" else "more than half of the blocks are constant"
-    assert REASON_WORDS[NoInterval(found.intervals.exact_reason[0])].startswith(words)
+    assert NoInterval(found.intervals.exact_reason[0]).words.startswith(words)
     assert np.isnan(found.intervals.exact_low[0]) and np.isnan(found.intervals.order_low[0])
 
 
@@ -176,6 +176,6 @@ def test_mistakes_of_the_caller():
 
 
 def test_every_code_has_words():
-    assert all(REASON_WORDS[code] or code == 0 for code in NoInterval)
+    assert all(code.words or code == 0 for code in NoInterval)
     assert status_list(0) == ["ok"]
     assert [status_list(flag) for flag in Status] and all(len(status_list(flag)) == 1 for flag in Status)

@@ -130,7 +130,9 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(dm.ConfigError, match="loss was 'squared', now 'absolute'"):
         play(folder, {**options, "loss": "absolute"})
     write(folder / "part=0" / "new.parquet", {"y": [1.0]})
-    with pytest.raises(dm.DataError, match=r"1 new file .*cannot be added; use on_change=.restart."):
+    with pytest.raises(
+        dm.DataError, match=r"1 new file .*cannot be added; use State\(path, on_change=.restart.\)"
+    ):
         play(folder, options)
     state.write_bytes(b"nothing")
     with pytest.raises(dm.DataError, match="is no saved state"):

@@ -108,29 +108,30 @@ def test_same_bits_from_parts_of_files(lake: Path, scratch: Path, monkeypatch: p
 
 def test_two_samples(lake: Path, tmp_path: Path, by_disk: list[int], scratch: Path) -> None:
     both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
-    table = [dm.ustatistic, dm.compare]
-    asked: list[dict[str, Any]] = [
-        {"kernel": "energy", "column": "y", "n_blocks": 9, "rng": 1},
-        {"column": ["x", "y"], "statistics": ["auc", "energy"], "n_permutations": 99, "rng": 1},
+    small = [dm.scan(one, batch_rows=33) for one in both]
+    test = dm.Permutations(99)
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (dm.ustatistic, {"kernel": "energy", "column": "y", "blocks": 9}),
+        (dm.compare, {"column": ["x", "y"], "statistics": ["auc", "energy"], "test": test}),
     ]
-    for function, options in zip(table, asked, strict=True):
-        found = function(both, **options, threads=2, batch_rows=33, scratch=scratch)
+    for function, options in asked:
+        found = function(small, **options, rng=1, executor=dm.Threads(2, scratch=scratch))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(regrouping, "MOST_READS", 10**9)
-            assert same(function(both, **options, threads=1), found)
+            assert same(function(both, **options, rng=1, executor=dm.Threads(1)), found)
     assert len(by_disk) == 2 and list(scratch.iterdir()) == []
 
 
 def test_a_tournament_regroups_the_rows_of_each_part(
     lake: Path, by_disk: list[int], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def play(**more: Any) -> dm.TournamentResult:
-        return flat(dm.tournament)(lake, ["u", "key"], "y", loss="ranking", n_blocks=9, rng=1, **more)
+    def play(data: Any, place: dm.Threads) -> dm.TournamentResult:
+        return dm.tournament(data, ["u", "key"], "y", loss="ranking", blocks=9, rng=1, executor=place)
 
-    found = play(threads=2, batch_rows=33, scratch=scratch)
+    found = play(dm.scan(lake, batch_rows=33), dm.Threads(2, scratch=scratch))
     assert len(by_disk) >= 2 and list(scratch.iterdir()) == []
     monkeypatch.setattr(regrouping, "MOST_READS", 10**9)
-    assert found.same_bits(play(threads=1))
+    assert found.same_bits(play(lake, dm.Threads(1)))
 
 
 def test_files_that_were_left_out_stay_out(lake: Path, by_disk: list[int], tmp_path: Path) -> None:
@@ -246,7 +247,7 @@ def test_a_block_that_does_not_fit_is_refused(
 ) -> None:
     monkeypatch.setattr(ranges, "WORDS", 10**7)  # for each row of the block that is evaluated
     monkeypatch.setattr("distmom.passes.counted.cuts_blocks", lambda *_: by_tiles)
-    words = r"the largest range of blocks: projected memory .*; use more blocks \(n_blocks\), which"
+    words = r"the largest range of blocks: projected memory .*; use more blocks, which"
     with pytest.raises(ResourceError, match=words):
         run(lake, {"n_blocks": 1, "threads": 2}, scratch=scratch)
     assert by_disk == [] and list(scratch.iterdir()) == []

@@ -97,3 +97,8 @@ def test_a_scan_prints_as_the_call_without_secrets(lake: Path) -> None:
     found = dm.mean(dm.scan(lake.as_posix(), exclude="day=4"), "x", rng=0)
     code = found.run["call"]["code"]
     assert code == f"dm.mean(dm.scan({lake.as_posix()!r}, exclude=['day=4']), 'x', rng=0)"
+
+
+def test_a_scan_is_of_data_and_not_of_a_scan(lake: Path) -> None:
+    with pytest.raises(dm.ConfigError, match="data: is a scan already"):
+        dm.scan(dm.scan(lake), nan="keep")

@@ -26,8 +26,14 @@ from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import NoRowBlocks, RandomBlocks, SampledBlocks, StoredBlocks, UnitBlocks
-from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.layouts import (
+    FileLayout,
+    RandomLayout,
+    RepeatedLayout,
+    SampledLayout,
+    StoredLayout,
+    UnitLayout,
+)
 from distmom.reductions.state import MeanState
 
 
@@ -125,9 +131,9 @@ def twin(spec: BlockMeans, files: Sequence[File]) -> Twin:
 def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int], list[list[int]]]:
     """For each row of a file, its blocks."""
     layout = spec.layout
-    if isinstance(layout, NoRowBlocks):
+    if isinstance(layout, FileLayout):
         return lambda number, file, first: [[] for _ in range(file.n_rows)]
-    if isinstance(layout, RandomBlocks):
+    if isinstance(layout, RandomLayout):
         table = label_table(spec.seed, layout.n_fine)
 
         def random(number: int, file: File, first: int) -> list[list[int]]:
@@ -136,20 +142,20 @@ def _places(spec: BlockMeans, files: Sequence[File]) -> Callable[[int, File, int
             return [[int(blocks[row // layout.chunk_rows])] for row in range(file.n_rows)]
 
         return random
-    if isinstance(layout, RepeatedBlocks):
+    if isinstance(layout, RepeatedLayout):
         return _repeated_places(layout, spec.seed)
-    if isinstance(layout, StoredBlocks):
+    if isinstance(layout, StoredLayout):
         total = sum(f.n_rows for f in files)
         return lambda number, file, first: [
             [b] for b in stored_labels(first, file.n_rows, total, layout.n_blocks).tolist()
         ]
-    if isinstance(layout, UnitBlocks):
+    if isinstance(layout, UnitLayout):
         return lambda number, file, first: [[(int(u) * layout.n_blocks) >> 64] for u in file.units]
-    assert isinstance(layout, SampledBlocks)
+    assert isinstance(layout, SampledLayout)
     return _sampled_places(layout, files)
 
 
-def _repeated_places(layout: RepeatedBlocks, seed: int) -> Callable[[int, File, int], list[list[int]]]:
+def _repeated_places(layout: RepeatedLayout, seed: int) -> Callable[[int, File, int], list[list[int]]]:
     """Each partition has a seed, which keys its permutations and, with the file's own key, its runs."""
     n_kept = layout.n_fine // layout.width
 
@@ -167,7 +173,7 @@ def _repeated_places(layout: RepeatedBlocks, seed: int) -> Callable[[int, File, 
 
 
 def _sampled_places(
-    layout: SampledBlocks, files: Sequence[File]
+    layout: SampledLayout, files: Sequence[File]
 ) -> Callable[[int, File, int], list[list[int]]]:
     replace = layout.replace
     key = stream_key(layout.seed, "monte_carlo" if replace else "swor")
@@ -268,7 +274,7 @@ def reduce_unit(
         begin, end = rows or (0, file.n_rows)
         for start, stop in cut(end - begin, batch):
             low, high = begin + start, begin + stop
-            units = isinstance(spec.layout, UnitBlocks)
+            units = isinstance(spec.layout, UnitLayout)
             accumulator.add(_batch(file, low, high, codes, units), len(codes) if spec.grouped else 1)
         accumulator.end_file()
     keys = [((1, key),) for key in codes] if spec.grouped else [()]
@@ -295,9 +301,9 @@ def _batch(file: File, low: int, high: int, codes: dict[Any, int], units: bool) 
 
 def window_of(spec: BlockMeans, files: Sequence[File], first: int, stop: int, rows: Any = None) -> Any:
     """What a unit of files first … stop - 1 has to know of the lake."""
-    if isinstance(spec.layout, StoredBlocks):
+    if isinstance(spec.layout, StoredLayout):
         return np.concatenate([[0], np.cumsum([f.n_rows for f in files])])[first:stop]
-    if not isinstance(spec.layout, SampledBlocks):
+    if not isinstance(spec.layout, SampledLayout):
         return None
     leaves = [-(-f.n_rows // LEAF) for f in files]
     starts = np.concatenate([[0], np.cumsum(leaves)])

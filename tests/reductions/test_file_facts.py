@@ -15,14 +15,14 @@ from distmom.numerics.tree import DyadicTree
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.file_facts import FileFacts
-from distmom.reductions.layouts import RandomBlocks
+from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.profile import Profile, ProfileState
 
 SEED = 5
 
 
 def spec(compiled: bool = False) -> Profile:
-    return Profile(BlockMeans(("a", "b"), RandomBlocks(SEED, 15), 9, SEED, 16, compiled=compiled), 1, 64)
+    return Profile(BlockMeans(("a", "b"), RandomLayout(SEED, 15), 9, SEED, 16, compiled=compiled), 1, 64)
 
 
 def run(files: list[File], profile: Profile, numbers: np.ndarray, batch: int = 1_000) -> ProfileState | None:

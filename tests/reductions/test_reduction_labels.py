@@ -8,17 +8,24 @@ import pytest
 from distmom.numerics.blocks.labels import file_cell, file_key
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, NoRowBlocks, Place, RandomBlocks, StoredBlocks, UnitBlocks
-from distmom.reductions.rows.row_labels import row_labels
+from distmom.reductions.layouts import (
+    FileLayout,
+    Layout,
+    Place,
+    RandomLayout,
+    StoredLayout,
+    UnitLayout,
+    row_labels,
+)
 
 SEED, N = 5, 700
 LAYOUTS: dict[str, Layout] = {
-    "random": RandomBlocks(SEED, 45),
-    "chunks": RandomBlocks(SEED, 45, 1, 8),
-    "wide": RandomBlocks(SEED, 45, 9),
-    "stored": StoredBlocks(2 * N, 21),
-    "units": UnitBlocks(33),
-    "files": NoRowBlocks(),
+    "random": RandomLayout(SEED, 45),
+    "chunks": RandomLayout(SEED, 45, 1, 8),
+    "wide": RandomLayout(SEED, 45, 9),
+    "stored": StoredLayout(2 * N, 21),
+    "units": UnitLayout(33),
+    "files": FileLayout(),
 }
 
 

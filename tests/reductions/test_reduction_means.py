@@ -28,32 +28,32 @@ from distmom.reductions.accumulate import small_files
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import (
+    FileLayout,
     Layout,
-    NoRowBlocks,
-    RandomBlocks,
-    SampledBlocks,
-    StoredBlocks,
-    UnitBlocks,
+    RandomLayout,
+    RepeatedLayout,
+    SampledLayout,
+    StoredLayout,
+    UnitLayout,
 )
-from distmom.reductions.repeated import RepeatedBlocks
 
 SEED = 12345
 SIZES = (150, 0, 1, 700, 64, 63, 65)
 TOTAL = sum(SIZES)
 LAYOUTS: dict[str, Layout] = {
-    "random": RandomBlocks(SEED, 15),
-    "random, neighbours kept together": RandomBlocks(SEED, 15, 3),
-    "random, one block": RandomBlocks(SEED, 1),
-    "chunks": RandomBlocks(SEED, 15, chunk_rows=7),
-    "chunks as long as files, neighbours kept together": RandomBlocks(SEED, 15, 3, chunk_rows=700),
-    "random, more blocks than rows of a leaf": RandomBlocks(SEED, 105),
-    "stored": StoredBlocks(TOTAL, 15),
-    "files only": NoRowBlocks(),
-    "units": UnitBlocks(15),
-    "without replacement": SampledBlocks(SEED, 5, 300),
-    "with replacement": SampledBlocks(SEED, 5, 300, replace=True),
-    "repeated": RepeatedBlocks(SEED, 15, 3),
-    "repeated, neighbours kept together": RepeatedBlocks(SEED, 15, 3, 5),
+    "random": RandomLayout(SEED, 15),
+    "random, neighbours kept together": RandomLayout(SEED, 15, 3),
+    "random, one block": RandomLayout(SEED, 1),
+    "chunks": RandomLayout(SEED, 15, chunk_rows=7),
+    "chunks as long as files, neighbours kept together": RandomLayout(SEED, 15, 3, chunk_rows=700),
+    "random, more blocks than rows of a leaf": RandomLayout(SEED, 105),
+    "stored": StoredLayout(TOTAL, 15),
+    "files only": FileLayout(),
+    "units": UnitLayout(15),
+    "without replacement": SampledLayout(SEED, 5, 300),
+    "with replacement": SampledLayout(SEED, 5, 300, replace=True),
+    "repeated": RepeatedLayout(SEED, 15, 3),
+    "repeated, neighbours kept together": RepeatedLayout(SEED, 15, 3, 5),
 }
 
 
@@ -64,18 +64,18 @@ def leaves_of_64_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spec_of(layout: Layout, **changes: object) -> BlockMeans:
     spec = BlockMeans(("x", "y"), layout, 9, SEED, 40)
-    if isinstance(layout, SampledBlocks):
+    if isinstance(layout, SampledLayout):
         spec = replace(spec, n_cells=1, sample_size=0)
-    if isinstance(layout, UnitBlocks):
+    if isinstance(layout, UnitLayout):
         spec = replace(spec, n_cells=0, count_units="columns")
-    if isinstance(layout, NoRowBlocks):
+    if isinstance(layout, FileLayout):
         spec = replace(spec, count_units="file")
     return replace(spec, **changes)  # type: ignore[arg-type]
 
 
 def ungrouped_only(layout: Layout) -> bool:
     """With groups, neighbouring fine blocks are kept together; without, the width is always 1."""
-    return isinstance(layout, (RandomBlocks, RepeatedBlocks)) and layout.width > 1
+    return isinstance(layout, (RandomLayout, RepeatedLayout)) and layout.width > 1
 
 
 CASES = [
@@ -124,8 +124,8 @@ def test_any_cutting_into_units_gives_the_same_bits(layout: Layout, groups: int)
 @pytest.mark.parametrize(("layout", "groups"), CASES)
 def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None:
     sizes = (300, 20, 1200, 513)
-    if isinstance(layout, StoredBlocks):
-        layout = StoredBlocks(sum(sizes), 15)
+    if isinstance(layout, StoredLayout):
+        layout = StoredLayout(sum(sizes), 15)
     spec = spec_of(layout, grouped=bool(groups))
     files = make_files(sizes, columns=2, groups=groups)
     whole = reduce_all(spec, files)
@@ -170,7 +170,7 @@ def test_random_blocks_for_any_lake(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch_leaves(patch)
-        spec = BlockMeans(("x",), RandomBlocks(seed, n_blocks), 3, seed, 8, grouped=bool(groups))
+        spec = BlockMeans(("x",), RandomLayout(seed, n_blocks), 3, seed, 8, grouped=bool(groups))
         files = make_files(sizes, seed=seed, groups=groups)
         if not any(f.n_rows for f in files):
             assert reduce_unit(spec, files) is None
@@ -182,7 +182,7 @@ def test_random_blocks_for_any_lake(
 
 def test_rows_of_small_files_are_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also beside large files and files with infinities, which are taken one by one."""
-    spec = BlockMeans(("x",), RandomBlocks(SEED, 45), 9, SEED, 50, nan="keep")
+    spec = BlockMeans(("x",), RandomLayout(SEED, 45), 9, SEED, 50, nan="keep")
     files = make_files((45, 46, 45, 0, 3, 200, 44, 1, 1), dirty=False)
     values = files[6].values[0].copy()
     values[7] = np.inf
@@ -203,7 +203,7 @@ def test_rows_of_small_files_are_blocks_of_their_own(monkeypatch: pytest.MonkeyP
 
 
 def test_groups_that_one_state_knows_and_the_other_does_not() -> None:
-    spec = spec_of(RandomBlocks(SEED, 5), grouped=True)
+    spec = spec_of(RandomLayout(SEED, 5), grouped=True)
     left, right = make_files((90,), columns=2, groups=2), make_files((80,), seed=1, columns=2, groups=2)
     right = [replace(right[0], path="t/other.parquet", keys=[k + 1 for k in right[0].keys or []])]
     a, b = reduce_all(spec, left), reduce_all(spec, right)
@@ -215,7 +215,7 @@ def test_groups_that_one_state_knows_and_the_other_does_not() -> None:
 
 
 def test_merging_leaves_its_inputs_as_they_are() -> None:
-    spec = spec_of(RandomBlocks(SEED, 5), grouped=True)
+    spec = spec_of(RandomLayout(SEED, 5), grouped=True)
     a = reduce_all(spec, make_files((90,), columns=2, groups=2))
     b = reduce_all(spec, make_files((0, 80), columns=2, groups=3))
     before = pickle.dumps((a, b))
@@ -233,14 +233,14 @@ def test_values_are_never_written_to() -> None:
 
 
 def test_a_unit_without_rows_has_no_state() -> None:
-    for layout in (RandomBlocks(SEED, 5), NoRowBlocks()):
+    for layout in (RandomLayout(SEED, 5), FileLayout()):
         for grouped in (False, True):
             spec = spec_of(layout, grouped=grouped)
             assert reduce_unit(spec, make_files((0, 0), columns=2, groups=2 if grouped else 0)) is None
 
 
 def test_a_filter_that_drops_every_row_leaves_counts_of_zero() -> None:
-    spec = spec_of(RandomBlocks(SEED, 5))
+    spec = spec_of(RandomLayout(SEED, 5))
     files = [replace(f, keep=np.zeros(f.n_rows, bool)) for f in make_files((100,), columns=2)]
     state = reduce_all(spec, files)
     assert state.n_rows.sum() == 0 and state.moments.count.sum() == 0
@@ -248,7 +248,7 @@ def test_a_filter_that_drops_every_row_leaves_counts_of_zero() -> None:
 
 @pytest.mark.parametrize("groups", [0, 2])
 def test_nan_is_refused_with_file_column_and_row(groups: int) -> None:
-    spec = spec_of(RandomBlocks(SEED, 5), nan="raise", grouped=bool(groups))
+    spec = spec_of(RandomLayout(SEED, 5), nan="raise", grouped=bool(groups))
     files = make_files((90, 80), columns=2, dirty=False, groups=groups)
     y = files[1].values[1].copy()
     y[[41, 70]] = np.nan
@@ -260,7 +260,7 @@ def test_nan_is_refused_with_file_column_and_row(groups: int) -> None:
 
 def test_state_bytes_are_those_of_the_state() -> None:
     for groups in (0, 3):
-        spec = spec_of(RandomBlocks(SEED, 15), grouped=bool(groups))
+        spec = spec_of(RandomLayout(SEED, 15), grouped=bool(groups))
         state = reduce_all(spec, make_files((400,), columns=2, groups=groups))
         counts = 8 * len(state.keys)
         assert abs(spec.state_bytes(len(state.keys)) - state.nbytes) <= counts
@@ -275,13 +275,13 @@ def test_a_reduction_is_small_when_it_travels() -> None:
 def test_the_first_of_several_partitions_is_the_one_without(groups: int) -> None:
     """Cells and counts of the rows too; and the other partitions are others."""
     files = make_files(SIZES, columns=2, groups=groups)
-    one = reduce_all(spec_of(RandomBlocks(SEED, 15), grouped=bool(groups)), files)
-    three = reduce_all(spec_of(RepeatedBlocks(SEED, 15, 3), grouped=bool(groups)), files)
+    one = reduce_all(spec_of(RandomLayout(SEED, 15), grouped=bool(groups)), files)
+    three = reduce_all(spec_of(RepeatedLayout(SEED, 15, 3), grouped=bool(groups)), files)
     first = np.r_[0:15, 45 : 45 + 9]
     assert same_state(one, replace(three, moments=three.moments.at((..., first))))
     parts = three.moments.mean[..., :45].reshape(2, -1, 3, 15)
     assert len({parts[0, 0, r].tobytes() for r in range(3)}) == 3
-    more = reduce_all(spec_of(RepeatedBlocks(SEED, 15, 5), grouped=bool(groups)), files)
+    more = reduce_all(spec_of(RepeatedLayout(SEED, 15, 5), grouped=bool(groups)), files)
     assert np.array_equal(more.moments.mean[..., :45], three.moments.mean[..., :45], equal_nan=True), (
         "more partitions keep the first ones"
     )

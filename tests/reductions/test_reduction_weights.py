@@ -29,26 +29,26 @@ from distmom.numerics.blocks.labels import file_cell, file_key
 from distmom.reductions.accumulate import small_files
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, NoRowBlocks, RandomBlocks, StoredBlocks, UnitBlocks
+from distmom.reductions.layouts import FileLayout, Layout, RandomLayout, StoredLayout, UnitLayout
 from distmom.reductions.state import MeanState
 
 SEED = 12345
 SIZES = (150, 0, 1, 400, 64, 63, 65)
 TOTAL = sum(SIZES)
 LAYOUTS: dict[str, Layout] = {
-    "random": RandomBlocks(SEED, 15),
-    "random, neighbours kept together": RandomBlocks(SEED, 15, 3),
-    "chunks": RandomBlocks(SEED, 15, chunk_rows=5),
-    "chunks, neighbours kept together": RandomBlocks(SEED, 15, 3, chunk_rows=5),
-    "stored": StoredBlocks(TOTAL, 15),
-    "units": UnitBlocks(15),
-    "files only": NoRowBlocks(),
+    "random": RandomLayout(SEED, 15),
+    "random, neighbours kept together": RandomLayout(SEED, 15, 3),
+    "chunks": RandomLayout(SEED, 15, chunk_rows=5),
+    "chunks, neighbours kept together": RandomLayout(SEED, 15, 3, chunk_rows=5),
+    "stored": StoredLayout(TOTAL, 15),
+    "units": UnitLayout(15),
+    "files only": FileLayout(),
 }
 CASES = [
     pytest.param(layout, groups, id=f"{name}, {'grouped' if groups else 'ungrouped'}")
     for name, layout in LAYOUTS.items()
     for groups in (0, 4)
-    if groups or not (isinstance(layout, RandomBlocks) and layout.width > 1)
+    if groups or not (isinstance(layout, RandomLayout) and layout.width > 1)
 ]
 
 
@@ -206,12 +206,12 @@ def test_any_cutting_and_either_engine_give_the_same_bits(layout: Layout, groups
 @pytest.mark.parametrize(("layout", "groups"), CASES)
 def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None:
     sizes = (300, 20, 1200)
-    if isinstance(layout, StoredBlocks):
-        layout = StoredBlocks(sum(sizes), 15)
+    if isinstance(layout, StoredLayout):
+        layout = StoredLayout(sum(sizes), 15)
     spec = spec_of(layout, grouped=bool(groups))
     files = weighted_files(sizes, groups)
     whole = reduce_all(spec, files)
-    leaf = LEAF * (LEAVES_TOGETHER if groups or isinstance(layout, UnitBlocks) else 1)
+    leaf = LEAF * (LEAVES_TOGETHER if groups or isinstance(layout, UnitLayout) else 1)
     for level in (0, 1):
         assert same_state(whole, reduce_in_parts(spec, files, leaf, level)), level
 
@@ -219,7 +219,7 @@ def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None
 @pytest.mark.parametrize("groups", [0, 4])
 def test_rows_without_a_positive_weight_are_as_if_filtered(groups: int) -> None:
     """The samples too: they are of the rows that count."""
-    layout = RandomBlocks(SEED, 15)
+    layout = RandomLayout(SEED, 15)
     weighted = spec_of(layout, grouped=bool(groups))
     files = weighted_files(SIZES, groups)
     got = reduce_all(weighted, files)
@@ -235,7 +235,7 @@ def test_rows_without_a_positive_weight_are_as_if_filtered(groups: int) -> None:
 
 @pytest.mark.parametrize("groups", [0, 4])
 def test_equal_weights_and_powers_of_two_change_no_bit(groups: int) -> None:
-    spec = spec_of(RandomBlocks(SEED, 15), grouped=bool(groups))
+    spec = spec_of(RandomLayout(SEED, 15), grouped=bool(groups))
     files = weighted_files(SIZES, groups)
     bare = reduce_all(
         replace(spec, weights=None), [replace(f, values=f.values[:2], valid=f.valid[:2]) for f in files]
@@ -258,7 +258,7 @@ def test_equal_weights_and_powers_of_two_change_no_bit(groups: int) -> None:
 
 def test_small_files_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those with rows of no weight; those with odd weights or values are taken one by one."""
-    spec = spec_of(RandomBlocks(SEED, 45), nan="keep", sample_size=50)
+    spec = spec_of(RandomLayout(SEED, 45), nan="keep", sample_size=50)
     files = weighted_files((45, 46, 45, 0, 3, 200, 44, 1, 1), 0, dirty=False)
     files[0].values[2][[3, 7]] = 0.0
     files[0].valid[2][9] = False
@@ -286,11 +286,11 @@ def test_a_refused_weight_of_a_small_file_is_named(weight: float) -> None:
     files = weighted_files((20, 30, 5), 0, dirty=False)
     files[1].values[2][11] = weight
     with pytest.raises(DataError, match=r"t/001\.parquet: weight 'w' is .* in row 11"):
-        reduce_all(spec_of(RandomBlocks(SEED, 45)), files)
+        reduce_all(spec_of(RandomLayout(SEED, 45)), files)
 
 
 def test_a_file_without_rows_of_weight_is_an_empty_cell() -> None:
-    spec = spec_of(NoRowBlocks(), n_cells=99)
+    spec = spec_of(FileLayout(), n_cells=99)
     files = weighted_files((50, 60), 0, dirty=False)
     files[0] = replace(files[0], values=(*files[0].values[:2], np.zeros(50)))
     state = reduce_all(spec, files)
@@ -313,7 +313,7 @@ def test_a_file_without_rows_of_weight_is_an_empty_cell() -> None:
 def test_weights_that_are_none_are_refused(
     groups: int, compiled: bool, weight: float, words: list[str]
 ) -> None:
-    spec = spec_of(RandomBlocks(SEED, 15), grouped=bool(groups), compiled=compiled)
+    spec = spec_of(RandomLayout(SEED, 15), grouped=bool(groups), compiled=compiled)
     files = weighted_files((50, 90), groups, dirty=False)
     files[1].values[2][[77, 80]] = weight
     for batch in (10**6, 13):
@@ -326,18 +326,18 @@ def test_weights_that_are_none_are_refused(
 def test_tiny_weights_count_as_zero() -> None:
     files = weighted_files((50,), 0, dirty=False)
     files[0].values[2][:7] = 1e-61
-    assert reduce_all(spec_of(NoRowBlocks()), files).counts[2, 0].tolist() == [0, 0, 7]
+    assert reduce_all(spec_of(FileLayout()), files).counts[2, 0].tolist() == [0, 0, 7]
 
 
 def test_nan_weights_under_raise() -> None:
     files = weighted_files((50, 90), 0, dirty=False)
     files[1].values[2][33] = np.nan
     with pytest.raises(DataError, match=r"t/001\.parquet: column 'w' is NaN in row 33"):
-        reduce_all(spec_of(RandomBlocks(SEED, 15), nan="raise"), files)
+        reduce_all(spec_of(RandomLayout(SEED, 15), nan="raise"), files)
 
 
 def test_specs_travel_and_state_bytes_are_those_of_the_arrays() -> None:
-    spec = spec_of(RandomBlocks(SEED, 15), sample_size=0)
+    spec = spec_of(RandomLayout(SEED, 15), sample_size=0)
     state = reduce_all(pickle.loads(pickle.dumps(spec)), weighted_files(SIZES, 0))
     assert state.nbytes == spec.state_bytes() + 24  # the counts of the weights
     assert spec.state_bytes() > 1.9 * replace(spec, weights=None).state_bytes()

@@ -12,7 +12,7 @@ from distmom.errors import ConfigError
 from distmom.estimators.compare.answer import adjusted, compared
 from distmom.estimators.compare.options import CompareOptions
 from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permuted_test
-from distmom.estimators.compare.samples import Sample, samples_by
+from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.plan import worth_compiling
@@ -116,6 +116,8 @@ class PlannedComparison:
         """The plan of the first column's difference of means; with `by` as if both samples had all rows."""
         question, options = self.question, self.question.options
         scans = tuple(one.scan for one in question.samples) * (1 if question.by is None else 2)
+        if question.by is not None:  # what its pass needs is refused here too
+            plan_values(scans[0], question.columns[0], question.by, executor, None)
         first = UStatQuestion(scans, question.columns[0], None, options.of(mean_difference()), question.seed)
         told = first.plan(executor, None).describe(executor)
         told.pop("kernel")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.mean.answer import groups_of
+from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.row_options import row_options
@@ -25,6 +25,7 @@ from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
+    from distmom.estimators.mean.plan import MeanPlan
 
 
 class Sample(NamedTuple):
@@ -76,6 +77,13 @@ def _labels(scans: Sequence[Scan]) -> tuple[str, str]:
     return "first", "second"
 
 
+def plan_values(scan: Scan, column: str, by: str, executor: Executor, progress: Progress | None) -> MeanPlan:
+    """The pass that finds the values of the column that makes the samples."""
+    source, read = open_data(scan, column, by)
+    share, options = column_share(source, read), row_options(scan, RandomBlocks())
+    return plan_mean(source, read, options, 0, executor, progress, share, few_groups=True)
+
+
 def samples_by(
     scan: Scan,
     column: str,
@@ -93,10 +101,8 @@ def samples_by(
     NoAnswerError
         If there are fewer than two.
     """
-    source, read = open_data(scan, column, by)
-    share = column_share(source, read)
-    options = row_options(scan, RandomBlocks())
-    plan = plan_mean(source, read, options, 0, executor, progress, share, few_groups=True)
+    plan = plan_values(scan, column, by, executor, progress)
+    source = scan.source
     state, _ = run_plan(plan, 1, executor, progress)
     groups = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]
     known = [g for g, value in enumerate(groups) if value is not None]

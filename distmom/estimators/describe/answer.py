@@ -13,14 +13,10 @@ from distmom.estimators.describe.named import name_units
 from distmom.estimators.describe.robust_spread import gini, robust_std, skewness_gap
 from distmom.estimators.describe.row_groups import look_again
 from distmom.estimators.describe.unit_tables import UnitTable, unit_tables
-from distmom.estimators.mean.answer import (
-    groups_of,
-    partition_answer,
-    partition_results,
-    shared_fields,
-)
-from distmom.estimators.mean.partition import row_and_cell_blocks
-from distmom.report import ColumnProfile, DescribeResult
+from distmom.estimators.mean.answer import partition_fields
+from distmom.estimators.mean.counts import groups_of, shared_fields
+from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
+from distmom.report import ColumnProfile, DescribeResult, MeanResult
 from distmom.report.times import profile_as_times
 
 if TYPE_CHECKING:
@@ -95,9 +91,11 @@ def _measured(
     """Profile of a column of numbers or times."""
     mean, blocks, facts = plan.mean, state.blocks, state.facts
     assert blocks is not None
-    answer = partition_answer(mean, blocks, c)
+    found = answer_columns(mean, blocks, slice(c, c + 1))
     rows, cells, _ = row_and_cell_blocks(mean, blocks.moments.at(c))
-    [result] = partition_results(mean, rows, answer, [shared_fields(mean, blocks, c, column, 0, None)])
+    shared = shared_fields(mean, blocks, c, column, 0, None)
+    [own] = partition_fields(mean, blocks, slice(c, c + 1), [shared], found)
+    answer, result = found.answer, MeanResult(**own, **shared)
     all_rows = facts.moments.at(c).total()
     n = int(all_rows.count)
     std = robust_std(rows, cells, answer, result)

@@ -22,7 +22,7 @@ from distmom.lake.filters import as_filter
 from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import NoRowBlocks
+from distmom.reductions.layouts import FileLayout
 from distmom.reductions.profile import Profile
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def plan_describe(
 def _of_units(blocks: BlockMeans, executor: Executor) -> BlockMeans:
     """Sums by units: one cell for all rows of a group."""
     most_bytes = executor.memory // (2 * executor.threads_per_process)
-    layout = NoRowBlocks()
+    layout = FileLayout()
     return replace(blocks, layout=layout, n_cells=1, sample_size=0, grouped=True, most_bytes=most_bytes)
 
 

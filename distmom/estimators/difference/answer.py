@@ -12,15 +12,11 @@ import numpy as np
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.difference.lift import Paired, Shown, interval_of
 from distmom.estimators.difference.linearised import Cells, Ratio, robust_ratio
-from distmom.estimators.mean.answer import (
-    FEW_UNITS,
-    groups_of,
-    plain_means,
-    shared_fields,
-)
+from distmom.estimators.mean.answer import plain_means
+from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
+from distmom.estimators.mean.notes import FEW_UNITS
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.mean.unit_counts import UnitCount, unit_counts
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.status import ALL_EQUAL, Status, status_list
 from distmom.numerics.blocks.moments import Moments

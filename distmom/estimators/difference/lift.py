@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from distmom.estimators.difference.linearised import Ratio, answer_equal, least_level
-from distmom.estimators.mean.answer import shown_interval
 from distmom.inference.answers import RuleAnswer
+from distmom.inference.estimate import shown_interval
 from distmom.numerics.arrays import Floats
 from distmom.theory import least_order_blocks
 

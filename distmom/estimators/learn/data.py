@@ -17,7 +17,7 @@ from distmom.estimators.learn.labels import LabelReader, check_label_type, label
 from distmom.estimators.learn.parameters import check_positive
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
-from distmom.estimators.renamed import wrong_keyword
+from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource
@@ -78,9 +78,7 @@ def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, Da
     """
     names = [field.name for field in fields(DataOptions)]
     known = ("where", "executor", *names)
-    for name in given:
-        if name not in known:
-            raise wrong_keyword(f"{learner}.fit", name, known)
+    refuse_unknown(f"{learner}.fit", given, known)
     wanted = {**defaults_for(dict.fromkeys(known)), **given}
     options = DataOptions(**{name: wanted[name] for name in names if name in wanted})
     return wanted.get("where"), wanted.get("executor"), options

@@ -26,12 +26,14 @@ from distmom.estimators.mean.row_stream import (
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.renamed import answering
 from distmom.estimators.row_options import design_words
 from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import unit_columns
+from distmom.passes.scan import Scan
 from distmom.reductions.stream import StreamState
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import Saved
@@ -101,6 +103,7 @@ class MeanAccumulator:
     1.01
     """
 
+    @answering
     def __init__(
         self,
         columns: str | Sequence[str],
@@ -207,6 +210,8 @@ class MeanAccumulator:
         """
         if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
+        if isinstance(batch, Scan):
+            raise ConfigError("batch: give rows, not a scan; dm.mean reads files")
         data, known, options = open_memory(batch), self._read, self._made.options
         reader = reader_of_batch(data, known, begun=self._has_rows)
         read = with_times_of_batch(known, data, reader)

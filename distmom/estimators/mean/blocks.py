@@ -10,14 +10,14 @@ from distmom.estimators.mean.contamination import contaminated_blocks
 from distmom.estimators.options import SAMPLING, MeanOptions
 from distmom.estimators.row_options import design_of
 from distmom.reductions.layouts import (
+    FileLayout,
     Layout,
-    NoRowBlocks,
-    RandomBlocks,
-    SampledBlocks,
-    StoredBlocks,
-    UnitBlocks,
+    RandomLayout,
+    RepeatedLayout,
+    SampledLayout,
+    StoredLayout,
+    UnitLayout,
 )
-from distmom.reductions.repeated import RepeatedBlocks
 from distmom.theory import fine_blocks, mom_blocks, morm_blocks
 
 FINE = {"standard": 945, "many": 10_395}
@@ -94,7 +94,7 @@ def choose_blocks(
     if options.block_by is not None:
         n_cells = _unit_cells(n_blocks, grouped)
         by_file = options.block_by == "file"
-        layout = NoRowBlocks() if by_file else UnitBlocks(n_cells)
+        layout = FileLayout() if by_file else UnitLayout(n_cells)
         return Blocks(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
     n_fine, width = _fine(options.fine, n_blocks, grouped)
     n_kept = n_fine // width
@@ -102,14 +102,14 @@ def choose_blocks(
     if options.order == "stored":
         if n_rows is None:
             raise AssertionError("stored order needs the number of rows")
-        return Blocks(StoredBlocks(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
+        return Blocks(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
     if options.repeats > 1:
         check_most_blocks(
             f"blocks: {options.repeats} repeats of {n_kept} fine blocks", options.repeats * n_kept
         )
-        repeated = RepeatedBlocks(seed, n_fine, options.repeats, width)
+        repeated = RepeatedLayout(seed, n_fine, options.repeats, width)
         return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
-    random = RandomBlocks(seed, n_fine, width, options.chunk_rows)
+    random = RandomLayout(seed, n_fine, width, options.chunk_rows)
     return Blocks(random, cells, sample, n_blocks, outlying=outlying)
 
 
@@ -200,4 +200,4 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         drawn = min(n_rows, drawn)
     elif drawn > max(n_rows, MOST_DRAWS):
         raise ConfigError(f"blocks: size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
-    return Blocks(SampledBlocks(seed, k, drawn, replace), 1, 0, k, drawn)
+    return Blocks(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)

@@ -143,9 +143,7 @@ def _no_more(fixed: str) -> Change:
     )
 
 
-def open_keeper(
-    state: str | os.PathLike[str] | None, on_change: str, memory_limit: int | str | None = None
-) -> Keeper | None:
+def open_keeper(state: str | os.PathLike[str] | None, memory_limit: int | str | None = None) -> Keeper | None:
     """The keeper of a run that has a state."""
-    checkpoint = open_checkpoint(state, KIND, memory_limit, on_change=on_change)
+    checkpoint = open_checkpoint(state, KIND, memory_limit)
     return None if checkpoint is None else Keeper(checkpoint)

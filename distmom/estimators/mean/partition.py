@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.counts import units_of_groups
 from distmom.inference.adaptive import BlockSource, answer_rule
-from distmom.inference.answers import RuleAnswer
+from distmom.inference.estimate import Estimates, Promise
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Status
-from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.reductions.layouts import NoRowBlocks, StoredBlocks, UnitBlocks
+from distmom.reductions.layouts import FileLayout, StoredLayout, UnitLayout
 from distmom.reductions.roots import cell_of
+from distmom.reductions.state import MeanState
 
-Suspects = dict[int, list[str]]
-"""Paths of the files in each cell."""
+if TYPE_CHECKING:
+    from distmom.estimators.mean.plan import MeanPlan
+
+
+def promise_of(plan: MeanPlan) -> Promise:
+    """What the intervals of a plan are to promise."""
+    options, blocks = plan.options, plan.blocks
+    outlying = None if options.contamination is None else blocks.outlying
+    return Promise(
+        options.interval,
+        options.confidence_level,
+        options.delta,
+        blocks.n_blocks,
+        outlying,
+        blocks.layout.repeats,
+    )
+
+
+def method_of(plan: MeanPlan) -> str | None:
+    """How block mean vectors become one; None for numbers."""
+    return str(plan.options.joint) if plan.options.joint else None
 
 
 def row_and_cell_blocks(
@@ -26,83 +44,80 @@ def row_and_cell_blocks(
 ) -> tuple[BlockState, BlockState | None, BlockSource]:
     """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
     layout = plan.blocks.layout
-    if isinstance(layout, (NoRowBlocks, UnitBlocks)):
+    if isinstance(layout, (FileLayout, UnitLayout)):
         return moments, None, "units"
     n = layout.n_blocks
     heard = plan.blocks.n_cells and plan.blocks.hears_files
     cells = moments.at((..., slice(n, None))) if heard else None
     rows = moments.at((..., slice(n // layout.repeats)))
-    together = isinstance(layout, StoredBlocks) or plan.options.chunk_rows > 1
+    together = isinstance(layout, StoredLayout) or plan.options.chunk_rows > 1
     return rows, cells, "stored" if together else "rows"
 
 
-def answer_partition(
-    plan: MeanPlan,
-    moments: BlockState,
-    sampled: tuple[Floats, Ints, float],
-    n_units: Ints | None,
-    flat: Callable[[BlockState], BlockState] = lambda blocks: blocks,
-    **more: Any,
-) -> RuleAnswer:
-    """What the rule says of the blocks of all groups.
+def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimates:
+    """What the rule says of the blocks of a column, or of the vectors of all columns.
 
-    Parameters
-    ----------
-    plan : MeanPlan
-    moments : BlockState
-        Fine blocks, cells of files behind them; the last axis is that of the blocks.
-    sampled : (ndarray, ndarray, float)
-        Sampled values, how many there are of each group, and the confidence level.
-    n_units : ndarray of int64, optional
-    flat : callable
-        Makes blocks those of groups, shape (n_groups, n), where they have more axes.
-    **more
-        For the rule.
+    The rule for the number of blocks tests each of d coordinates at the d-th part of its level and sets aside
+    for all what is wild in one: a test of distances would see the coordinates of largest spread alone. It was
+    chosen by simulation (three dependent coordinates, 10,000 rows, four laws, 40 replications each): with one
+    wild row, 0.1 % in one coordinate, 0.5 % spread over the coordinates, or 1 and 5 % in all, the risk in
+    units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1 and 3.0 by coordinates (clean
+    0.7 to 1.2 and 1.1 to 1.4; the plain mean above 10^4), no clean vector of 160 is flagged and all damaged
+    ones are. Without the screen the geometric median of 25 blocks breaks from 0.5 % on.
     """
+    method, promise = method_of(plan), promise_of(plan)
+    moments, samples = state.moments.at(columns), state.samples[columns]
+    d, repeats = len(samples), promise.repeats
     rows, cells, source = row_and_cell_blocks(plan, moments)
-    shared: dict[str, Any] = {
-        "files": None if cells is None else flat(cells),
-        "n_blocks": "auto" if plan.blocks.n_blocks is None else plan.blocks.n_blocks,
+    values = np.stack([sample.values for sample in samples], axis=1)
+    n_values = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in samples], axis=1)
+    units = units_of_groups(state)
+    wanted = set() if method == "geometric" else {"exact"}
+    if method is not None:
+        wanted.add("ball")
+    if method != "geometric" and repeats == 1:
+        wanted.add("order")
+    how: dict[str, Any] = {
+        "files": None if cells is None else _lines(cells, joint=method is not None),
+        "n_blocks": "auto" if promise.n_blocks is None else promise.n_blocks,
         "outlying": plan.blocks.outlying,
-        **more,
+        "intervals": wanted,
+        "n_columns": d,
     }
-    layout = plan.blocks.layout
-    if layout.repeats > 1:
-        every = flat(moments.at((..., slice(layout.n_blocks))))
-        every = every.each(lambda a: a.reshape(a.shape[0], layout.repeats, -1))
-        return answer_repeated(every, *sampled, **shared)
-    return answer_rule(flat(rows), *sampled, block_source=source, n_units=n_units, **shared)
+    level = promise.level(d, method)
+    sampled = values.reshape(-1, values.shape[2]), n_values.reshape(-1), level
+    if repeats > 1:
+        every = _lines(moments.at((..., slice(plan.blocks.layout.n_blocks))), joint=method is not None)
+        every = every.each(lambda a: a.reshape(a.shape[0], repeats, -1))
+        answer = answer_repeated(every, *sampled, **how)
+    else:
+        n_units = None if units is None else np.repeat(units, d)
+        lines = _lines(rows, joint=method is not None)
+        answer = answer_rule(lines, *sampled, block_source=source, n_units=n_units, **how)
+    return Estimates(answer, promise, d, method)
 
 
-def block_fields(
-    plan: MeanPlan, answer: RuleAnswer, g: int, status: int, suspects: Suspects
-) -> dict[str, Any]:
-    """The fields of a result that tell of its blocks and of bad files."""
-    accused: tuple[str, ...] = ()
-    if status & Status.FILES_DISAGREE:
-        cells = np.flatnonzero(answer.suspect_cells[g])
-        accused = tuple(sorted(path for cell in cells for path in suspects.get(int(cell), ())))
-    return {
-        "n_blocks": int(answer.n_blocks[g]),
-        "block_size": (int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
-        "n_ruined_blocks": int(answer.n_ruined[g]),
-        "n_set_aside": int(answer.n_set_aside[g]),
-        "accused_files": accused,
-        "repeats": plan.blocks.layout.repeats,
-    }
+def _lines(columns: BlockState, *, joint: bool) -> BlockState:
+    """Blocks (columns, groups, n) as (groups x columns, n); if joint, ruined in one they are so in all."""
+    if joint:
+        ruined = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
+        columns = columns.with_means(np.where(ruined, np.nan, columns.mean))
+    return columns.each(lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).reshape(-1, a.shape[2]))
 
 
-def files_of_cells(plan: MeanPlan, answer: RuleAnswer) -> Suspects:
-    """Paths of the files (with their folders where these are several) in each cell that a group suspects."""
-    wanted = (
-        set(np.flatnonzero(answer.suspect_cells.any(axis=0)).tolist()) if answer.suspect_cells.size else set()
-    )
-    found: Suspects = {}
+def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
+    """For each group the files (with their folders where these are several) in its suspected cells."""
+    answer, d = found.answer, found.n_lines
+    suspects = answer.suspect_cells[::d]
+    disagree = [bool(found.status(g) & Status.FILES_DISAGREE) for g in range(len(suspects))]
+    wanted = set(np.flatnonzero(suspects.any(axis=0)).tolist()) if any(disagree) else set()
+    paths: dict[int, list[str]] = {}
     if wanted:
         roots = plan.roots or (None,) * len(plan.files)
         for file, root in zip(plan.files, roots, strict=True):
             cell = cell_of(plan.reduction.seed, file.path, plan.blocks.n_cells, root)
             if cell in wanted:
                 name = file.path if root is None else f"{root.rstrip('/')}/{file.path}"
-                found.setdefault(cell, []).append(name)
-    return found
+                paths.setdefault(cell, []).append(name)
+    named = (np.flatnonzero(cells & bad) for cells, bad in zip(suspects, disagree, strict=True))
+    return [tuple(sorted(path for cell in some for path in paths.get(int(cell), ()))) for some in named]

@@ -31,8 +31,7 @@ from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.passes.census import Census, count_rows, count_valid
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, RandomBlocks, SampledBlocks, StoredBlocks
-from distmom.reductions.repeated import RepeatedBlocks
+from distmom.reductions.layouts import Layout, RandomLayout, RepeatedLayout, SampledLayout, StoredLayout
 from distmom.state.fingerprint import plainly
 
 if TYPE_CHECKING:
@@ -220,7 +219,7 @@ def plan_mean(
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:
     """Whether compiled kernels shall do the work: of reading the files once, or also of the layout."""
     repeats = 1 if layout is None else layout.repeats
-    n_draws = layout.n_blocks * layout.block_size if isinstance(layout, SampledBlocks) else 0
+    n_draws = layout.n_blocks * layout.block_size if isinstance(layout, SampledLayout) else 0
     n_bytes = sum(f.size for f in files) * share * repeats
     return n_bytes > SMALL_BYTES or len(files) > SMALL_FILES or n_draws > SMALL_DRAWS
 
@@ -304,18 +303,18 @@ def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -
 def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
     """Bytes that say which rows of a leaf belong to which block: tables of permutations, or drawn rows."""
     layout = reduction.layout
-    if isinstance(layout, (RandomBlocks, RepeatedBlocks)):
+    if isinstance(layout, (RandomLayout, RepeatedLayout)):
         return layout.repeats * table_bytes(layout.n_fine)
-    if isinstance(layout, SampledBlocks) and n_rows:
+    if isinstance(layout, SampledLayout) and n_rows:
         return DRAW_BYTES[reduction.compiled] * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
     return 0
 
 
 def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:
     """Give each unit what its layout needs to know of the rest of the lake."""
-    if census is None or not units or not isinstance(blocks.layout, (StoredBlocks, SampledBlocks)):
+    if census is None or not units or not isinstance(blocks.layout, (StoredLayout, SampledLayout)):
         return tuple(units)
-    if isinstance(blocks.layout, StoredBlocks):
+    if isinstance(blocks.layout, StoredLayout):
         first_rows = np.concatenate([[0], np.cumsum(census.rows)])
         return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
     leaves = -(-census.rows // LEAF_ROWS)

@@ -13,10 +13,10 @@ from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
+from distmom.estimators.mean.answer import answer_of, together
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper, open_keeper
 from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
-from distmom.estimators.mean.results import answer_of, together
 from distmom.estimators.options import MeanOptions
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.census import column_share
@@ -57,8 +57,7 @@ class MeanQuestion:
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
-        path = getattr(self.state, "path", self.state)
-        self.keeper = open_keeper(path, getattr(self.state, "on_change", "error"), self.memory_limit)
+        self.keeper = open_keeper(self.state, self.memory_limit)
         self.seed, self.shown_seed = (
             resolve_seed(self.rng) if self.keeper is None else self.keeper.seed(self.rng)
         )

@@ -9,10 +9,10 @@ from typing import Any
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
+from distmom.estimators.mean.answer import answer_of, together
 from distmom.estimators.mean.fingerprint import Counted, Made
 from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.results import answer_of, together
 from distmom.lake.source import BatchReader, FileRef, ReadOptions, Source
 from distmom.report import MeanResult, Results, VectorResult
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distmom.estimators.mean.answer import ROWS_ALONE
+from distmom.estimators.mean.notes import ROWS_ALONE
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import Status
 from distmom.numerics.arrays import Floats, Ints

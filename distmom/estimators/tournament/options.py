@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from distmom.numerics.losses.table import LOSSES, names_of
 from distmom.passes.scan import Scan
 from distmom.reductions.losses.candidates import RowLoss
 
-DISTANCES = ("auto", "prediction", "loss")
 PARTS, PAIR_PARTS = 3, 2
 """Of a tournament: distances, matches, and with losses of rows matches of the finalists."""
 
@@ -60,9 +58,7 @@ class TournamentOptions:
             raise ConfigError(
                 f"loss: must be a name or a function of truths and predictions, not {self.loss!r}"
             )
-        check_choice("distance", self.distance, DISTANCES)
         self._check_parameter()
-        _check_level("beta_r", self.beta_r)
         if self.n_blocks == "paper":
             raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
         common = self.common
@@ -105,15 +101,15 @@ class TournamentOptions:
         if value is None:
             return
         if self.loss == "mahalanobis":
-            check_fraction("loss_parameter", value, math.inf, "the squared distance between near and far")
+            check_fraction("Loss: parameter", value, math.inf, "the squared distance between near and far")
             return
         have = {name: loss.parameter for name in row_losses() if (loss := LOSSES[name]).parameter is not None}
         parameter = have.get(self.loss) if isinstance(self.loss, str) else None
         if parameter is None:
             raise ConfigError(
-                f"loss_parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
+                f"Loss: parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
             )
-        check_fraction("loss_parameter", value, parameter.below, f"the {parameter.name}")
+        check_fraction("Loss: parameter", value, parameter.below, f"the {parameter.name}")
 
     def _check_pairs(self) -> None:
         """What is only for losses of pairs, or not for these."""
@@ -170,14 +166,6 @@ def rankings() -> dict[str, str]:
 def pair_losses() -> tuple[str, ...]:
     """Names of the losses of pairs of rows that need nothing but their names."""
     return ("mahalanobis", *rankings(), "clustering")
-
-
-def _check_level(name: str, value: Any) -> None:
-    if value is None:
-        return
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not good or not math.isfinite(value) or value < 0.0:
-        raise ConfigError(f"{name}: must be a finite number of at least 0, not {value!r}")
 
 
 def tournament_options(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.answer import groups_of
+from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan

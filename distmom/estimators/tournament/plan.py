@@ -134,7 +134,7 @@ def plan_tournament(
     if options.n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
             f"blocks: {options.n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower "
-            "contamination or n_blocks, or take the worst rows out by where"
+            "contamination or their number, or take the worst rows out by where"
         )
     plan = TournamentPlan(source, read, field, options, seed, n_blocks, rows, skipped, outlying)
     if options.pairwise:

@@ -39,7 +39,7 @@ from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
 from distmom.theory import joined_blocks
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
+    from distmom.cluster import Executor, Progress, Unit
     from distmom.estimators.tournament.plan import TournamentPlan
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
@@ -154,21 +154,9 @@ class RowOracle:
 
     def _run(self, read: ReadOptions, reduction: Any, of: BlockLosses) -> Any:
         """One pass over the files that could be read so far."""
-        options, executor, files = self._plan.options, self._executor, self._source.files
-        units = plan_units(
-            files,
-            self._plan.rows if options.on_bad_file != "skip" else None,
-            column_share=column_share(self._source, read),
-            threads=executor.threads,
-            leaf_rows=LEAF_ROWS,
-        )
-        worst = max(units, key=lambda u: u.n_bytes, default=None)
-        check_memory(
-            unit_memory(read, of, reduction.state_bytes()),
-            executor.threads_per_process,
-            executor.memory,
-            "the data" if worst is None else worst.name,
-        )
+        options, executor = self._plan.options, self._executor
+        needed = unit_memory(read, of, reduction.state_bytes())
+        units = units_that_fit(self._plan, self._source, read, needed, executor)
         work = ReadAndReduce(
             self._source.reader(read),
             reduction,
@@ -188,6 +176,23 @@ class RowOracle:
             bad = {s.file for s in skipped}
             left = tuple(f for f in self._source.files if f.path not in bad)
             self._source = replace(self._source, files=left)  # type: ignore[type-var]
+
+
+def units_that_fit(
+    plan: TournamentPlan, source: Source, read: ReadOptions, needed: int, executor: Executor
+) -> tuple[Unit, ...]:
+    """The units of one pass; ResourceError if the memory does not suffice for them."""
+    units = plan_units(
+        source.files,
+        plan.rows if plan.options.on_bad_file != "skip" else None,
+        column_share=column_share(source, read),
+        threads=executor.threads,
+        leaf_rows=LEAF_ROWS,
+    )
+    worst = max(units, key=lambda u: u.n_bytes, default=None)
+    name = "the data" if worst is None else worst.name
+    check_memory(needed, executor.threads_per_process, executor.memory, name)
+    return units
 
 
 def declare(plan: TournamentPlan, source: Source, chosen: Sequence[int]) -> tuple[ReadOptions, BlockLosses]:
@@ -217,11 +222,10 @@ def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
     """What the passes read and hold."""
     m, files = len(plan.field.candidates), plan.source.files
     read, of = declare(plan, plan.source, range(min(TOGETHER, m)))
-    share = column_share(plan.source, plan.read)
     each = unit_memory(read, of, of.state_bytes())
     return {
-        "n_bytes": int(sum(f.size for f in files) * share),
-        "n_units": len(plan_units(files, plan.rows, column_share=share, threads=executor.threads)),
+        "n_bytes": int(sum(f.size for f in files) * column_share(plan.source, plan.read)),
+        "n_units": len(units_that_fit(plan, plan.source, read, each, executor)),
         "n_passes_for_losses": -(-m // TOGETHER),
         "projected_memory_per_process": in_words(each * executor.threads_per_process),
         "engine": "compiled" if of.compiled else "numpy",

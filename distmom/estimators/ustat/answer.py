@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.answer import (
-    groups_of,
-    interval_kind,
-    notes_of,
-    shared_fields,
-    shown_interval,
-)
+from distmom.estimators.mean.counts import fields_of_groups
+from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.mean.unit_counts import unit_counts
-from distmom.estimators.ustat.fieller import FiellerEnds, Quotients, fieller_ends, uneven
-from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.files import disagreement_note, files_disagree
+from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
-from distmom.inference.adaptive import BlockSource, answer_rule
-from distmom.inference.answers import RuleAnswer
-from distmom.inference.repeated import answer_repeated
-from distmom.inference.status import REASON_WORDS, NoInterval, Status, status_list
-from distmom.numerics.arrays import Floats, Ints
-from distmom.numerics.blocks.moments import Moments
+from distmom.inference.estimate import Estimate, Shown
+from distmom.inference.fieller import uneven
+from distmom.inference.status import NoInterval, Status
+from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
+from distmom.numerics.linalg.nearest import as_correlation, nearest_correlation, nearest_psd
 from distmom.numerics.median import lower_median
-from distmom.passes.cell_map import CellMap
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory import paper_halfwidth_mou
 
-COUNTS = (
+ADDED = (
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),
     *("n_unweighted", "n_zero_weight", "n_effective"),
 )
 """Fields that add up over samples."""
 
 SAME = "all blocks have the same value; rows that would change it may have gone unseen"
+
+OF_COVARIANCES = (
+    "blocks have covariances, which give correlations no interval; use kernel='correlation' and two columns "
+    "at a time"
+)
+"""Why projected correlations have none."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +51,13 @@ class Answerer:
 
     Attributes
     ----------
-    options : UStatOptions
-    plan : MeanPlan
-        Of the first pass.
+    lines : BlockLines
     states : tuple of MeanState
-        What it found, for each sample.
-    cells : CellMap
-    blocks : BlockStatistics
-    source : BlockSource
-        What a block holds.
+        What the first pass found, for each sample.
     """
 
-    options: UStatOptions
-    plan: MeanPlan
+    lines: BlockLines
     states: tuple[MeanState, ...]
-    cells: CellMap
-    blocks: BlockStatistics
-    source: BlockSource
 
     def results(self, column: str, by: tuple[str, ...]) -> list[UStatisticResult]:
         """One result for each group.
@@ -79,218 +67,112 @@ class Answerer:
         NoAnswerError
             If there are no rows, or not one of the results has a finite answer.
         """
-        shared = self._shared(self.states[0], column, by)
-        if len(self.states) > 1:
-            each = [self._shared(state, column, by) for state in self.states]
-            shared = [together(samples) for samples in zip(*each, strict=True)]
-        answer = self._rule()
-        found = [self._result(answer, g, fields) for g, fields in enumerate(shared)]
+        shared = fields_of_samples(self.lines.plan, self.states, column, by)
+        found = [self._result(g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
-            raise NoAnswerError(why_none(found[0], self.options.degree))
+            raise NoAnswerError(why_none(found[0], self.lines.options.degree))
         return found
 
-    def _shared(self, state: MeanState, column: str, by: tuple[str, ...]) -> list[dict[str, Any]]:
-        """Fields of the results of one sample that do not depend on blocks."""
-        groups = groups_of(self.plan, state, by)
-        shared = [shared_fields(self.plan, state, 0, column, g, key) for g, key in enumerate(groups)]
-        for fields, count in zip(shared, unit_counts(state) or (), strict=False):
-            fields.update(count._asdict())
-        return shared
-
-    def _rule(self) -> RuleAnswer:
-        """The rule of the mean for the statistics of the blocks."""
-        return self.answered(("order", "exact"), self.plan.options.confidence_level)
-
-    def answered(
-        self, intervals: tuple[str, ...], level: float, n_columns: int = 1, moments: Moments | None = None
-    ) -> RuleAnswer:
-        """The rule for the blocks of one partition, or of several; by default of their statistics."""
-        given = self.plan.blocks.n_blocks
-        how: Any = {
-            "n_blocks": "auto" if given is None else given,
-            "block_source": self.source,
-            "outlying": self.plan.blocks.outlying,
-            "n_columns": n_columns,
-        }
-        moments = self._moments() if moments is None else moments
-        if self.repeats == 1:
-            return answer_rule(moments, None, None, level, intervals=intervals, **how)
-        lines = moments.count.shape[0]
-        nothing = np.empty((lines, 0)), np.zeros(lines, np.int64)
-        wanted = tuple(name for name in intervals if name != "order")
-        return answer_repeated(moments, *nothing, level, intervals=wanted, **how)
-
-    @property
-    def repeats(self) -> int:
-        """Partitions."""
-        return self.plan.blocks.layout.repeats
-
-    def mine(self, g: int) -> slice:
-        """The blocks of group g, in all partitions."""
-        starts = self.cells.starts * self.repeats
-        return slice(int(starts[g]), int(starts[g + 1]))
-
-    def _moments(self) -> Moments:
-        """Blocks as if they were means of rows whose variance gives that of the statistic.
-
-        With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
-        blocks then gives the variance of the mean of their statistics.
-        """
-        if self._point is None or not is_quotient(self.options.kernel):
-            return self.placed(self.values, self.blocks.variance)
-        ratio: Floats = np.asarray(self.options.kernel.combine(*self._point), np.float64)
-        return self.placed(*self._quotients.linearised(ratio, self._point[1]))
-
-    def placed(self, values: Floats, variance: Floats) -> Moments:
-        """Values of all blocks, and their variances, as moments: a line for each group (and partition)."""
-        given, repeats = self.plan.blocks.n_blocks, self.repeats
-        width = self.cells.cells.shape[1] if given is None else given
-        n_groups = self.cells.n_blocks.size
-        each = np.repeat(self.cells.n_blocks, repeats)
-        line = np.repeat(np.arange(n_groups * repeats), each)
-        place = np.arange(line.size) - (np.cumsum(each) - each)[line]
-        n = self.blocks.sizes.sum(axis=1)
-        filled = (self.blocks.sizes >= np.array(self.options.kernel.degrees)).all(axis=1)
-        shape = (n_groups * repeats, width)
-        out = Moments(np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
-        with np.errstate(invalid="ignore", over="ignore"):
-            m2 = variance * n * (n - 1.0)
-        out.count[line, place] = np.where(filled, n, 0)
-        out.mean[line, place] = values
-        out.m2[line, place] = m2
-        return out if repeats == 1 else out.each(lambda a: a.reshape(n_groups, repeats, width))
-
-    @property
-    def values(self) -> Floats:
-        """The statistic of each block.
-
-        Blocks of the automatic rule are averaged, and averages of ratios have the bias of small blocks. So
-        ratios are taken to first order about a point.
-        """
-        kernel, parts = self.options.kernel, np.moveaxis(self.blocks.means, 1, 0)
-        if self._point is None:
-            return np.asarray(kernel.combine(*parts), np.float64)
-        at = tuple(one[self._group] for one in self._point)
-        alone = np.repeat(self.cells.n_blocks, self.cells.n_blocks * self.repeats) == 1
-        return np.asarray(
-            np.where(alone, kernel.combine(*parts), kernel.linear(at, tuple(parts))), np.float64
-        )
-
-    @cached_property
-    def _group(self) -> Ints:
-        """The group of each block."""
-        return np.repeat(np.arange(self.cells.n_blocks.size), self.cells.n_blocks * self.repeats)
-
-    @cached_property
-    def _point(self) -> tuple[Floats, ...] | None:
-        """For each group the robust means of the parts of a ratio, if its blocks are taken to first order.
-
-        By the rule, which averages blocks: the median of the denominators of small blocks may be 0.
-        """
-        kernel = self.options.kernel
-        if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio) or kernel.shape(2):
-            return None
-        unknown = np.full(self._group.size, np.nan)
-        means = [self.placed(self.blocks.means[:, p], unknown) for p in range(len(kernel.parts))]
-        level = self.plan.options.confidence_level
-        return tuple(self.answered((), level, moments=one).estimate for one in means)
-
-    @cached_property
-    def _quotients(self) -> Quotients:
-        """Numerators and denominators of all blocks."""
-        numerator, denominator = self.blocks.means.T
-        return Quotients(numerator, denominator, self.blocks.components, self._group)
-
-    @cached_property
-    def _fieller(self) -> FiellerEnds:
-        """Exact intervals of ratios."""
-
-        def rule(values: Floats, variance: Floats) -> RuleAnswer:
-            moments = self.placed(values, variance)
-            return self.answered(("exact",), self.plan.options.confidence_level, moments=moments)
-
-        return fieller_ends(self._quotients, self._rule().estimate, rule)
-
-    def _result(self, answer: RuleAnswer, g: int, shared: dict[str, Any]) -> UStatisticResult:
-        mine, n_blocks = self.mine(g), int(answer.n_blocks[g])
-        estimate = float(answer.estimate[g])
-        kind, interval, reason, level = self._interval(answer, g, mine, estimate)
-        bias = self._bias_of_order(g, mine, estimate, interval)
-        return UStatisticResult(
-            kernel=self.options.kernel.name,
-            estimate=estimate,
-            interval=interval,
-            interval_kind=kind,
-            interval_reason=reason,
-            achieved_level=level,
-            status=self._status(int(answer.status[g]), g, bias),
-            n_blocks=n_blocks,
-            block_size=(int(answer.block_size[g, 0]), int(answer.block_size[g, 1])),
-            n_ruined_blocks=int(answer.n_ruined[g]),
-            n_set_aside=int(answer.n_set_aside[g]),
+    def _result(self, g: int, shared: dict[str, Any]) -> UStatisticResult:
+        found, mine = self.lines.found, self.lines.mine(g)
+        line, one = found.lines(g).start, found.estimate(g)
+        one = replace(one, shown=self._shown(g, one))
+        more: dict[str, Any] = {}
+        notes: tuple[str, ...] = ()
+        told = one.fields()
+        if self.lines.entries is not None:
+            told = one.fields(self._matrix)
+            told["estimate"], notes = self._projected(told["estimate"])
+            more = {
+                "interval": None,
+                "columns": self.lines.plan.reduction.columns,
+                "method": self.lines.options.joint,
+            }
+        bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
+        told["status"] = one.with_status(self._flags(g, bias)).words
+        return ustat_result(
+            self.lines.options,
+            told | more | sigmas_of(self.lines.options.kernel, self.lines.blocks, mine),
+            shared,
             plain_estimate=self._plain(mine),
-            statistic=self.options.statistic,
-            pairs=self.options.pairs,
-            n_pairs=sum(self.blocks.n_tuples[mine]),
-            block_estimates=answer.block_estimates[g][: np.count_nonzero(answer.block_rows[g])].copy(),
-            repeats=self.repeats,
-            path=answer.path(g),
-            notes=self._notes(answer, g, shared, bias),
-            **sigmas_of(self.options.kernel, self.blocks, mine),
-            **shared,
+            n_tuples=self.lines.blocks.n_tuples[mine],
+            notes=(*self._notes(line, g, shared, bias), *notes),
         )
 
-    def _interval(
-        self, answer: RuleAnswer, g: int, mine: slice, estimate: float
-    ) -> tuple[str, tuple[float, float] | None, str | None, float | None]:
-        """Kind, ends, reason and level of a group's interval."""
-        quotient = is_quotient(self.options.kernel)
-        kind = interval_kind(self.plan, int(answer.n_blocks[g]), self.plan.options.delta)
-        if quotient and self._point is None and self.plan.options.interval == "auto":
-            below = self.blocks.means[mine, 1], self.blocks.components[mine, 2]
+    def _matrix(self, entries: Floats) -> Floats:
+        assert self.lines.entries is not None
+        c = self.lines.blocks.means.shape[-1]
+        a, b = self.lines.entries
+        out = np.empty((c, c))
+        out[a, b] = out[b, a] = entries
+        return out
+
+    def _shown(self, g: int, one: Estimate) -> Shown:
+        """A group's interval."""
+        mine, kind = self.lines.mine(g), one.shown.kind
+        quotient = self.lines.entries is None and is_quotient(self.lines.options.kernel)
+        if quotient and self.lines.point is None and self.lines.plan.options.interval == "auto":
+            below = self.lines.blocks.means[mine, 1], self.lines.blocks.components[mine, 2]
             kind = "exact" if kind == "order" and uneven(*below) else kind
+        if kind == "none":
+            return one.shown
         if kind == "paper":
-            return kind, *self._paper_interval(g, mine, estimate), None
-        if self.cells.lowered[g] and kind != "none":
-            return kind, None, REASON_WORDS[NoInterval.FEWER_ROWS_THAN_BLOCKS], None
-        if kind == "exact" and quotient:
-            return kind, *self._fieller.shown(g), None
-        return kind, *shown_interval(answer.intervals, g, kind)
+            return Shown(kind, *self._paper_interval(g, mine, one.value))
+        if self.lines.cells.lowered[g]:
+            return Shown(kind, None, NoInterval.FEWER_ROWS_THAN_BLOCKS.words)
+        if self.lines.options.project == "correlation":
+            return Shown(kind, None, OF_COVARIANCES)
+        return Shown(kind, *self.lines.fieller.shown(g)) if kind == "exact" and quotient else one.shown
 
     def _paper_interval(
         self, g: int, mine: slice, estimate: float
     ) -> tuple[tuple[float, float] | None, str | None]:
         """sqrt(6 V) on both sides, V the typical variance of a block."""
-        variance = float(lower_median(self.blocks.variance[mine]))
-        if not self.options.by_paper:
+        variance = float(lower_median(self.lines.blocks.variance[mine]))
+        if not self.lines.options.by_paper:
             return None, "the proposition holds for the number of blocks of blocks='paper' alone"
-        if self.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
-            return None, REASON_WORDS[NoInterval.NO_ANSWER]
+        if self.lines.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
+            return None, NoInterval.NO_ANSWER.words
         half = paper_halfwidth_mou(variance)
         return (estimate - half, estimate + half), None
 
     def _plain(self, mine: slice) -> Any:
-        """The statistic of all tuples together: blocks weigh by their tuples."""
-        if self.options.pairs != "complete":
-            return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.n_tuples[mine])
-        if self.options.weighted:
-            return pooled(self.options.kernel, self.blocks.means[mine], self.blocks.mass[mine].tolist())
-        sizes = self.blocks.sizes[mine].tolist()
-        tuples = [count_tuples(self.options.kernel.degrees, tuple(size)) for size in sizes]
-        return pooled(self.options.kernel, self.blocks.means[mine], tuples)
+        """The statistic of all tuples together: blocks weigh by their tuples; correlations if asked for."""
+        weights: Sequence[float] = self.lines.blocks.n_tuples[mine]
+        if self.lines.options.pairs == "complete" and self.lines.options.weighted:
+            weights = self.lines.blocks.mass[mine].tolist()
+        elif self.lines.options.pairs == "complete":
+            sizes = self.lines.blocks.sizes[mine].tolist()
+            weights = [count_tuples(self.lines.options.kernel.degrees, tuple(size)) for size in sizes]
+        plain = pooled(self.lines.options.kernel, self.lines.blocks.means[mine], weights)
+        with np.errstate(invalid="ignore"):
+            return as_correlation(plain) if self.lines.options.project == "correlation" else plain
+
+    def _projected(self, matrix: Floats) -> tuple[Floats, tuple[str, ...]]:
+        """The matrix made positive semi-definite, or a correlation matrix, if asked for."""
+        project = self.lines.options.project
+        if project is None or not np.isfinite(matrix).all():
+            return matrix, ()
+        if project == "psd":
+            found = nearest_psd(matrix)
+        else:
+            matrix = as_correlation(matrix)
+            if not np.isfinite(matrix).all():
+                return matrix, ("a variance is 0: there is no correlation matrix",)
+            found = nearest_correlation(matrix)
+        moved = float(np.abs(found - matrix).max())
+        note = f"projected to the nearest {project} matrix: entries moved by at most {moved:.3g}"
+        return found, (note,) if moved > 0.0 else ()
 
     @cached_property
     def _disagreeing(self) -> list[tuple[str, ...]]:
         """Columns of each group about whose mean files disagree, in any sample."""
-        each = [disagreeing_columns(self.plan, state) for state in self.states]
-        return [
-            tuple(dict.fromkeys(name for names in some for name in names)) for some in zip(*each, strict=True)
-        ]
+        return files_disagree(self.lines.plan, self.states)
 
     @cached_property
     def _ratios(self) -> Floats:
         """Of each group the smallest variance ratio of any sample."""
-        each = [variance_ratios(self.plan, state) for state in self.states]
+        each = [variance_ratios(self.lines.plan, state) for state in self.states]
         ratios: Floats = np.fmin.reduce(each)
         return ratios
 
@@ -298,45 +180,69 @@ class Answerer:
         self, g: int, mine: slice, estimate: Any, interval: tuple[float, float] | None
     ) -> float | None:
         """Bias by the order of the rows, where it should be told; one row of each sample has none."""
-        if max(self.options.kernel.degrees) < 2:
+        if max(self.lines.options.kernel.degrees) < 2:
             return None
-        rows = lower_median(self.blocks.sizes[mine].min(axis=1))
+        rows = lower_median(self.lines.blocks.sizes[mine].min(axis=1))
         bias = bias_of_order(float(self._ratios[g]), float(rows))
         if bias is None or (len(self.states) == 1 and not worth_telling(bias, estimate, interval)):
             return None
         return bias
 
-    def _status(self, status: int, g: int, bias: float | None = None) -> tuple[str, ...]:
-        """Words of a group's status."""
-        if bias is not None:
-            status |= int(Status.ROWS_IN_ORDER)
-        if self._disagreeing[g]:
-            status |= int(Status.FILES_DISAGREE)
-        return tuple(status_list(status))
+    def _flags(self, g: int, bias: float | None) -> int:
+        """What a group's status says beside the rule."""
+        files = int(Status.FILES_DISAGREE) if self._disagreeing[g] else 0
+        return files if bias is None else files | int(Status.ROWS_IN_ORDER)
 
-    def _notes(
-        self,
-        answer: RuleAnswer,
-        g: int,
-        shared: dict[str, Any],
-        bias: float | None,
-        line: int | None = None,
-    ) -> tuple[str, ...]:
-        """Notices about a group; `line` is its line in the answer, where these are not the groups."""
-        line = g if line is None else line
-        notes = [SAME] if answer.constant[line] and answer.n_blocks[line] > 1 else []
+    def _notes(self, line: int, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
+        """Notices about a group, which begins at this line of the answer."""
+        answer = self.lines.found.answer
+        if answer.constant[line] and answer.n_blocks[line] > 1:
+            yield SAME
         if self._disagreeing[g]:
-            notes.append(disagreement_note(self._disagreeing[g]))
+            yield disagreement_note(self._disagreeing[g])
         if bias is not None:
-            notes.append(order_note(bias))
-        wanted = self.plan.blocks.n_blocks
-        if self.cells.lowered[g]:
-            least = self.options.degree
-            notes.append(
-                f"blocks lowered from {wanted} to {int(answer.n_blocks[line])}: a block needs {least} rows"
-            )
-            return tuple(notes)
-        return (*notes, *notes_of(self.plan, answer, line, shared))
+            yield order_note(bias)
+        if not self.lines.cells.lowered[g]:
+            yield from block_notes(self.lines.plan, answer, line, shared)
+        else:
+            wanted, least = self.lines.plan.blocks.n_blocks, self.lines.options.degree
+            n_blocks = int(answer.n_blocks[line])
+            yield f"blocks lowered from {wanted} to {n_blocks}: a block needs {least} rows"
+
+
+def ustat_result(
+    options: UStatOptions,
+    told: dict[str, Any],
+    shared: dict[str, Any],
+    *,
+    n_tuples: Sequence[int],
+    **own: Any,
+) -> UStatisticResult:
+    """The result of a group: what is told of its blocks, the fields that do not depend on them, its own."""
+    return UStatisticResult(
+        kernel=options.kernel.name,
+        statistic=options.statistic,
+        pairs=options.pairs,
+        n_pairs=sum(n_tuples),
+        **told,
+        **shared,
+        **own,
+    )
+
+
+def fields_of_samples(
+    plan: MeanPlan, states: Sequence[MeanState], column: str, by: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """Fields of each group's result that do not depend on blocks: of several samples counts are added up."""
+    first, *others = (fields_of_groups(plan, state, 0, column, by) for state in states)
+    for fields, *more in zip(first, *others, strict=True):
+        if not more:
+            continue
+        fields["n_used_by_sample"] = tuple(one["n_used"] for one in (fields, *more))
+        fields.update({name: sum(one[name] for one in (fields, *more)) for name in ADDED if name in fields})
+        if "n_units_exact" in fields:
+            fields["n_units_exact"] = all(one["n_units_exact"] for one in (fields, *more))
+    return first
 
 
 def why_none(result: UStatisticResult, degree: int) -> str:
@@ -351,7 +257,7 @@ def why_none(result: UStatisticResult, degree: int) -> str:
     if not result.n_inf and not result.n_nan:
         return (
             f"{name}: no finite answer: the kernel has no value in {result.n_ruined_blocks} of "
-            f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks (n_blocks), "
+            f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks, "
             "or rows with more different values"
         )
     return (
@@ -381,15 +287,3 @@ def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[float]) -> Any:
         # not by BLAS, whose last bits depend on the processor
         plain = kernel.combine(*np.einsum("k,k...->...", weights[some], means[some]))
     return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)
-
-
-def together(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Fields of the results of several samples: counts added up, and the used rows of each."""
-    first, *others = samples
-    both = dict(first)
-    for fields in others:
-        both.update({name: both[name] + fields[name] for name in COUNTS if name in both})
-        if "n_units_exact" in both:
-            both["n_units_exact"] = both["n_units_exact"] and fields["n_units_exact"]
-    both["n_used_by_sample"] = (first["n_used"], *(fields["n_used"] for fields in others))
-    return both

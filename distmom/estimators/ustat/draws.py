@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
-from distmom.estimators.mean.paper_samples import TAU
 from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
 from distmom.estimators.ustat.samples import sample_seed
+from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
@@ -101,7 +101,7 @@ def planned_draws(
     Raises
     ------
     ConfigError
-        If there are no such numbers, or the pairs of samples of pairs are more than `pair_budget`.
+        If there are no such numbers, or the pairs of samples of pairs are more than the budget.
     NoAnswerError
         If there are too few rows.
     """
@@ -186,7 +186,7 @@ def pair_numbers(
     Raises
     ------
     ConfigError
-        If there are no such numbers, or the pairs are more than `pair_budget`.
+        If there are no such numbers, or the pairs are more than the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
     repeats = rows.scheme == "monte_carlo"
@@ -207,7 +207,7 @@ def pair_numbers(
     if k * m > options.pair_budget:
         raise ConfigError(
             f"pairs: n: {k:,} samples of {m:,} pairs are more than the budget of {options.pair_budget:.2g}; "
-            "lower n_pairs or n_blocks, or allow a larger budget"
+            "lower either number, or allow a larger budget"
         )
     drawn = -(-m * everything // passing) if passing else m
     return k, m, drawn if repeats else min(drawn, max(everything, 1))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 import numpy as np
 
 from distmom.estimators.mean.partition import row_and_cell_blocks
@@ -36,6 +39,12 @@ def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...
         for g in np.flatnonzero(answer.status & int(Status.FILES_DISAGREE)):
             found[g].append(column)
     return [tuple(columns) for columns in found]
+
+
+def files_disagree(plan: MeanPlan, states: Sequence[MeanState]) -> list[tuple[str, ...]]:
+    """As `disagreeing_columns`, in any of several samples."""
+    each = [disagreeing_columns(plan, state) for state in states]
+    return [tuple(dict.fromkeys(chain.from_iterable(some))) for some in zip(*each, strict=True)]
 
 
 def disagreement_note(columns: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_answer import BlockAnswerer, PairAnswerer, SampleAnswerer
+from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.samples import Pass, Samples, passes_of
 from distmom.passes.census import column_share
@@ -60,8 +60,10 @@ def run_sampled(
         sources = [_with(*sample, one, names) for sample, one in zip(samples, counted, strict=True)]
         each = [passes_of(passes, options, c) for c in together]
         answer = _pairs if options.pairs == "incomplete" else _rows
-        answerers = answer(options, draws, sources, each, seed, progress)
-        results += [one.result(", ".join(columns[c])) for c, one in zip(together, answerers, strict=True)]
+        drawn = answer(options, draws, sources, seed, progress)
+        for c, mine, one in zip(together, each, drawn, strict=True):
+            states = tuple(pass_.state for pass_ in mine)
+            results.append(one.result(options, mine[0].plan, states, ", ".join(columns[c])))
     return results
 
 
@@ -75,26 +77,23 @@ def _rows(
     options: UStatOptions,
     draws: Draws,
     sources: Sequence[RowSource],
-    passes: Sequence[Sequence[Pass]],
     seed: int,
     progress: Progress | None,
-) -> list[SampleAnswerer]:
+) -> list[Drawn]:
     """Samples of rows of one column or set of columns, all pairs of each."""
-    (mine,), plan = passes, draws.plan
+    plan = draws.plan
     kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
     blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
-    states = tuple(one.state for one in mine)
-    return [BlockAnswerer(options, mine[0].plan, states, blocks, plan.sizes, plan.n_rows)]
+    return [drawn_rows(options, blocks, plan.sizes, plan.n_rows)]
 
 
 def _pairs(
     options: UStatOptions,
     draws: Draws,
     sources: Sequence[RowSource],
-    passes: Sequence[Sequence[Pass]],
     seed: int,
     progress: Progress | None,
-) -> list[SampleAnswerer]:
+) -> list[Drawn]:
     """Samples of pairs, which all columns share."""
     assert draws.drawn is not None
     found = sampled_tuples(
@@ -108,7 +107,4 @@ def _pairs(
         compiled=draws.compiled,
         progress=progress,
     )
-    return [
-        PairAnswerer(options, mine[0].plan, tuple(one.state for one in mine), samples)
-        for mine, samples in zip(passes, found, strict=True)
-    ]
+    return [drawn_pairs(options, samples) for samples in found]

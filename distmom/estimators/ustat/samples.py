@@ -10,8 +10,8 @@ import numpy as np
 
 from distmom.designs.blocks import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.mean.answer import groups_of
 from distmom.estimators.mean.contamination import outlying_number
+from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.comoments import from_comoments, run_comoments

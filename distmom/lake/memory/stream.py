@@ -61,7 +61,7 @@ class StreamLake(Source):
         if self.count is None:
             raise ConfigError(
                 "data: a stream of batches is read only once, but these options need the number of rows "
-                "beforehand; give a table or files, or use random blocks without block_size"
+                "beforehand; give a table or files, or use RandomBlocks without a size"
             )
         return np.full(len(self.files if files is None else files), self.count(), np.int64)
 

@@ -21,7 +21,6 @@ from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
-_weighted = compiled_twin("distmom.numerics.blocks.weighted_cells")
 
 CELL_BYTES, WEIGHTED_CELL_BYTES = 24, 48
 
@@ -65,10 +64,8 @@ class Cells:
         """
         if self._compiled:
             none = gone if gone is not None else np.empty(0, np.bool_)
-            if w is None:
-                _kernels.add_rows(x, none, cells, self._cells)
-            else:
-                _weighted.add_weighted_rows(read_only(x), read_only(w), none, cells, self._cells)
+            rows = (x, None) if w is None else (read_only(x), read_only(w))
+            _kernels.add_rows(*rows, none, cells, self._cells)
             return
         if gone is not None:
             x, w, cells = x[~gone], None if w is None else w[~gone], cells[~gone]

@@ -17,32 +17,38 @@ MAGIC_BITS = 40  # label * magic / 2**40 has the whole part of label / width whi
 
 
 @inline
+def step(v, mass, before, mean, m2):
+    """Mass, mean and second moment with one more value."""
+    total = before + mass
+    delta = v - mean
+    if math.isfinite(delta):
+        moved = mean + mass * delta / total
+        return total, moved, m2 + mass * delta * (v - moved)
+    if math.isfinite(mean) and math.isfinite(v):
+        return total, mean * (before / total) + v / total * mass, math.inf
+    return total, v if before == 0.0 else mean + v, math.nan
+
+
+@inline
 def _add(v, c, table):
     """One value; the cell's number is unsigned, so that Numba does not ask whether it counts from the end."""
-    n = table[c, 0] + 1.0
-    mean = table[c, 1]
-    delta = v - mean
-    table[c, 0] = n
-    if math.isfinite(delta):
-        moved = mean + delta / n
-        table[c, 2] += delta * (v - moved)
-        table[c, 1] = moved
-    elif math.isfinite(mean) and math.isfinite(v):
-        table[c, 1] = mean * ((n - 1.0) / n) + v / n
-        table[c, 2] = math.inf
-    else:
-        table[c, 1] = v if n == 1.0 else mean + v
-        table[c, 2] = math.nan
+    table[c, 0], table[c, 1], table[c, 2] = step(v, 1.0, table[c, 0], table[c, 1], table[c, 2])
 
 
 @njit
-def add_rows(x, gone, cells, table):
-    """Add each value to the moments of its cell; `gone` of size 0 means that all rows count."""
+def add_rows(x, w, gone, cells, table):
+    """Add each value to the moments of its cell; `gone` of size 0: all rows count; `w` None: alike."""
     some_gone = gone.size > 0
     for i in range(x.size):
         if some_gone and gone[i]:
             continue
-        _add(x[i], U(cells[i]), table)
+        if w is None:
+            _add(x[i], U(cells[i]), table)
+        else:
+            cell, a = table[cells[i]], w[i]
+            cell[0] += 1.0
+            cell[1], cell[2], _ = step(x[i], a, cell[1], cell[2], 0.0)
+            cell[3], cell[4], cell[5] = step(x[i], a * a, cell[3], cell[4], cell[5])
 
 
 @njit

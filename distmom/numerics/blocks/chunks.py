@@ -30,7 +30,6 @@ from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
-_weighted = compiled_twin("distmom.numerics.blocks.weighted_labels")
 
 
 def chunk_moments(
@@ -76,7 +75,7 @@ def labelled_moments(
         if compiled:
             count, sums = np.zeros(n_blocks, np.int64), np.zeros((5, n_blocks))
             rows = read_only(x), read_only(w), NONE_GONE if gone is None else gone, labels  # type: ignore[arg-type]
-            _weighted.add_labelled(*rows, shift, count, sums)
+            _kernels.add_labelled(*rows, shift, count, sums)
             return with_total(kind.from_sums(count, list(sums), shift), compiled=True)
         used = slice(None) if gone is None else ~gone
         mine = labels[used]

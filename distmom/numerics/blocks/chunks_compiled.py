@@ -23,11 +23,15 @@ def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, lost_bits, 
     s1[:] = 0.0
     s2[:] = 0.0
     if gone.size > 0:
-        out = np.empty(x.size)
+        out, hidden = np.empty(x.size), np.empty(x.size)
         for i in range(x.size):
             out[i] = 0.0 if gone[i] else x[i] - shift
+            hidden[i] = gone[i]
+        n_gone, rest, none = np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
+        add_chunks(hidden, first_row, chunk_rows, key, forward, 0.0, n_gone, rest, none)
         add_chunks(out, first_row, chunk_rows, key, forward, 0.0, s1, s2, missing)
-        count_out(gone, first_row, chunk_rows, key, forward, missing)
+        for block in range(k):
+            missing[block] += np.int64(n_gone[block])
     else:
         add_chunks(x, first_row, chunk_rows, key, forward, shift, s1, s2, missing)
     lost = finish(0, shift, lost_bits, missing, s1, s2)
@@ -116,28 +120,18 @@ def add_four(x, chunk_rows, shift, s1, s2, p, q, r, t):
 
 
 @njit
-def count_out(gone, first_row, chunk_rows, key, forward, missing):
-    """Count rows that are gone out of their blocks."""
-    n = gone.size
-    k_blocks = missing.size
-    chunk = first_row // chunk_rows
-    run = chunk // k_blocks
-    place = chunk - run * k_blocks
-    left = (chunk + 1) * chunk_rows - first_row
-    i = 0
-    while i < n:
-        choice, rotation = run_choice(run, key, k_blocks)
-        blocks = forward[choice]
-        while i < n and place < k_blocks:
-            block = np.int64(blocks[place]) - rotation
-            block += k_blocks if block < 0 else 0
-            m = min(left, n - i)
-            absent = 0
-            for j in range(i, i + m):
-                absent += gone[j]
-            missing[block] += absent
-            i += m
-            place += 1
-            left = chunk_rows
-        place = 0
-        run += 1
+def add_labelled(x, w, gone, labels, shift, count, sums):
+    """Add each weighted row to the five sums of its block, which comes with it."""
+    some_gone = gone.size > 0
+    for i in range(x.size):
+        if some_gone and gone[i]:
+            continue
+        k = labels[i]
+        a = w[i]
+        b = a * (x[i] - shift)
+        count[k] += 1
+        sums[0, k] += a
+        sums[1, k] += b
+        sums[2, k] += a * a
+        sums[3, k] += a * b
+        sums[4, k] += b * b

@@ -119,7 +119,7 @@ def _compiled_moments(
         return out
     heavy = WeightedMoments.unfilled(table.n_blocks + 1)
     parts = (*map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse)
-    shift = _weighted.middle_value(parts[0], parts[2], hidden, SHIFT_PROBES)
+    shift = _kernels.middle_value(parts[0], parts[2], hidden, SHIFT_PROBES)
     if _weighted.weighted_leaf_blocks(*parts, shift, *heavy) and (better := amid(heavy, shift)) != shift:
         _weighted.weighted_leaf_blocks(*parts, better, *heavy)
     return heavy
@@ -176,7 +176,7 @@ def _about(
     table: LabelTable,
     shift: float,
 ) -> BlockState:
-    """NumPy twin of `leaf_compiled.leaf_about` and `weighted_leaf_compiled.weighted_leaf_blocks`.
+    """NumPy twin of `leaf_compiled.leaf_about` and of `weighted_leaf_compiled`.
 
     Per block the rows are added in the order of the file; rows missing from a run add exactly nothing.
     """

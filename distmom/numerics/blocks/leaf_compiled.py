@@ -89,7 +89,7 @@ def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
             start = i + r * k
             gather(x, start, gone, run + r, key, inverse, forward, shift, rows[r], missing, ahead)
         if m == RUNS_TOGETHER:
-            add_four(rows[0], rows[1], rows[2], rows[3], shift, s1, s2)
+            add_four(rows, shift, s1, s2)
         else:
             for r in range(m):
                 add_one(rows[r], shift, s1, s2)
@@ -110,23 +110,15 @@ def add_one(row, shift, s1, s2):
 
 
 @njit
-def add_four(row0, row1, row2, row3, shift, s1, s2):
+def add_four(rows, shift, s1, s2):
     """Add four values to each block, one after the other."""
     for k in range(s1.size):
         a = s1[k]
         b = s2[k]
-        d = row0[k] - shift
-        a += d
-        b += d * d
-        d = row1[k] - shift
-        a += d
-        b += d * d
-        d = row2[k] - shift
-        a += d
-        b += d * d
-        d = row3[k] - shift
-        a += d
-        b += d * d
+        for r in range(RUNS_TOGETHER):
+            d = rows[r, k] - shift
+            a += d
+            b += d * d
         s1[k] = a
         s2[k] = b
 

@@ -84,5 +84,5 @@ def push_stored(x, rest, gone, first, edges, key, leaf, anything, count, mean, m
     count[row] = 0
     mean[row] = 0.0
     m2[row] = 0.0
-    stored_blocks(x, rest, gone, first, edges, count[row], mean[row], m2[row])
+    stored_blocks(x, None, rest, None, gone, first, edges, (count[row], mean[row], m2[row]))
     return settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, values)

@@ -16,12 +16,9 @@ from distmom.numerics.blocks.leaf import (
     together,
     with_total,
 )
-from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
-_weighted = compiled_twin("distmom.numerics.blocks.weighted_stored")
 
 LANES = 64
 """Sums are taken in so many lanes, value i of a block in lane i modulo their number; then lane by lane."""
@@ -62,7 +59,11 @@ def stored_moments(
         Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
     """
     if compiled:
-        return _compiled_moments(x, rest, NONE_GONE if gone is None else gone, first, edges, weights)
+        w, w_rest = (None, None) if weights is None else map(read_only, weights)
+        both = kind_of(w).empty(edges.size)
+        hidden = NONE_GONE if gone is None else gone
+        _kernels.stored_blocks(read_only(x), w, read_only(rest), w_rest, hidden, first, edges, tuple(both))
+        return both
     x, w = together(x, rest), None if weights is None else together(*weights)
     places = np.clip(edges - first, 0, x.size)
     if gone is not None:
@@ -75,19 +76,6 @@ def stored_moments(
         for all_blocks, those_with_rows in zip(out, blocks, strict=True):
             all_blocks[some] = those_with_rows
     return with_total(out)
-
-
-def _compiled_moments(
-    x: Floats, rest: Floats, hidden: Bools, first: int, edges: Ints, weights: Weights | None
-) -> BlockState:
-    if weights is None:
-        both = Moments.empty(edges.size)
-        _kernels.stored_blocks(read_only(x), read_only(rest), hidden, first, edges, *both)
-        return both
-    heavy = WeightedMoments.empty(edges.size)
-    parts = map(read_only, (x, weights.w, rest, weights.rest))
-    _weighted.weighted_stored_blocks(*parts, hidden, first, edges, *heavy)
-    return heavy
 
 
 def _blocks(x: Floats, w: Floats | None, begin: Ints, end: Ints) -> BlockState:

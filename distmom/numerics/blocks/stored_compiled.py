@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import inline, njit
 from distmom.numerics.blocks.leaf import SHIFT_PROBES
 from distmom.numerics.blocks.leaf_compiled import middle_value
 from distmom.numerics.blocks.moments_compiled import total_row
 from distmom.numerics.blocks.stored import LANES
+from distmom.numerics.blocks.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
 
 ROWS_TOGETHER = 4
 
@@ -81,29 +82,104 @@ def pack(x, gone, out, n):
     return n
 
 
+@inline
+def add_lane(a, value, shift, sums, j):
+    """Add one row to a lane."""
+    b = a * (value - shift)
+    sums[0, j] += a
+    sums[1, j] += b
+    sums[2, j] += a * a
+    sums[3, j] += a * b
+    sums[4, j] += b * b
+
+
 @njit
-def stored_blocks(x, rest, gone, first, edges, count, mean, m2):
-    """Moments of the contiguous blocks of a leaf, and last of all its rows; the outputs are all zero."""
+def add_weighted_lanes(x, w, first, shift, sums):
+    """Add the masses and products: row i to lane ``first + i`` modulo their number, in order."""
+    n = x.size
+    head = min(n, (LANES - first) % LANES)
+    for i in range(head):
+        add_lane(w[i], x[i], shift, sums, first + i)
+    whole = n - (n - head) % LANES
+    for i in range(head, whole, LANES):
+        values = x[i : i + LANES]
+        weights = w[i : i + LANES]
+        for j in range(LANES):
+            add_lane(weights[j], values[j], shift, sums, j)
+    for i in range(whole, n):
+        add_lane(w[i], x[i], shift, sums, i - whole)
+
+
+@njit
+def one_weighted_block(x, w, rest, w_rest, gone):
+    """Weighted moments of rows, at least one; about their mean if the first shift lost digits."""
+    n = x.size + rest.size
+    shift = middle_value(x, rest, gone, SHIFT_PROBES)
+    s = np.zeros(5)
+    for attempt in range(2):
+        sums = np.zeros((5, LANES))
+        add_weighted_lanes(x, w, 0, shift, sums)
+        add_weighted_lanes(rest, w_rest, x.size % LANES, shift, sums)
+        for i in range(5):
+            s[i] = sums[i, 0]
+            for j in range(1, LANES):
+                s[i] += sums[i, j]
+        found = finish_block(n, s, shift)
+        if attempt == 1 or not lost_digits(n, found[2], found[3], found[4], shift):
+            break
+        shift = found[3]
+    return found
+
+
+@njit
+def packed(x, rest, gone, out):
+    """Put the values that count into `out`, which has a place more than there are; their number."""
+    n = x.size
+    return pack(rest, gone[n:], out, pack(x, gone[:n], out, 0))
+
+
+@njit
+def stored_blocks(x, w, rest, w_rest, gone, first, edges, out):
+    """Moments of the contiguous blocks of a leaf, and last of all its rows, into `out`, which is all zero.
+
+    Without weights `w` and `w_rest` are None, and `out` has three arrays.
+    """
     n = x.size
     size = n + rest.size
     k = np.searchsorted(edges, first, side="right") - 1
     while k < edges.size - 1 and edges[k] < first + size:
         begin = max(edges[k] - first, 0)
         end = min(edges[k + 1] - first, size)
-        part = x[min(begin, n) : min(end, n)]
-        more = rest[max(begin - n, 0) : max(end - n, 0)]
-        if gone.size == 0:
-            count[k] = end - begin
-            if end > begin:
-                mean[k], m2[k] = one_block(part, more, gone)
+        part = slice(min(begin, n), min(end, n))
+        more = slice(max(begin - n, 0), max(end - n, 0))
+        rows = end - begin
+        hidden = gone[begin:end]
+        if w is None:
+            if gone.size > 0:
+                used = np.empty(rows + 1)
+                rows = packed(x[part], rest[more], hidden, used)
+                if rows > 0:
+                    out[1][k], out[2][k] = one_block(used[:rows], used[:0], gone[:0])
+            elif rows > 0:
+                out[1][k], out[2][k] = one_block(x[part], rest[more], gone)
         else:
-            used = np.empty(end - begin + 1)  # one place more, for values that do not count
-            hidden = gone[begin:end]
-            n_used = pack(part, hidden[: part.size], used, 0)
-            n_used = pack(more, hidden[part.size :], used, n_used)
-            count[k] = n_used
-            if n_used > 0:
-                mean[k], m2[k] = one_block(used[:n_used], used[:0], gone[:0])
+            found = (0.0, 0.0, 0.0, 0.0, 0.0)
+            if gone.size > 0:
+                both = np.empty((2, rows + 1))
+                packed(w[part], w_rest[more], hidden, both[1])
+                rows = packed(x[part], rest[more], hidden, both[0])
+                if rows > 0:
+                    a, b = both[0], both[1]
+                    found = one_weighted_block(a[:rows], b[:rows], a[:0], b[:0], gone[:0])
+            elif rows > 0:
+                found = one_weighted_block(x[part], w[part], rest[more], w_rest[more], gone)
+            out[1][k], out[2][k], out[3][k], out[4][k], out[5][k] = found
+        out[0][k] = rows
         k += 1
-    last = count.size - 1
-    count[last], mean[last], m2[last] = total_row(count[:last], mean[:last], m2[:last])
+    k = out[0].size - 1
+    if w is None:
+        out[0][k], out[1][k], out[2][k] = total_row(out[0][:k], out[1][:k], out[2][:k])
+    else:
+        out[0][k], out[1][k], out[2][k], out[3][k], out[4][k], out[5][k] = total_weighted_row(
+            out[0][:k], out[1][:k], out[2][:k], out[3][:k], out[4][:k], out[5][:k]
+        )

@@ -1,4 +1,4 @@
-"""Compiled weighted sums of one leaf; the NumPy twins with the same bits are in ``weighted_leaf.py``."""
+"""Compiled weighted sums of one leaf; the NumPy twin with the same bits is in ``leaf.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -8,12 +8,8 @@ import numpy as np
 
 from distmom.numerics._jit import inline, njit
 from distmom.numerics.blocks.labels_compiled import run_choice
-from distmom.numerics.blocks.leaf_compiled import middle_value
+from distmom.numerics.blocks.leaf_compiled import RUNS_TOGETHER
 from distmom.numerics.blocks.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
-
-__all__ = ["middle_value", "weighted_leaf_blocks"]
-
-RUNS_TOGETHER = 4
 
 
 @inline
@@ -63,47 +59,19 @@ def add_one(row, sums):
 
 
 @njit
-def add_four(row0, row1, row2, row3, sums):
+def add_four(rows, sums):
     """Add four rows to each block, one after the other: loads and stores of the sums are saved."""
-    for k in range(row0.size):
-        s0 = sums[0, k]
-        s1 = sums[1, k]
-        s2 = sums[2, k]
-        s3 = sums[3, k]
-        s4 = sums[4, k]
-        a = row0[k].real
-        b = row0[k].imag
-        s0 += a
-        s1 += b
-        s2 += a * a
-        s3 += a * b
-        s4 += b * b
-        a = row1[k].real
-        b = row1[k].imag
-        s0 += a
-        s1 += b
-        s2 += a * a
-        s3 += a * b
-        s4 += b * b
-        a = row2[k].real
-        b = row2[k].imag
-        s0 += a
-        s1 += b
-        s2 += a * a
-        s3 += a * b
-        s4 += b * b
-        a = row3[k].real
-        b = row3[k].imag
-        s0 += a
-        s1 += b
-        s2 += a * a
-        s3 += a * b
-        s4 += b * b
-        sums[0, k] = s0
-        sums[1, k] = s1
-        sums[2, k] = s2
-        sums[3, k] = s3
-        sums[4, k] = s4
+    for k in range(rows.shape[1]):
+        s0, s1, s2, s3, s4 = sums[0, k], sums[1, k], sums[2, k], sums[3, k], sums[4, k]
+        for r in range(RUNS_TOGETHER):
+            a = rows[r, k].real
+            b = rows[r, k].imag
+            s0 += a
+            s1 += b
+            s2 += a * a
+            s3 += a * b
+            s4 += b * b
+        sums[0, k], sums[1, k], sums[2, k], sums[3, k], sums[4, k] = s0, s1, s2, s3, s4
 
 
 @njit
@@ -142,7 +110,7 @@ def sum_runs(x, w, gone, first_row, key, inverse, shift, sums, missing):
                 missing[k] += row[k].real == 0.0
         held += 1
         if held == RUNS_TOGETHER:
-            add_four(rows[0], rows[1], rows[2], rows[3], sums)
+            add_four(rows, sums)
             held = 0
         i += m
         offset = 0

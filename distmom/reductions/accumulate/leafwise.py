@@ -18,7 +18,7 @@ from distmom.reductions.accumulate.files import Census, FileTree
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
 from distmom.reductions.counts.units import UnitCounter
-from distmom.reductions.layouts import LeafRows, Place, has_stack, push_leaf
+from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class LeafwiseMeans:
         """The samplers (or none) of columns that take the short way from leaf to leaf."""
         spec = self._spec
         plain = spec.compiled and not spec.grouped and not spec.joint and spec.weights is None
-        if not (plain and has_stack(spec.layout)):
+        if not (plain and spec.layout.has_stack):
             return []
         return self._samplers or [None for _ in spec.columns]
 
@@ -128,13 +128,13 @@ class LeafwiseMeans:
         gone = self._census.missing(leaf, c)
         if not self._strange[c]:
             [mine] = self._mine(leaf, c, gone, place)
-            if push_leaf(layout, stack, mine, window, anything=False):
+            if layout.push(stack, mine, window, anything=False):
                 self._watch(c, mine)
                 return
         searched = self._census.strange(leaf, c, gone, self._path)
         self._strange[c] = searched is not gone
         [mine] = self._mine(leaf, c, searched, place)
-        push_leaf(layout, stack, mine, window, anything=True)
+        layout.push(stack, mine, window, anything=True)
         self._watch(c, mine)
 
     def _watch(self, c: int, mine: LeafRows) -> None:

@@ -36,7 +36,7 @@ class RowwiseMeans:
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
         self._spec = spec
         self._window = window
-        self._blocks = spec.layout.cells_per_group
+        self._blocks = max(spec.layout.n_blocks, 1)
         self._n_once = spec.layout.n_blocks // spec.layout.repeats
         self._tree = FileTree(spec, n_files)
         self._census = Census(spec)

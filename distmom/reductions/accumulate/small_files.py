@@ -15,7 +15,7 @@ from distmom.numerics.blocks.small_files import file_moments, first_labels, merg
 from distmom.numerics.samples.sample import row_keys
 from distmom.reductions.accumulate.files import weigh
 from distmom.reductions.accumulate.leaves import Rows, all_of, join, missing_rows
-from distmom.reductions.layouts import RandomBlocks
+from distmom.reductions.layouts import RandomLayout
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -46,7 +46,7 @@ def most_rows(spec: BlockMeans) -> int:
     Every row must have a block of its own, all rows of a file must fit into the sample, and a part of a large
     file must not be taken for a small file.
     """
-    if spec.grouped or not isinstance(spec.layout, RandomBlocks) or spec.layout.chunk_rows > 1:
+    if spec.grouped or not isinstance(spec.layout, RandomLayout) or spec.layout.chunk_rows > 1:
         return 0
     return min(spec.layout.n_blocks, spec.sample_size or LEAF_ROWS, LEAF_ROWS - 1)
 
@@ -178,7 +178,7 @@ class Together:
 
     def _node(self, column: Column, level: int, low: int, high: int) -> BlockState:
         spec = self._spec
-        assert isinstance(spec.layout, RandomBlocks)
+        assert isinstance(spec.layout, RandomLayout)
         n_blocks = spec.layout.n_blocks
         part = slice(*np.searchsorted(column.files, [low, high]))
         files = column.files[part]

@@ -16,8 +16,7 @@ from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
-from distmom.reductions.layouts import Layout, Place
-from distmom.reductions.rows.row_labels import row_labels
+from distmom.reductions.layouts import Layout, Place, row_labels
 from distmom.reductions.state import Key
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.status import REASON_WORDS, NoInterval
-from distmom.numerics.arrays import Floats, Ints
+from distmom.inference.status import NoInterval
+from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
 from distmom.theory import repeated_vector_factor, vector_factor
@@ -71,7 +71,7 @@ class Ball:
         that contains it does so too.
         """
         if self.code != NoInterval.GIVEN:
-            return None, REASON_WORDS[self.code]
+            return None, self.code.words
         k, o = self.rows.size, self.n_arbitrary
         size = np.sort(self.rows)
         equal = self.repeats == 1 and bool(size[-1] <= NEARLY_EQUAL * size[0])
@@ -86,9 +86,9 @@ class Ball:
             away = vector_median(self.points, True, True)[0] - estimate
             radius = factor * math.sqrt(variance) + math.sqrt(float((away**2).sum()))
         if not math.isfinite(factor):
-            return None, REASON_WORDS[NoInterval.VACUOUS]
+            return None, NoInterval.VACUOUS.words
         if not math.isfinite(radius):
-            return None, REASON_WORDS[NoInterval.OVERFLOW]
+            return None, NoInterval.OVERFLOW.words
         return radius, None
 
 
@@ -97,13 +97,9 @@ def ball_of(answer: RuleAnswer, mine: slice, n_arbitrary: int, repeats: int = 1)
     filled = answer.ball_rows[mine.start] > 0
     codes = answer.ball_reason[mine]
     # a coordinate that hardly varies adds nothing to the radius
-    telling = codes[codes != NoInterval.CONSTANT_BLOCKS] if not _all_constant(codes) else codes
-    code = NoInterval(int(telling.max()))
+    telling = codes[codes != NoInterval.CONSTANT_BLOCKS]
+    code = NoInterval(int(telling.max()) if telling.size else NoInterval.CONSTANT_BLOCKS)
     points = np.ascontiguousarray(answer.ball_means[mine][:, filled].T)
     return Ball(
         points, answer.ball_rows[mine.start][filled], answer.ball_spread[mine], n_arbitrary, code, repeats
     )
-
-
-def _all_constant(codes: Ints) -> bool:
-    return bool((codes == NoInterval.CONSTANT_BLOCKS).all())

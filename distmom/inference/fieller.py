@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from distmom.estimators.mean.answer import shown_interval
 from distmom.inference.answers import Intervals, RuleAnswer
+from distmom.inference.estimate import shown_interval
 from distmom.inference.status import NoInterval
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median, spread_about

@@ -1,0 +1,92 @@
+"""The notices beside a robust mean: about its number of blocks, its files, units, weights and coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.estimators.mean.contamination import counted_as
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import ALL_EQUAL, Status
+from distmom.numerics.arrays import Bools, Ints
+from distmom.report.words import BY_FILES, listed
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean.plan import MeanPlan
+
+FEW_UNITS = 10
+"""Whole files or units as blocks want at least this many of them a block."""
+
+_CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
+FILES_HEARD = f"{_CONTRADICTED}: {BY_FILES}"
+ROWS_HEARD = (
+    f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use "
+    "blocks='auto' or blocks=FileBlocks()"
+)
+ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use blocks=FileBlocks()"
+"""Where the answer is that of rows whatever files say."""
+
+ALIKE = (
+    "rows of a file resemble each other, so the interval, which takes rows as independent, is too short for "
+    "anything beyond these files; for that run 'distmom mean' with --block-by file (blocks=FileBlocks())"
+)
+
+
+def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any]) -> Iterator[str]:
+    """Notices about the number of blocks or units behind a line of the rule's answer."""
+    wanted, n_blocks = plan.blocks.n_blocks, int(answer.n_blocks[line])
+    if plan.options.contamination is not None:
+        yield f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}"
+    if answer.lowered[line] and wanted is not None:
+        yield f"blocks lowered from {wanted} to {n_blocks}, the number of rows"
+    elif wanted is not None and 0 < n_blocks < wanted:
+        yield f"only {n_blocks} of {wanted} blocks hold rows; the empty ones are left out"
+    files_first = bool(answer.files_first[line])
+    by_rows = plan.options.order == "random" and plan.options.chunk_rows == 1 and not files_first
+    if by_rows and math.isfinite(answer.file_effect[line]):
+        yield ALIKE
+    if int(answer.status[line]) & Status.FILES_DISAGREE:
+        yield FILES_HEARD if files_first else ROWS_HEARD
+    if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
+        yield _few_units(plan, n_blocks, fields)
+
+
+def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
+    """The remark on units that are few for their blocks."""
+    what = "files" if plan.options.block_by == "file" else "units"
+    about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
+    if n_blocks < 2:
+        return f"{about} are too few for blocks"
+    return f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval rough"
+
+
+def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterator[str]:
+    """A notice where blocks that have rows are left out since none of them has a positive weight.
+
+    `count` are the rows of positive weight in the fine blocks of a group.
+    """
+    if plan.options.weights is None or plan.blocks.layout.n_blocks == 0:
+        return
+    empty = int(np.count_nonzero(count == 0))
+    weightless = fields["n_unweighted"] + fields["n_zero_weight"]
+    if fields["n_rows"] >= count.size and empty and weightless:
+        number = f"{empty:,} of {count.size:,} " if fields["group"] is None else ""
+        yield f"{number}fine blocks have no row of positive weight and are left out"
+
+
+def value_notes(names: Sequence[str] | None, same: Bools, few: Bools | None = None) -> Iterator[str]:
+    """Notices about values: which coordinates have only one, or are carried by few rows if not all are.
+
+    A number has no `names`.
+    """
+    if same.any():
+        yield ALL_EQUAL if names is None else f"{_some(names, same)}: {ALL_EQUAL}"
+    if names is not None and few is not None and few.any() and not few.all():
+        yield f"carried by few rows: {_some(names, few)}"
+
+
+def _some(names: Sequence[str], chosen: Bools) -> str:
+    return listed(name for name, one in zip(names, chosen, strict=True) if one)

@@ -1,0 +1,184 @@
+"""Statistics of blocks as what the rule of the mean takes: lines of block values with their variances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from distmom.estimators.mean.partition import promise_of
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.options import UStatOptions
+from distmom.inference.adaptive import BlockSource, answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.estimate import Estimates
+from distmom.inference.fieller import FiellerEnds, Quotients, fieller_ends
+from distmom.inference.repeated import answer_repeated
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.kernels.kernel import Ratio, is_quotient
+from distmom.passes.cell_map import CellMap
+from distmom.reductions.rows.block_kernel import BlockStatistics
+
+
+@dataclass(frozen=True)
+class BlockLines:
+    """The blocks of all groups. The entries of a matrix are the columns of a vector for the rule.
+
+    Attributes
+    ----------
+    options : UStatOptions
+    plan : MeanPlan
+        Of the first pass.
+    cells : CellMap
+    blocks : BlockStatistics
+    source : BlockSource
+        What a block holds.
+    """
+
+    options: UStatOptions
+    plan: MeanPlan
+    cells: CellMap
+    blocks: BlockStatistics
+    source: BlockSource
+
+    @cached_property
+    def entries(self) -> tuple[Ints, Ints] | None:
+        """Rows and columns of a matrix's entries: those of a triangle, or all for Frobenius distances."""
+        if not self.options.kernel.shape(2):
+            return None
+        c = self.blocks.means.shape[-1]
+        if self.options.joint == "geometric":
+            a, b = np.indices((c, c)).reshape(2, -1)
+            return a, b
+        return np.triu_indices(c)
+
+    @cached_property
+    def found(self) -> Estimates:
+        """The rule of the mean for the statistics of the blocks."""
+        promise = promise_of(self.plan)
+        if self.entries is None:
+            level = promise.confidence_level
+            return Estimates(self._answered(("order", "exact"), level), promise)
+        a, b = self.entries
+        method = self.options.joint
+        values, variance = self._values[:, a, b], self.blocks.variance[:, a, b]
+        values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
+        each = [self._placed(values[:, d], variance[:, d]) for d in range(a.size)]
+        stacked = (np.stack(arrays, axis=1) for arrays in zip(*each, strict=True))
+        moments = Moments(*(array.reshape(-1, *array.shape[2:]) for array in stacked))
+        intervals = ("ball",) if method == "geometric" else ("order", "exact")
+        level = promise.level(a.size, method)
+        return Estimates(self._answered(intervals, level, a.size, moments), promise, a.size, method)
+
+    def _answered(
+        self, intervals: tuple[str, ...], level: float, n_columns: int = 1, moments: Moments | None = None
+    ) -> RuleAnswer:
+        """The rule for the blocks of one partition, or of several; by default of their statistics."""
+        given = self.plan.blocks.n_blocks
+        how: Any = {
+            "n_blocks": "auto" if given is None else given,
+            "block_source": self.source,
+            "outlying": self.plan.blocks.outlying,
+            "n_columns": n_columns,
+        }
+        moments = self._moments() if moments is None else moments
+        if self.repeats == 1:
+            return answer_rule(moments, None, None, level, intervals=intervals, **how)
+        lines = moments.count.shape[0]
+        nothing = np.empty((lines, 0)), np.zeros(lines, np.int64)
+        wanted = tuple(name for name in intervals if name != "order")
+        return answer_repeated(moments, *nothing, level, intervals=wanted, **how)
+
+    @property
+    def repeats(self) -> int:
+        """Partitions."""
+        return self.plan.blocks.layout.repeats
+
+    def mine(self, g: int) -> slice:
+        """The blocks of group g, in all partitions."""
+        starts = self.cells.starts * self.repeats
+        return slice(int(starts[g]), int(starts[g + 1]))
+
+    def _moments(self) -> Moments:
+        """Blocks as if they were means of rows whose variance gives that of the statistic.
+
+        With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
+        blocks then gives the variance of the mean of their statistics.
+        """
+        if self.point is None or not is_quotient(self.options.kernel):
+            return self._placed(self._values, self.blocks.variance)
+        ratio: Floats = np.asarray(self.options.kernel.combine(*self.point), np.float64)
+        return self._placed(*self._quotients.linearised(ratio, self.point[1]))
+
+    def _placed(self, values: Floats, variance: Floats) -> Moments:
+        """Values of all blocks, and their variances, as moments: a line for each group (and partition)."""
+        given, repeats = self.plan.blocks.n_blocks, self.repeats
+        width = self.cells.cells.shape[1] if given is None else given
+        n_groups = self.cells.n_blocks.size
+        each = np.repeat(self.cells.n_blocks, repeats)
+        line = np.repeat(np.arange(n_groups * repeats), each)
+        place = np.arange(line.size) - (np.cumsum(each) - each)[line]
+        n = self.blocks.sizes.sum(axis=1)
+        filled = (self.blocks.sizes >= np.array(self.options.kernel.degrees)).all(axis=1)
+        shape = (n_groups * repeats, width)
+        out = Moments(np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
+        with np.errstate(invalid="ignore", over="ignore"):
+            m2 = variance * n * (n - 1.0)
+        out.count[line, place] = np.where(filled, n, 0)
+        out.mean[line, place] = values
+        out.m2[line, place] = m2
+        return out if repeats == 1 else out.each(lambda a: a.reshape(n_groups, repeats, width))
+
+    @property
+    def _values(self) -> Floats:
+        """The statistic of each block.
+
+        Blocks of the automatic rule are averaged, and averages of ratios have the bias of small blocks. So
+        ratios are taken to first order about a point.
+        """
+        kernel, parts = self.options.kernel, np.moveaxis(self.blocks.means, 1, 0)
+        if self.point is None:
+            return np.asarray(kernel.combine(*parts), np.float64)
+        at = tuple(one[self._group] for one in self.point)
+        alone = np.repeat(self.cells.n_blocks, self.cells.n_blocks * self.repeats) == 1
+        return np.asarray(
+            np.where(alone, kernel.combine(*parts), kernel.linear(at, tuple(parts))), np.float64
+        )
+
+    @cached_property
+    def _group(self) -> Ints:
+        """The group of each block."""
+        return np.repeat(np.arange(self.cells.n_blocks.size), self.cells.n_blocks * self.repeats)
+
+    @cached_property
+    def point(self) -> tuple[Floats, ...] | None:
+        """For each group the robust means of the parts of a ratio, if its blocks are taken to first order.
+
+        By the rule, which averages blocks: the median of the denominators of small blocks may be 0.
+        """
+        kernel = self.options.kernel
+        if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio) or kernel.shape(2):
+            return None
+        unknown = np.full(self._group.size, np.nan)
+        means = [self._placed(self.blocks.means[:, p], unknown) for p in range(len(kernel.parts))]
+        level = self.plan.options.confidence_level
+        return tuple(self._answered((), level, moments=one).estimate for one in means)
+
+    @cached_property
+    def _quotients(self) -> Quotients:
+        """Numerators and denominators of all blocks."""
+        numerator, denominator = self.blocks.means.T
+        return Quotients(numerator, denominator, self.blocks.components, self._group)
+
+    @cached_property
+    def fieller(self) -> FiellerEnds:
+        """Exact intervals of ratios."""
+
+        def rule(values: Floats, variance: Floats) -> RuleAnswer:
+            moments = self._placed(values, variance)
+            return self._answered(("exact",), self.plan.options.confidence_level, moments=moments)
+
+        return fieller_ends(self._quotients, self.found.answer.estimate, rule)

@@ -1,0 +1,250 @@
+"""From what the rule says of blocks to estimates with their intervals: a number or a vector for each group.
+
+The entries of a matrix are a vector, and those of a vector are lines of the rule's answer after one another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from distmom.inference.answers import Intervals, RuleAnswer
+from distmom.inference.radius import Ball, ball_of, vector_median
+from distmom.inference.status import NoInterval, Status, status_list
+from distmom.numerics.arrays import Floats
+from distmom.theory import least_order_blocks
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What intervals are to promise.
+
+    Attributes
+    ----------
+    interval : {"auto", "order", "exact", "paper", "none"}
+    confidence_level : float
+    delta : float
+        1 - confidence_level, without the rounding of the subtraction.
+    n_blocks : int or None
+        The number of blocks, if it was given.
+    outlying : int or None
+        Rows (or units) that may be arbitrary; None where intervals do not allow for such.
+    repeats : int
+        Random partitions.
+    """
+
+    interval: str
+    confidence_level: float
+    delta: float
+    n_blocks: int | None = None
+    outlying: int | None = None
+    repeats: int = 1
+
+    def kind(self, n_blocks: int, delta: float) -> str:
+        """The interval to show: order statistics unless a given number of blocks is too small for them.
+
+        Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
+        median of a block mean may be far from the mean.
+        """
+        if self.interval != "auto":
+            return self.interval
+        if self.repeats > 1 or self.outlying is not None:
+            return "exact"
+        few = self.n_blocks is not None and n_blocks < least_order_blocks(delta)
+        return "exact" if few else "order"
+
+    def level(self, n_lines: int, method: str | None) -> float:
+        """Confidence level of each line of a vector, or of a number."""
+        return self.confidence_level if method is None else 1.0 - self.line_delta(n_lines, method)
+
+    def line_delta(self, n_lines: int, method: str | None) -> float:
+        """Allowed failure probability of a line: intervals of coordinates hold together."""
+        return self.delta / n_lines if method == "coordinatewise" else self.delta
+
+
+class Shown(NamedTuple):
+    """The interval that is shown: kind, ends of a number or of each coordinate, reason, level, radius.
+
+    A vector has a radius or an interval of each coordinate, shape (d, 2). The reason is why something is
+    missing; the level is the one that order statistics have.
+    """
+
+    kind: str
+    interval: Any = None
+    reason: str | None = None
+    level: float | None = None
+    radius: float | None = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimate of one group.
+
+    Attributes
+    ----------
+    value : float, or ndarray of shape (d,)
+    points : ndarray, shape (K,) or (K, d)
+        Values of the blocks.
+    status : int
+        `Status` flags.
+    shown : Shown
+    blocks : dict
+        Fields of results that tell of the blocks.
+    gap : float or None
+        Of a geometric median.
+    """
+
+    value: Any
+    points: Floats
+    status: int
+    shown: Shown
+    blocks: dict[str, Any]
+    gap: float | None = None
+
+    def with_status(self, flags: int) -> Estimate:
+        """The same with more to tell."""
+        return replace(self, status=self.status | int(flags))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The status in words."""
+        return tuple(status_list(self.status))
+
+    def fields(self, shaped: Callable[[Floats], Any] | None = None) -> dict[str, Any]:
+        """The fields of a result; `shaped` gives the entries of a matrix, one a line, their places."""
+        kind, interval, reason, level, radius = self.shown
+        fields = {
+            "estimate": self.value,
+            "block_estimates": self.points,
+            "status": self.words,
+            "interval_kind": kind,
+            "interval_reason": reason,
+            "achieved_level": level,
+            **self.blocks,
+        }
+        if np.ndim(self.value) == 0:
+            return fields | {"interval": interval}
+        fields |= {"gap": self.gap, "radius": radius, "intervals": interval}
+        if shaped is None:
+            return fields
+        ends = None if interval is None else np.stack([shaped(side) for side in interval.T], axis=-1)
+        points = np.array([shaped(point) for point in self.points])
+        return fields | {"estimate": shaped(self.value), "block_estimates": points, "intervals": ends}
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What the rule says of all groups, each of which has `n_lines` lines in its answer.
+
+    Attributes
+    ----------
+    answer : RuleAnswer
+    promise : Promise
+    n_lines : int
+        Length of the vectors.
+    method : {"geometric", "coordinatewise"} or None
+        How block vectors become one; None for numbers.
+    """
+
+    answer: RuleAnswer
+    promise: Promise
+    n_lines: int = 1
+    method: str | None = None
+
+    def lines(self, g: int) -> slice:
+        """The lines of a group."""
+        return slice(g * self.n_lines, (g + 1) * self.n_lines)
+
+    @cached_property
+    def delta(self) -> float:
+        """Allowed failure probability of a line, or of the ball."""
+        return self.promise.line_delta(self.n_lines, self.method)
+
+    def kind(self, g: int) -> str:
+        """Kind of a group's interval."""
+        if self.method == "geometric":
+            return "none" if self.promise.interval == "none" else "exact"
+        return self.promise.kind(int(self.answer.n_blocks[self.lines(g).start]), self.delta)
+
+    def status(self, g: int) -> int:
+        """`Status` flags of a group: those of all its lines."""
+        return int(np.bitwise_or.reduce(self.answer.status[self.lines(g)]))
+
+    def other(self, g: int) -> Any:
+        """The answer that is not shown first, where blocks of rows and of files disagree."""
+        mine = self.lines(g)
+        if not self.status(g) & Status.FILES_DISAGREE:
+            return None
+        answer = self.answer
+        found = (answer.row_estimate if answer.files_first[mine.start] else answer.file_estimate)[mine]
+        return float(found[0]) if self.method is None else found.copy()
+
+    def estimate(self, g: int) -> Estimate:
+        """The estimate of a group."""
+        answer, mine = self.answer, self.lines(g)
+        status, first = self.status(g), mine.start
+        points = answer.block_estimates[mine, : np.count_nonzero(answer.block_rows[first])].T.copy()
+        blocks: dict[str, Any] = {
+            "n_blocks": int(answer.n_blocks[first]),
+            "block_size": (int(answer.block_size[first, 0]), int(answer.block_size[first, 1])),
+            "n_ruined_blocks": int(answer.n_ruined[first]),
+            "n_set_aside": int(answer.n_set_aside[first]),
+            "repeats": self.promise.repeats,
+        }
+        if self.method is None:
+            value, points = float(answer.estimate[g]), points[:, 0]
+            return Estimate(value, points, status, self._number(g), {**blocks, "path": answer.path(g)})
+        finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+        median, gap = vector_median(points, self.method == "geometric", finite)
+        return Estimate(median, points, status, self._vector(g, median), blocks, gap)
+
+    def ball(self, g: int) -> Ball:
+        """What the radius around a group's vector comes from."""
+        mine, promise = self.lines(g), self.promise
+        arbitrary = 0
+        if promise.n_blocks is not None:
+            arbitrary = max(int(self.answer.n_ruined[mine.start]), promise.outlying or 0)
+        repeats = 1 if self.answer.files_first[mine.start] else promise.repeats
+        return ball_of(self.answer, mine, arbitrary, repeats)
+
+    def _number(self, g: int) -> Shown:
+        kind = self.kind(g)
+        return (
+            Shown(kind) if kind == "paper" else Shown(kind, *shown_interval(self.answer.intervals, g, kind))
+        )
+
+    def _vector(self, g: int, median: Floats) -> Shown:
+        kind, mine = self.kind(g), self.lines(g)
+        if kind == "none":
+            return Shown(kind, None, NoInterval.NOT_WANTED.words)
+        if self.method == "geometric":
+            radius, reason = self.ball(g).radius(median, self.delta)
+            return Shown(kind, None, reason, None, radius)
+        found = [shown_interval(self.answer.intervals, i, kind) for i in range(mine.start, mine.stop)]
+        ends = np.array([(math.nan, math.nan) if ends is None else ends for ends, _, _ in found])
+        reason = next((reason for _, reason, _ in found if reason is not None), None)
+        levels = [level for _, _, level in found if level is not None]
+        together = max(0.0, 1.0 - sum(1.0 - level for level in levels)) if levels else None
+        return Shown(kind, None if np.isnan(ends).all() else ends, reason, together)
+
+
+def shown_interval(
+    found: Intervals, g: int, kind: str
+) -> tuple[tuple[float, float] | None, str | None, float | None]:
+    """Interval, the reason where there is none, and the level that order statistics achieve."""
+    if kind == "none":
+        return None, NoInterval.NOT_WANTED.words, None
+    low, high, code = (
+        (found.order_low, found.order_high, found.order_reason)
+        if kind == "order"
+        else (found.exact_low, found.exact_high, found.exact_reason)
+    )
+    if code[g]:
+        return None, NoInterval(int(code[g])).words, None
+    level = float(found.order_level[g]) if kind == "order" else None
+    return (float(low[g]), float(high[g])), None, level
