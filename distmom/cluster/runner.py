@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any, Protocol
 
-from distmom.cluster.batch import LARGE_STATE, BatchWork, UnitBatch, batch_size, state_bytes
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
-from distmom.cluster.queue import UnitQueue
+from distmom.cluster.queue import LARGE_STATE, BatchWork, UnitBatch, UnitQueue, batch_size, state_bytes
 from distmom.errors import DistmomError
 
 logger = logging.getLogger("distmom")

@@ -15,7 +15,6 @@ from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.row_options import design_words
 from distmom.estimators.session import quietly
 from distmom.numerics.losses.table import LOSSES, log_of_given, names_of
 from distmom.passes.scan import scan
@@ -137,7 +136,7 @@ def robust_scorer(
             f"rng: must be a whole number, as all models must meet the same blocks, not {rng!r}"
         )
     design = as_design(blocks)
-    MeanOptions(**design_words(design), contamination=contamination)
+    MeanOptions(design, contamination)
     return RobustScorer(loss, design, contamination, response, rng)
 
 

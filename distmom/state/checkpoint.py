@@ -13,9 +13,8 @@ from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake import Lake
 from distmom.lake.files.listing import would_list
 from distmom.numerics.random.philox import resolve_seed
-from distmom.state.files import Change, change
 from distmom.state.fingerprint import Fingerprint, check_same
-from distmom.state.saved import Saved
+from distmom.state.saved import Change, Saved, change
 from distmom.state.state import State
 
 if TYPE_CHECKING:

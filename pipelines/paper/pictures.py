@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from distmom.report.page.parts import Curve, Line, Picture, Span, Spans
+from distmom.report.page.pictures import Curve, Line, Picture, Span, Spans
 from distmom.report.page.scales import Numbers, Powers
 from pipelines.paper.beyond import LEVEL
 from pipelines.paper.laws import LAWS

@@ -18,7 +18,7 @@ from distmom.estimators.tournament import row_oracle
 
 SCRIPT = """
 import json, os, signal, sys
-from distmom.state import file as room
+from distmom.state import state as room
 import distmom as dm
 from distmom.estimators.tournament import row_oracle
 

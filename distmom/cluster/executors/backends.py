@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from distmom.checks import check_count
 from distmom.cluster.executors import connect
-from distmom.cluster.executors.machine import memory_bytes, usable_cpus
 from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.interrupts import interrupts
-from distmom.cluster.memory import parse_bytes
+from distmom.cluster.memory import memory_bytes, parse_bytes, usable_cpus
 from distmom.cluster.outcome import Executor
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError

@@ -10,8 +10,7 @@ from distmom.estimators.learn.steps import Place
 from distmom.solvers.state import DescentState
 from distmom.state import Checkpoint, Saved
 from distmom.state.checkpoint import Content
-from distmom.state.files import Change
-from distmom.state.saved import understood
+from distmom.state.saved import Change, understood
 
 if TYPE_CHECKING:
     from distmom.lake import FileRef

@@ -14,7 +14,7 @@ from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.state import KIND, SavedMean
 from distmom.estimators.options import MeanOptions
 from distmom.state import Checkpoint, open_checkpoint
-from distmom.state.files import Change
+from distmom.state.saved import Change
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan

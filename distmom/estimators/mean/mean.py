@@ -9,7 +9,7 @@ from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
 from distmom.estimators.mean.question import MeanQuestion
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import MeanOptions
 from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -197,7 +197,7 @@ def mean(
     ([1.01, 2.01], True)
     """
     scan = as_scan(data, where)
-    options = row_options(
+    options = MeanOptions.of(
         scan,
         as_design(blocks),
         contamination=contamination,
