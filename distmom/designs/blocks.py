@@ -32,23 +32,54 @@ class BlockDesign:
     ----------
     of_units : bool
         Whether whole units (rows that agree in some columns, or files) share a block.
+    by_file : bool
+        Whether these units are files.
     sampled : bool
         Whether blocks are samples that share rows, not a partition.
+    stored : bool
+        Whether blocks are contiguous, in the order in which rows are stored.
+    columns : tuple of str
+        Whose values make the units.
+    n, size, chunk_rows, repeats, fine, tau, replace
+        As for the designs that have them.
     """
 
     of_units: ClassVar[bool] = False
+    by_file: ClassVar[bool] = False
     sampled: ClassVar[bool] = False
+    stored: ClassVar[bool] = False
     n: Number | None
     size: int | None = None
+    columns: Any = ()
+    chunk_rows: int = 1
+    repeats: int = 1
+    fine: Fine = "standard"
+    tau: float | None = None
+    replace: bool = False
 
     @property
     def fixed(self) -> bool:
         """Whether the caller says how many blocks there are."""
         return self.n not in (None, "auto") or self.size is not None
 
+    @property
+    def number(self) -> int | None:
+        """The number of blocks, where the caller gives it."""
+        return self.n if isinstance(self.n, int) else None
+
+    @property
+    def unit(self) -> str | tuple[str, ...] | None:
+        """What stays together in a block: ``file``, columns whose values make a unit, or None for rows."""
+        return "file" if self.by_file else self.columns or None
+
+    @property
+    def scheme(self) -> str:
+        """``partition``, or how samples are drawn: ``swor`` or ``monte_carlo``."""
+        return "partition" if not self.sampled else "monte_carlo" if self.replace else "swor"
+
     def with_number(self, n: Number) -> BlockDesign:
-        """The same with another number of blocks."""
-        return replace(self, n=n)  # type: ignore[type-var]
+        """The same with this number of blocks, whatever gave it before."""
+        return replace(self, n=n, size=None)  # type: ignore[type-var]
 
     def __repr__(self) -> str:
         """The call that makes it, without what is a default."""
@@ -157,6 +188,8 @@ class StoredBlocks(BlockDesign):
     n: Number = "auto"
     size: int | None = None
 
+    stored: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         self._check_number()
         _refuse_both(self, "StoredBlocks")
@@ -240,6 +273,7 @@ class FileBlocks(BlockDesign):
     size: int | None = None
 
     of_units: ClassVar[bool] = True
+    by_file: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._check_number()

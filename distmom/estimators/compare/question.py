@@ -69,7 +69,7 @@ class CompareQuestion:
 
     def open(self, samples: Sequence[Sample]) -> Opened:
         """The rows of each of these samples."""
-        units = self.options.rows.block_by
+        units = self.options.rows.design.columns
         opened = [open_data(one.scan, self.column, None, units) for one in samples]
         if any(source.one_pass for source, _ in opened):
             raise ConfigError(
@@ -163,7 +163,7 @@ def _compared(
     plans = plan_passes(opened, plain, seed, executor, progress)
     passes = run_passes(plans, (), plain, executor, progress)
     asked, tests = [], []
-    by_units = options.rows.block_by is not None
+    by_units = options.rows.design.of_units
     for c, name in enumerate(columns):
         mine = [one.column(c) for one in passes]
         plans = [

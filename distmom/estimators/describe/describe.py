@@ -8,7 +8,7 @@ from distmom.designs.blocks import BlockDesign, RandomBlocks, as_design
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.describe.question import DescribeQuestion
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import MeanOptions
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import DescribeResult
@@ -111,7 +111,7 @@ def describe(
     scan = as_scan(data, where)
     if scan.nan != "omit":
         raise ConfigError(f"nan: a profile counts NaN and leaves it out; drop nan={scan.nan!r} from the scan")
-    options = row_options(scan, _design(blocks), confidence_level=confidence_level)
+    options = MeanOptions.of(scan, _design(blocks), confidence_level=confidence_level)
     return answer(DescribeQuestion(scan, columns, by, options, rng), executor)  # type: ignore[no-any-return]
 
 

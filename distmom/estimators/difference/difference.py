@@ -9,8 +9,7 @@ from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, UnitBl
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.difference.question import DifferenceQuestion
-from distmom.estimators.options import PLAIN_INTERVALS
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import DifferenceResult, Results
@@ -125,7 +124,7 @@ def difference(
     _check_names(metric, by, denominator, unit)
     check_choice("interval", interval, PLAIN_INTERVALS)
     scan = as_scan(data, where)
-    options = row_options(
+    options = MeanOptions.of(
         scan,
         _design(unit),
         joint=denominator is not None,

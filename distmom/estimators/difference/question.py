@@ -45,7 +45,7 @@ class DifferenceQuestion:
     def opened(self) -> tuple[Source, ReadOptions]:
         """The source, and what to read of it."""
         columns = (self.metric,) if self.denominator is None else (self.metric, self.denominator)
-        return open_data(self.scan, columns, self.by, self.options.block_by)
+        return open_data(self.scan, columns, self.by, self.options.design.columns)
 
     @property
     def in_memory(self) -> bool:

@@ -67,7 +67,12 @@ class MeanQuestion:
         """The source, what to read of it, and which of it a saved state holds already."""
         joint = bool(self.options.joint)
         source, read = open_data(
-            self.scan, self.column, self.by, self.options.block_by, joint=joint, weights=self.options.weights
+            self.scan,
+            self.column,
+            self.by,
+            self.options.design.columns,
+            joint=joint,
+            weights=self.options.weights,
         )
         if self.keeper is None:
             return source, read, None

@@ -60,7 +60,7 @@ class TournamentQuestion:
             found = find_pair_candidates(self.candidates, self.target, self.features, names, options)
         else:
             found = find_candidates(self.candidates, self.target, self.features, names, options.loss)
-        units = unit_columns(options.block_by, found.columns)
+        units = unit_columns(options.design.columns, found.columns)
         where, batch_rows = as_filter(self.scan.where, source), self.scan.batch_rows
         read = ReadOptions(found.columns, (), where, self.scan.missing, batch_rows, None, units)
         return source, read, found

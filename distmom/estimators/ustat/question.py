@@ -54,7 +54,7 @@ class UStatQuestion:
         """The source of each sample, and what to read of it."""
         rows, joint = self.options.rows, self.options.joint_rows
         return [
-            open_data(scan, self.column, self.by, rows.block_by, joint=joint, weights=rows.weights)
+            open_data(scan, self.column, self.by, rows.design.columns, joint=joint, weights=rows.weights)
             for scan in self.scans
         ]
 

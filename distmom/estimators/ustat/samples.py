@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from distmom.designs.blocks import check_most_blocks
+from distmom.designs.blocks import RandomBlocks, check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
@@ -109,15 +109,15 @@ def numbers_of_all(
     rows = options.rows
     if len(samples) == 1 or options.sampled:
         return options
-    if rows.block_size is not None:
+    if rows.design.size is not None:
         n = sum(rows_of(source, options, executor) for source, _ in samples)
-        if rows.block_size > n:
+        if rows.design.size > n:
             raise NoAnswerError(
-                f"blocks: size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
+                f"blocks: size: {rows.design.size} exceeds the {n} rows of all samples; lower it"
             )
-        k = n // rows.block_size
-        check_most_blocks(f"blocks: size: {rows.block_size} of {n} rows", k)
-        rows = replace(rows, block_size=None, n_blocks=k - 1 + k % 2)
+        k = n // rows.design.size
+        check_most_blocks(f"blocks: size: {rows.design.size} of {n} rows", k)
+        rows = replace(rows, design=rows.design.with_number(k - 1 + k % 2))
     if isinstance(rows.contamination, float):
         n = sum(_passing(*sample, options, executor, progress) for sample in samples)
         rows = replace(rows, contamination=outlying_number(rows.contamination, n))
@@ -133,7 +133,7 @@ def _passing(
     source: Source, read: ReadOptions, options: UStatOptions, executor: Executor, progress: Progress | None
 ) -> int:
     """Rows of a sample that pass the filter, or its files where these are the units."""
-    if options.rows.block_by == "file":
+    if options.rows.design.by_file:
         return len(source.files)
     if read.where is None:
         return rows_of(source, options, executor)
@@ -178,7 +178,7 @@ def plan_passes(
     """
     counted = replace(options.rows, joint="coordinatewise" if options.joint_rows else False, interval="none")
     if options.sampled:
-        counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
+        counted = replace(counted, design=RandomBlocks())
     plans = []
     for number, (source, read) in enumerate(samples):
         own, share = sample_seed(seed, number), column_share(source, read)
