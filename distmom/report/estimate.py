@@ -72,7 +72,8 @@ class Estimate(Result):
     plain_estimate : float
         The same from all used rows, without blocks.
     scheme : str
-        ``partition``, ``swor`` or ``monte_carlo``.
+        How rows formed blocks: ``partition``, or samples without (``swor``) or with (``monte_carlo``)
+        replacement.
     block_estimates : ndarray of float64
         The values of the blocks whose median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
