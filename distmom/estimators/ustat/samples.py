@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from distmom.designs.blocks import RandomBlocks, check_most_blocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
