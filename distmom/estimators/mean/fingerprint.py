@@ -37,7 +37,6 @@ class Made:
 
     Attributes
     ----------
-    options : MeanOptions
     read : ReadOptions
         What was read of each file; its filter apart.
     where, condition : str or None
