@@ -1,4 +1,4 @@
-"""A scorer for scikit-learn that a few wild test rows cannot decide."""
+"""A scorer for scikit-learn that a few outliers among the test rows cannot decide."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RobustScorer:
     rng: int
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Minus the robust mean loss of the rows; -inf where half or more of the blocks are ruined."""
+        """Minus the robust mean loss of the rows; -inf where half or more of the blocks are non-finite."""
         losses = self.row_losses(estimator, X, y)
         try:
             # NaN losses must count against the model: they ruin their blocks instead of being left out
@@ -95,7 +95,7 @@ def robust_scorer(
         As for `distmom.mean`. A fold of fewer than 40 rows has too few for the automatic rule, which then
         takes their plain mean: give a number.
     contamination : int or float, optional
-        Number or share of wild rows in a fold: takes the number of blocks that is best for it.
+        Number or share of outliers in a fold: takes the number of blocks that is best for it.
     response : str
         Method of the model whose output the loss takes.
     rng : int

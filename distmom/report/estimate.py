@@ -75,7 +75,8 @@ class EstimateResult(Result):
     design : BlockDesign
         How rows form blocks, as it was asked for.
     scheme : str
-        The same as one word: ``partition``, ``swor`` or ``monte_carlo``.
+        How rows formed blocks: ``partition``, or samples without (``swor``) or with (``monte_carlo``)
+        replacement.
     contamination : int, float or None
         Rows (or units) that the interval allows for, or their share; None where it allows for none.
     by_files : bool

@@ -41,7 +41,6 @@ class Made:
 
     Attributes
     ----------
-    options : MeanOptions
     read : ReadOptions
         What was read of each file; its filter apart.
     where, condition : str or None
