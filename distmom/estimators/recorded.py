@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from distmom.cluster.executors.backends import Backend
-from distmom.designs.blocks import BlockDesign
+from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import PairDesign
 from distmom.lake.messages import plain_address
 from distmom.passes.scan import Scan

@@ -15,7 +15,8 @@ from pages import EVIL, PAGES, WILD, X
 
 import distmom as dm
 from distmom.lake.columns.times import DAY, TimeScale
-from distmom.report.page.parts import Curve, Grid, Line, Strip
+from distmom.report.page.parts import Grid
+from distmom.report.page.pictures import Curve, Line, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.svg import draw_curve, draw_strip
 from distmom.report.page.telling import leave_out

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, get_args
 
+from distmom.designs.blocks import DESIGNS
 from distmom.estimators.options import MeanOptions
 from distmom.lake.columns.times import DAY, TimeKind, TimeScale, Unit, kind_of_times
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
@@ -17,6 +18,9 @@ ROWS = ("nan", "missing")
 
 ANSWER = ("interval", "on_bad_file")
 """Options that the sums do not depend on. All others say which blocks are kept."""
+
+
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in DESIGNS}
 
 
 class Counted(NamedTuple):
@@ -33,7 +37,6 @@ class Made:
 
     Attributes
     ----------
-    options : MeanOptions
     read : ReadOptions
         What was read of each file; its filter apart.
     where, condition : str or None
@@ -94,18 +97,24 @@ class Made:
             **{f"column {name!r}": f"{kind_of_times(scale)}s" for name, scale in read.times},
             **{f"type of folders {name}=": kind for name, kind in self.partitions},
         }
-        design = {name: value for name, value in options.items() if name not in (*ROWS, *ANSWER)}
+        design = {name: value for name, value in options.items() if name not in (*ROWS, *ANSWER, "design")}
+        design["blocks"] = repr(self.options.design)
         return Fingerprint.of(question, design, self.seed, self.shown_seed)
 
     def to_facts(self) -> dict[str, Any]:
         """As JSON carries it."""
-        return {**asdict(self), "seed": f"0x{self.seed:032x}"}
+        facts = {**asdict(self), "seed": f"0x{self.seed:032x}"}
+        facts["options"]["design"] = [type(self.options.design).__name__, facts["options"]["design"]]
+        return facts
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> Made:
         """What `to_facts` wrote; an error of Python's if it did not."""
         given = {name: _tuples(value) for name, value in facts.items()}
-        given["options"] = MeanOptions(**{n: _tuples(v) for n, v in facts["options"].items()})
+        options = {n: _tuples(v) for n, v in facts["options"].items()}
+        kind, fields = options["design"]
+        options["design"] = KINDS[kind](**{n: _tuples(v) for n, v in fields.items()})
+        given["options"] = MeanOptions(**options)
         read = {n: _tuples(v) for n, v in facts["read"].items()}
         read["times"] = tuple((name, scale_from_facts(scale)) for name, scale in read["times"])
         given["read"] = ReadOptions(**read)
