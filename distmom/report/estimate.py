@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.designs.blocks import BlockDesign, RandomBlocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells, weightless
