@@ -16,10 +16,7 @@ _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 def parse_bytes(text: str | int | None, parameter: str = "memory_limit") -> int | None:
     """Bytes of ``400_000_000``, ``"400MB"``, ``"1.5 GiB"``; ``None`` stays ``None``.
 
-    Raises
-    ------
-    ConfigError
-        Not a positive number of bytes.
+    ConfigError if it is not a positive number of bytes.
     """
     if text is None:
         return None
@@ -54,6 +51,9 @@ def check_memory(
 ) -> None:
     """Refuse a run whose units do not fit into a process, before anything is read.
 
+    ResourceError, which says how many threads would fit, if ``base_bytes + threads * per_unit_bytes`` exceeds
+    ``limit``.
+
     Parameters
     ----------
     per_unit_bytes : float
@@ -68,11 +68,6 @@ def check_memory(
         What a process needs before any data.
     remedy : str
         Where not even one thread fits.
-
-    Raises
-    ------
-    ResourceError
-        ``base_bytes + threads * per_unit_bytes`` exceeds ``limit``; says how many threads would fit.
     """
     needed = base_bytes + threads * per_unit_bytes
     if needed <= limit:

@@ -35,11 +35,8 @@ class ReadAndReduce:
 
     Attributes
     ----------
-    reader : BatchReader
-    reduction : Reduction
     n_keys : int
         Number of `by` columns that the reader delivers; 0 without groups.
-    on_bad_file : {"error", "skip"}
     unit_seed : int, optional
         128 bits that key the hashes of units, where the reader delivers their columns.
     compiled : bool
@@ -152,12 +149,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadSamples:
-    """Callable on a `Unit` whose window is the number of a way and a unit for each sample; picklable.
-
-    Attributes
-    ----------
-    ways : tuple of Way
-    """
+    """Callable on a `Unit` whose window is the number of a way and a unit for each sample; picklable."""
 
     ways: tuple[Way, ...]
 

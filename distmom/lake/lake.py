@@ -42,15 +42,12 @@ class Lake(Source):
     ----------
     root : str
         Absolute path of the folder that the files' paths start from; in an object store, bucket first.
-    files : tuple of FileRef
     partition_names : tuple of str
         Keys of the ``key=value`` folders.
-    partition_types : tuple of {"int", "text"}
     n_bytes : int
         Bytes of all files.
     n_ignored : int
         Names passed over because they start with ``_`` or ``.``.
-    filesystem : pyarrow.fs.FileSystem
     prefix : str
         What stands before the root in addresses: ``"s3://"``; empty on local disks.
     table : TableVersion, optional
@@ -78,10 +75,7 @@ class Lake(Source):
     def schema(self) -> pa.Schema:
         """Columns of the first readable file, with the partition columns in place of or after them.
 
-        Raises
-        ------
-        DataError
-            If no file is readable; the first file's error.
+        DataError if no file is readable; the first file's error.
         """
         _, schema = next(self._schemas())
         return schema
@@ -89,10 +83,7 @@ class Lake(Source):
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file, by a table's log or from the footers (one opening a file, about 60 µs each).
 
-        Raises
-        ------
-        DataError
-            If a file is damaged or changed since it was listed.
+        DataError if a file is damaged or changed since it was listed.
         """
         chosen = self.files if files is None else files
         counts = np.empty(len(chosen), np.int64)
@@ -118,13 +109,7 @@ class Lake(Source):
         return found
 
     def row_groups(self, file: FileRef) -> list[int]:
-        """Rows of each row group of a file, by its footer.
-
-        Raises
-        ------
-        DataError
-            If the file changed or is damaged.
-        """
+        """Rows of each row group of a file, by its footer. DataError if the file changed or is damaged."""
         with self._open(file) as parquet:
             metadata = parquet.metadata
             return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
@@ -146,14 +131,9 @@ class Lake(Source):
         times also their first rows, and rows up to the first vector where list columns are allowed and their
         type does not tell their length.
 
-        Raises
-        ------
-        ConfigError
-            If no file has a column of that name, or the condition does not fit the columns' types.
-        DataError
-            If a column's type cannot be read, or some files lack it.
-        NoAnswerError
-            If the length of a list column is looked for and no row has one.
+        ConfigError if no file has a column of that name, or the condition does not fit the columns' types;
+        DataError if a column's type cannot be read, or some files lack it; NoAnswerError if the length of a
+        list column is looked for and no row has one.
         """
         options, references = settle(options, self.partition_names, self._schemas, self.address)
         options = with_times(options, references, self._scale)

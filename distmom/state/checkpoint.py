@@ -39,7 +39,6 @@ class Checkpoint:
 
     Parameters
     ----------
-    state : State
     kind : str
         What job it is of, such as ``"mean"``.
     memory_limit : int or str, optional
@@ -102,9 +101,11 @@ class Checkpoint:
     ) -> None:
         """Compare with what the state was made of, before anything is read.
 
+        ConfigError if it was made with other options; DataError if files have changed and the state is not to
+        be begun anew.
+
         Parameters
         ----------
-        fingerprint : Fingerprint
         files : sequence of FileRef
             The listing as it is now.
         fixed : Change, optional
@@ -113,13 +114,6 @@ class Checkpoint:
             Files that the state depends on; by default all that it knows.
         design : bool
             Whether the designs must be the same too.
-
-        Raises
-        ------
-        ConfigError
-            If it was made with other options.
-        DataError
-            If files have changed and the state is not to be begun anew.
         """
         self._fingerprint = fingerprint
         if self.saved is None:
@@ -142,10 +136,7 @@ class Checkpoint:
     def save(self, content: Content | None) -> None:
         """Write the state as it is now; nothing if that is None, between two that can be continued.
 
-        Raises
-        ------
-        ResourceError
-            If it cannot be written; the file is then as it was.
+        ResourceError if it cannot be written; the file is then as it was.
         """
         if content is None:
             return

@@ -78,21 +78,16 @@ def check_same(
 ) -> None:
     """Compare what a state was made of with what is asked now.
 
+    ConfigError names the options that differ, with both values.
+
     Parameters
     ----------
     name : str
         What messages call the state.
-    then, now : Fingerprint
     design : bool
         Whether the designs must be the same too.
     second : str
         What the message calls the later one.
-    remedy : str
-
-    Raises
-    ------
-    ConfigError
-        Names the options that differ, with both values.
     """
     found = list(_differences(then.question, now.question))
     if design:

@@ -28,7 +28,6 @@ class Saved:
     ----------
     kind : str
         What job it is of, such as ``"mean"``.
-    fingerprint : Fingerprint
     files : tuple of FileRef
         All files that it knows.
     facts : dict
@@ -51,13 +50,7 @@ class Saved:
 
     @classmethod
     def of(cls, container: Container, kind: str, name: str) -> Saved:
-        """What a container holds.
-
-        Raises
-        ------
-        DataError
-            If it is of another kind, or does not hold what it should.
-        """
+        """What a container holds. DataError if it is of another kind, or does not hold what it should."""
         if container.kind != kind:
             raise DataError(f"{name} is of a {container.kind}, not of a {kind}; name another file")
 

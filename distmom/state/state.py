@@ -122,10 +122,7 @@ def _path_text(path: Any, parameter: str) -> str:
 def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> Path:
     """The path, once it is known that a state can be written there: call it before long work.
 
-    Raises
-    ------
-    ConfigError
-        If it is empty or a folder, or its folder does not exist or is not writable.
+    ConfigError if it is empty or a folder, or its folder does not exist or is not writable.
     """
     text = _path_text(path, parameter)
     if address_of(text) is not None:
@@ -146,12 +143,8 @@ def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> 
 def read_state(path: Path, most_bytes: int | None = None) -> Container:
     """A saved state.
 
-    Raises
-    ------
-    DataError
-        If there is none, or it is damaged; nothing of a damaged state is used.
-    ResourceError
-        If the file is larger than `most_bytes`.
+    DataError if there is none, or it is damaged; nothing of a damaged state is used; ResourceError if the
+    file is larger than `most_bytes`.
     """
     try:
         size = path.stat().st_size
@@ -169,10 +162,7 @@ def read_state(path: Path, most_bytes: int | None = None) -> Container:
 def write_state(path: Path, container: Container) -> None:
     """Write a state whole, or leave the file as it was.
 
-    Raises
-    ------
-    ResourceError
-        If the disk is full or the file cannot be written.
+    ResourceError if the disk is full or the file cannot be written.
     """
     try:
         with atomic_file(path) as temporary, temporary.open("wb") as file:

@@ -40,10 +40,8 @@ class SavedMean:
 
     Attributes
     ----------
-    made : Made
     sums : dict
         Description of the sums, see `MeanPlan.sums`.
-    ledger : Ledger
     stream : StreamState or None
         Rows of an accumulator, whose name is the one path of the main tree.
     sizes : tuple of int or None

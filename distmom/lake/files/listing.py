@@ -29,6 +29,12 @@ def open_lake(
 ) -> Source:
     """List the files that ``data`` names, or wrap data that is already in memory.
 
+    ConfigError if ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong;
+    DataError if a path does not exist, no file is found, a file is given twice, the folder lies in a table, a
+    table's log cannot be read or not all rows of its live files count, the partition keys of two files
+    differ, or there is no such bucket; ResourceError if an object store cannot be reached, denies access, or
+    is still too busy after all attempts.
+
     Parameters
     ----------
     data : str, os.PathLike, list of those, or data in memory
@@ -46,17 +52,6 @@ def open_lake(
     Returns
     -------
     Lake, MemoryLake or StreamLake
-
-    Raises
-    ------
-    ConfigError
-        If ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong.
-    DataError
-        If a path does not exist, no file is found, a file is given twice, the folder lies in a table, a
-        table's log cannot be read or not all rows of its live files count, the
-        partition keys of two files differ, or there is no such bucket.
-    ResourceError
-        If an object store cannot be reached, denies access, or is still too busy after all attempts.
 
     Notes
     -----

@@ -48,13 +48,8 @@ def open_table(name: str, options: Options) -> Lake | None:
     ``version-hint.text``), ``….metadata.json`` and ``iceberg://catalog/namespace.table`` are Iceberg tables,
     each with ``@`` and the number of a snapshot where not the current one is meant.
 
-    Raises
-    ------
-    ConfigError
-        If the name of a version is none, or the package that reads the log is missing.
-    DataError
-        If the log cannot be read, names files that are not there, or the rows of its live files are not all
-        live.
+    ConfigError if the name of a version is none, or the package that reads the log is missing; DataError if
+    the log cannot be read, names files that are not there, or the rows of its live files are not all live.
     """
     if name.startswith(CATALOG):
         return _open_catalog(name, options)
@@ -170,10 +165,7 @@ _ALL_MARKS = {**_MARKS, "metadata": "an Iceberg table"}
 def refuse_listed_tables(entries: Iterable[pafs.FileInfo]) -> None:
     """Refuse a listing that holds a table's log.
 
-    Raises
-    ------
-    DataError
-        If an entry is a folder ``_delta_log`` or ``.hoodie``, or a file ``metadata/*.metadata.json``.
+    DataError if an entry is a folder ``_delta_log`` or ``.hoodie``, or a file ``metadata/*.metadata.json``.
     """
     for entry in entries:
         name = entry.base_name
@@ -186,10 +178,7 @@ def refuse_listed_tables(entries: Iterable[pafs.FileInfo]) -> None:
 def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> None:
     """Refuse folders that are, or lie inside, a table's folder.
 
-    Raises
-    ------
-    DataError
-        If a folder or one above it holds a table's log.
+    DataError if a folder or one above it holds a table's log.
     """
     above: set[PurePosixPath] = set()
     for folder in folders:
