@@ -18,7 +18,6 @@ from flat import flat
 import distmom as dm
 from distmom.cli.mean import mean_command
 from distmom.cli.program import prepare_process, program
-from distmom.estimators.options import CHOICES
 
 Run = Callable[..., Any]
 
@@ -52,6 +51,8 @@ MORE_KEYS = [
     "n_unweighted",
     "n_zero_weight",
     "n_effective",
+    "design",
+    "contamination",
     "other_estimate",
     "accused_files",
     "notes",
@@ -94,7 +95,7 @@ def test_json_has_exactly_the_documented_keys(distmom: Run, lake: Path) -> None:
     assert list(document) == ["schema_version", "results", "data", "run"]
     for result in document["results"]:
         assert list(result) == RESULT_KEYS + MORE_KEYS
-    assert list(document["data"]) == ["n_files", "n_bytes", "skipped"]
+    assert list(document["data"]) == ["n_files", "n_bytes", "skipped", "source", "where"]
     assert list(document["run"]) == ["seconds", "seed", "workers", "versions", "call", "command"]
     assert document["run"]["command"].startswith("distmom mean ")
     assert document["schema_version"] == 1
@@ -211,11 +212,12 @@ def test_every_option_of_python_is_on_the_command_line() -> None:
 def test_defaults_are_those_of_python_but_for_the_seed() -> None:
     import inspect
 
-    of_python = inspect.signature(dm.mean).parameters
-    for parameter in mean_command.params:
-        default = parameter.to_info_dict().get("default")
-        if parameter.name in CHOICES or parameter.name in ("n_blocks", "confidence_level"):
-            assert default == of_python[parameter.name].default
+    of_python = dict(inspect.signature(dm.mean).parameters)
+    of_python |= inspect.signature(dm.scan).parameters
+    named = ("interval", "confidence_level", "contamination", "weights", "nan", "missing", "on_bad_file")
+    defaults = {p.name: p.to_info_dict().get("default") for p in mean_command.params}
+    for name in named:
+        assert defaults[name] == of_python[name].default, name
 
 
 def test_a_random_seed_is_new_each_time_and_can_be_had_again(distmom: Run, lake: Path) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
+from distmom.estimators.learn.bases import TransformerMixin
 from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
@@ -21,14 +21,14 @@ from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk
 from distmom.numerics.losses.table import names_of
-from distmom.solvers import psd_cone
+from distmom.solvers.projections import psd_cone
 
 THRESHOLD = 2.0
 """Squared distance between near and far, as in the paper; only a unit, since the metric may be scaled."""
 
 
 @with_shared_parameters
-class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
+class MahalanobisMetric(TransformerMixin, Learner):
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
     Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the

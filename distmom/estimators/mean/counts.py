@@ -62,7 +62,9 @@ def shared_fields(
         "n_null": nulls,
         "n_nan": nans,
         "n_inf": infs,
-        "scheme": plan.options.scheme,
+        "scheme": plan.options.design.scheme,
+        "design": plan.options.design,
+        "contamination": plan.options.contamination,
         **weightless,
     }
 

@@ -12,7 +12,7 @@ from distmom.estimators.mean.contamination import counted_as
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.status import ALL_EQUAL, Status
 from distmom.numerics.arrays import Bools, Ints
-from distmom.report.words import BY_FILES, listed
+from distmom.report.words import listed
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -21,7 +21,7 @@ FEW_UNITS = 10
 """Whole files or units as blocks want at least this many of them a block."""
 
 _CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
-FILES_HEARD = f"{_CONTRADICTED}: {BY_FILES}"
+FILES_HEARD = f"{_CONTRADICTED}: the answer is by files"
 ROWS_HEARD = (
     f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use "
     "blocks='auto' or blocks=FileBlocks()"
@@ -45,7 +45,8 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
     elif wanted is not None and 0 < n_blocks < wanted:
         yield f"only {n_blocks} of {wanted} blocks hold rows; the empty ones are left out"
     files_first = bool(answer.files_first[line])
-    by_rows = plan.options.order == "random" and plan.options.chunk_rows == 1 and not files_first
+    design = plan.options.design
+    by_rows = not design.stored and design.chunk_rows == 1 and not files_first
     if by_rows and math.isfinite(answer.file_effect[line]):
         yield ALIKE
     if int(answer.status[line]) & Status.FILES_DISAGREE:
@@ -56,7 +57,7 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
 
 def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     """The remark on units that are few for their blocks."""
-    what = "files" if plan.options.block_by == "file" else "units"
+    what = "files" if plan.options.design.by_file else "units"
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"

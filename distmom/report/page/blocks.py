@@ -1,0 +1,126 @@
+"""What reports say of the blocks of an estimate: how they were made, what they bear, what they rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distmom.report.estimate import EstimateResult
+
+UNSEEN = (
+    "Many bad values that are each only a little off do not stand out: they move this average as any other."
+)
+LAWS = (
+    "No method can promise an interval for all data: values so rare and so large that these rows hold none "
+    "of them cannot be allowed for. Where such values matter, take the interval as too short."
+)
+"""For what no interval can be promised; heavy tails are the reason."""
+
+
+def how_made(r: EstimateResult) -> str:
+    """What a median over blocks is."""
+    low, high = r.block_size
+    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
+    what = r.drawn[0]
+    name = "a median of means" if what == "means" else "a median over blocks"
+    whole = "the" if r.blocks_of == "rows" else "whole"
+    drawn = r.by_files or not (r.design.sampled or r.design.stored)
+    first = f"{whole} {r.blocks_of} were dealt at random into" if drawn else "the rows made"
+    if r.n_set_aside:
+        n = f"{r.n_set_aside:,} of which lay far from all others and were"
+        first += f" small blocks, {n} left out; the rest make"
+    return (
+        f"It is {name}: {first} {r.n_blocks:,} blocks{size}. Each block has its "
+        f"{what.removesuffix('s')}, and the answer is the middle one."
+    )
+
+
+def meaning(r: EstimateResult) -> str:
+    """An interval in one sentence: how often intervals made this way are right, about what."""
+    often = (
+        f"If this were repeated on fresh data of the same kind, at least {r.level} of such intervals would"
+    )
+    if r.interval_kind == "order":
+        return (
+            f"{often} hold the middle value that such blocks have in the long run, which for large blocks is "
+            "nearly the true value; see 'What this rests on'."
+        )
+    return f"{often} hold the true value, if what stands under 'What this rests on' is so."
+
+
+def block_facts(r: EstimateResult, *, given: bool) -> list[tuple[str, str]]:
+    """The blocks, and what they bear; `given` is whether there is an interval or radius."""
+    facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r, given=given))]
+    if r.n_ruined_blocks:
+        facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
+    if r.n_set_aside:
+        facts.append(("set aside", _set_aside(r)))
+    return facts
+
+
+def _set_aside(r: EstimateResult) -> str:
+    return (
+        f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out before the "
+        f"{r.n_blocks:,} blocks were made, so they are not drawn below"
+    )
+
+
+def _blocks(r: EstimateResult) -> str:
+    low, high = r.block_size
+    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
+    repeats = r.repeats
+    return f"{r.n_blocks:,}{size}" + (f", in each of {repeats} random partitions" if repeats > 1 else "")
+
+
+def tolerated(r: EstimateResult, *, given: bool) -> str:
+    """Blocks that may be arbitrary while the median lies among the others; what the interval allows for."""
+    survived = max(0, -(-r.n_blocks // 2) - 1)
+    if not survived:
+        return "none"
+    what, allowed = r.blocks_of, r.contamination
+    text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, the median is that of a good block"
+    if not r.design.sampled:
+        text += f"; {survived:,} bad {what} can spoil no more"
+        text += ", beside those that were set aside" if r.n_set_aside else ""
+    if allowed is not None:
+        share = isinstance(allowed, float) and allowed < 1.0
+        bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
+        text += f"; the interval allows for {bad} bad {what}"
+    elif not r.n_ruined_blocks and given:
+        text += (
+            f"; the interval is as wide as for good {what}; for one that allows for N bad {what} run again "
+            "with --contamination N (contamination=N)"
+        )
+    return text
+
+
+def assumptions(r: EstimateResult) -> tuple[str, ...]:
+    """In words, by scheme and kind of interval."""
+    found = [
+        f"The {r.blocks_of} are independent of each other, and all but a minority come from one source "
+        "whose values have a finite variance. The estimate is about the mean of that source."
+    ]
+    if r.design.stored and not r.by_files:
+        found.append(
+            "The order in which rows are stored does not go with their values: blocks are contiguous rows, "
+            "in the order of files and rows."
+        )
+    elif not r.design.sampled:
+        found.append(
+            "Blocks were made without looking at the values: where a row or file is stored, and the seed, "
+            "decide which block it joins."
+        )
+    if r.interval_kind == "order":
+        found.append(
+            "The interval is about the middle of the values that such blocks have in the long run. Where "
+            "values are skewed, this middle differs from the true value: by one standard deviation of a "
+            "block value at most, and by far less in large blocks."
+        )
+    elif r.interval_kind == "exact":
+        found.append(
+            "The interval would be right as often as it says if the variance of a row were known. It is "
+            "estimated from the same rows, so this holds nearly, and better in larger blocks."
+        )
+    elif r.interval_kind == "paper":
+        found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
+    return (*found, LAWS, UNSEEN)
