@@ -23,7 +23,7 @@ ANSWER = ("interval", "on_bad_file")
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in DESIGNS}
 
 
-class Counted(NamedTuple):
+class LakeCounts(NamedTuple):
     """What blocks may depend on: rows of the lake, rows that pass the filter, and units (such as files)."""
 
     n_rows: int | None = None
