@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from distmom.checks import check_choice, check_count, whole
-from distmom.designs.blocks import BlockDesign, RandomBlocks, SampledBlocks
+from distmom.designs.blocks import RandomBlocks, SampledBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from distmom.checks import check_choice, check_count, check_fraction
-from distmom.designs.blocks import BlockDesign, RandomBlocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.passes.scan import NAN, Scan
 

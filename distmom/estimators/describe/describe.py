@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from distmom.designs.blocks import BlockDesign, RandomBlocks, as_design
+from distmom.designs.blocks import RandomBlocks, as_design
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.describe.question import DescribeQuestion
@@ -112,7 +113,7 @@ def describe(
     if scan.nan != "omit":
         raise ConfigError(f"nan: a profile counts NaN and leaves it out; drop nan={scan.nan!r} from the scan")
     options = MeanOptions.of(scan, _design(blocks), confidence_level=confidence_level)
-    return answer(DescribeQuestion(scan, columns, by, options, rng), executor)  # type: ignore[no-any-return]
+    return answer(DescribeQuestion(scan, columns, by, options, rng=rng), executor)  # type: ignore[no-any-return]
 
 
 def _design(blocks: Any) -> BlockDesign:

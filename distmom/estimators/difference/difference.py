@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from distmom.checks import check_choice, names_of
-from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, UnitBlocks
+from distmom.designs.blocks import FileBlocks, RandomBlocks, UnitBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.difference.question import DifferenceQuestion
@@ -131,7 +132,7 @@ def difference(
         interval=interval,
         confidence_level=confidence_level,
     )
-    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng)
+    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]
 
 

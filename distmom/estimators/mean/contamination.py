@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from distmom.designs.blocks import MOST_BLOCKS
+from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.options import MeanOptions
 from distmom.theory import best_blocks

@@ -208,5 +208,5 @@ def mean(
         confidence_level=confidence_level,
     )
     limit = as_backend(executor).memory_limit
-    question = MeanQuestion(scan, column, by, options, rng, state, limit)
+    question = MeanQuestion(scan, column, by, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from distmom.checks import check_choice, check_count, check_fraction
-from distmom.designs.blocks import BlockDesign, RandomBlocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.designs.loss import Loss
 from distmom.designs.match import Match
 from distmom.designs.pairs import CompletePairs, DisjointPairs, PairDesign
@@ -92,12 +93,15 @@ class TournamentOptions:
             raise ConfigError("pairs: a tournament takes complete or sampled pairs; use SampledPairs(n)")
         if design.stored or design.repeats > 1 or design.fine != "standard" or design.tau is not None:
             raise ConfigError(
-                f"blocks: a tournament has its rows in random parts, so {design!r} does not fit"
+                f"blocks: a tournament has its rows in random parts, so {design!r} does not fit; "
+                "use RandomBlocks, UnitBlocks, FileBlocks or, for losses of pairs, SampledBlocks(n, size)"
             )
         if design.n == "paper":
             raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
         if design.size is not None and not design.sampled:
-            raise ConfigError(f"blocks: a tournament takes a number of blocks, not {design!r}")
+            raise ConfigError(
+                f"blocks: a tournament takes a number of blocks, not {design!r}; use n in place of size"
+            )
 
     def _check_parameter(self) -> None:
         value = self.loss_parameter

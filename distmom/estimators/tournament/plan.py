@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from distmom.designs.blocks import MOST_BLOCKS
+from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number

@@ -175,5 +175,5 @@ def tournament(
         confidence_level=confidence_level,
     )
     limit = as_backend(executor).memory_limit
-    question = TournamentQuestion(scan, candidates, target, features, options, rng, state, limit)
+    question = TournamentQuestion(scan, candidates, target, features, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

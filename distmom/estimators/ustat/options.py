@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.checks import check_choice, check_count
-from distmom.designs.blocks import BlockDesign
+from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY

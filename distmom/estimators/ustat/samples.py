@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from distmom.designs.blocks import RandomBlocks, check_most_blocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
@@ -20,6 +21,7 @@ from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.census import column_share, count_rows, count_valid
 from distmom.passes.opening import refuse_times
+from distmom.passes.scan import Scan
 from distmom.reductions.state import MeanState, aligned
 
 if TYPE_CHECKING:
@@ -46,9 +48,10 @@ def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
         return tuple(data)
     number = {2: "two", 3: "three"}.get(n, str(n))
-    example = "['a/', 'b/']" if n == 2 else "['a/', 'b/', 'c/', …]"
+    one = "scan({!r})" if isinstance(data, Scan) else "{!r}"
+    example = ", ".join(one.format(path) for path in ("a/", "b/", "c/")[:n]) + (", …" if n > 3 else "")
     raise ConfigError(
-        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as {example}"
+        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as [{example}]"
     )
 
 

@@ -205,4 +205,4 @@ def ustatistic(
         interval=interval,
         confidence_level=confidence_level,
     )
-    return answer(UStatQuestion(scans, column, by, options, rng), executor)  # type: ignore[no-any-return]
+    return answer(UStatQuestion(scans, column, by, options, rng=rng), executor)  # type: ignore[no-any-return]
