@@ -26,7 +26,7 @@ from distmom.inference.rows_or_files import hear_files
 from distmom.inference.status import NoInterval, Status
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 BlockSource = Literal["rows", "units", "stored", "statistics"]
 CELLS_AT_ONCE = 1 << 20

@@ -13,7 +13,7 @@ from distmom.inference.intervals import Best, best_blocks, given_spread
 from distmom.inference.row_blocks import RowSet
 from distmom.inference.status import NoInterval
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.theory import vector_factor
+from distmom.theory.vectors import vector_factor
 
 
 class Ball(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import median_rank, width_factor
+from distmom.theory.bounds import median_rank, width_factor
 
 DELTA_FLAG = 0.001
 """Probability of a false alarm that the intersection test allows itself, over the whole ladder."""

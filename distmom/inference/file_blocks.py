@@ -30,7 +30,7 @@ from distmom.inference.ladder import Merger, average_efficiency, row_bound, rows
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 EFFECT = 2.0
 """Variance between cells over that within, above which an interval for independent rows is misleading."""

@@ -12,7 +12,8 @@ from distmom.inference.ladder import Merger, average_efficiency, scaled_mad, typ
 from distmom.inference.status import NoInterval
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
+from distmom.theory.bounds import binomial_p, cantelli_allowed, median_rank, width_factor
+from distmom.theory.intervals import order_level, order_rank
 from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
 
 MILDLY_UNEQUAL = 2.0

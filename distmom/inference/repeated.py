@@ -34,7 +34,9 @@ from distmom.inference.status import NoInterval, Status
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels, repeated_factors, repeated_halfwidth, repeated_vector_factor
+from distmom.theory.ladder import ladder_levels
+from distmom.theory.repeated import repeated_factors, repeated_halfwidth
+from distmom.theory.vectors import repeated_vector_factor
 
 
 def answer_repeated(
