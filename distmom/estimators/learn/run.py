@@ -27,8 +27,7 @@ from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import DescentState
 from distmom.state import Checkpoint, Saved
 from distmom.state.checkpoint import Content
-from distmom.state.files import Change
-from distmom.state.saved import understood
+from distmom.state.saved import Change, understood
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
