@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from distmom.errors import ConfigError
 from distmom.jobs.keys import KINDS, Key, Tables
 from distmom.jobs.toml_file import TomlFile
 
@@ -51,15 +50,14 @@ class Config:
         run = {**self.table("run"), "state": str(Path(state).absolute())}
         return replace(self, values={**self.values, "run": run})
 
-    def located(self, error: ConfigError) -> ConfigError:
-        """The error after line, table and key, if its first word is a parameter that the file sets."""
-        text = str(error)
-        word = re.match(r"\w+", text)
+    def located(self, text: str) -> str:
+        """The message after line, table and key, if it begins with a key or parameter that the file sets."""
+        first = re.match(r"[\w.]*", text)
         for (table, name), (line, key) in self.origins.items():
-            if word and name == word[0]:
-                said = text.removeprefix(f"{key}: ")
-                return ConfigError(f"{self.path}, line {line}: {table}.{key}: {said}")
-        return error
+            if first and first[0] in (f"{table}.{key}", name):
+                said = text if first[0] != name else f"{table}.{key}: {text}"
+                return f"{self.path}, line {line}: {said}"
+        return text
 
 
 def named_job(file: TomlFile, names: Iterable[str]) -> str:

@@ -90,21 +90,29 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
     assert "outside of that interval" in text and "contaminated" in text
     assert "at most 50 of 101 blocks" in text
-    assert "dm.mean({'x': <ndarray>}, column='x', n_blocks=101, confidence_level=0.95, rng=7)" in text
+    assert "dm.mean({'x': '<ndarray>'}, 'x', blocks=101, confidence_level=0.95, rng=7)" in text
     assert f"numpy {np.__version__}" in text
 
 
 def test_the_lines_that_leave_bad_files_out_do_so(tmp_path: Path) -> None:
     found = PAGES["describe"](tmp_path)
-    run = {"call": {"function": "describe", "arguments": {"data": str(tmp_path)}}}
-    [code] = leave_out(found.named_files, run)
-    told: dict[str, Any] = {"dm": dm}
-    exec(code.lines[1][1], told)
-    assert len(found.named_files) == 1 and len(told["good"]) == 23
-    assert not told["found"].named and not any(path.endswith(found.named_files) for path in told["good"])
-    for source in ("@list.txt", "s3://bucket/lake", "lake/*.parquet", ["a", "b"]):
-        run = {"call": {"function": "describe", "arguments": {"data": source}}}
-        assert leave_out(found.named_files, run) == []
+    [bad] = found.named_files
+
+    def told(source: Any) -> list[Any]:
+        call = {"function": "describe", "arguments": {"data": source}, "code": f"dm.describe({source!r})"}
+        return leave_out([bad], {"call": call})
+
+    [code] = told(str(tmp_path))
+    again: dict[str, Any] = {"dm": dm}
+    exec(code.lines[1][1], again)
+    assert again["found"].data["n_files"] == 23 and not again["found"].named
+    assert shlex.split(code.lines[0][1].replace("\\\n", "")) == [
+        *("distmom", "describe", str(tmp_path), "--exclude", bad)
+    ]
+    for source in ("s3://bucket/lake", "lake/*.parquet"):
+        assert told(source)[0].lines[1][1] == f"found = dm.describe(dm.scan({source!r}, exclude=[{bad!r}]))"
+    for unlike in ("@list.txt", ["a", "b"]):
+        assert told(unlike) == []
 
 
 def test_the_status_stands_before_the_numbers(tmp_path: Path) -> None:
