@@ -1,4 +1,4 @@
-"""Tables in README and tests/README.md name tests: all of them exist."""
+"""Tables in README and tests/README.md name tests, distmom/README.md files: all of them exist."""
 
 import re
 from pathlib import Path
@@ -28,3 +28,10 @@ def test_every_test_that_a_table_names_exists(place: str) -> None:
 
 def test_names_are_found_in_tables_alone() -> None:
     assert named("| x | `test_a`, in `lake/`: `test_b.py` |\nsee `test_c`") == {"test_a", "test_b.py"}
+
+
+def test_every_file_that_the_page_of_the_package_names_exists() -> None:
+    root = TESTS.parent
+    names = set(re.findall(r"`((?:\w+/)+\w+(?:\.py)?)`", (root / "distmom/README.md").read_text("utf-8")))
+    assert len(names) > 20
+    assert not [name for name in names if not ((root / "distmom" / name).exists() or (root / name).exists())]

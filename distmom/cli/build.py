@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.errors import ConfigError
 
 if TYPE_CHECKING:
-    from distmom.designs.blocks import BlockDesign
+    from distmom.designs.design import BlockDesign
     from distmom.designs.pairs import PairDesign
 
 SCAN = ("exclude", "nan", "missing", "on_bad_file", "storage_options", "batch_rows")

@@ -3,60 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import click
 
-from distmom.errors import DistmomError, Words
+from distmom.errors import DistmomError
+from distmom.words import Words
 
-FIELDS: dict[tuple[str, ...], dict[str, str]] = {
-    ("blocks", "RandomBlocks", "StoredBlocks", "UnitBlocks", "FileBlocks", "SampledBlocks"): {
-        "n": "--blocks",
-        "size": "--block-size",
-        "n and size": "--blocks and --block-size",
-        "columns": "--block-by",
-        "chunk_rows": "--chunk-rows",
-        "repeats": "--repeats",
-        "fine": "--fine",
-        "tau": "--tau",
-    },
-    ("pairs", "CompletePairs", "SampledPairs"): {"n": "--pair-count", "budget": "--pair-budget"},
-    ("Threads",): {"n": "--threads"},
-    ("Processes",): {"n": "--workers"},
-    ("Permutations",): {"n": "--permutations", "rows": "--test-rows"},
-    ("match", "Match"): {"distance": "--distance", "beta_r": "--beta-r"},
-    ("Loss",): {"parameter": "--loss-parameter"},
+NUMBER = {"n": "--blocks", "size": "--block-size"}
+BLOCKS: dict[str, dict[str, str]] = {
+    "RandomBlocks": {**NUMBER, "chunk_rows": "--chunk-rows", "repeats": "--repeats", "fine": "--fine"},
+    "StoredBlocks": NUMBER,
+    "UnitBlocks": {"columns": "--block-by", **NUMBER},
+    "FileBlocks": NUMBER,
+    "SampledBlocks": {**NUMBER, "tau": "--tau"},
 }
-"""Flags for the fields of objects."""
+PAIRS = {"n": "--pair-count", "budget": "--pair-budget"}
+MATCH = {"distance": "--distance", "beta_r": "--beta-r"}
+FIELDS: dict[str, dict[str, str]] = {
+    **BLOCKS,
+    "blocks": {name: flag for of in BLOCKS.values() for name, flag in of.items()},
+    **dict.fromkeys(("SampledPairs", "pairs"), PAIRS),
+    "CompletePairs": {"budget": "--pair-budget"},
+    "Threads": {"n": "--threads"},
+    "Processes": {"n": "--workers"},
+    "Permutations": {"n": "--permutations", "rows": "--test-rows"},
+    **dict.fromkeys(("Match", "match"), MATCH),
+    "Loss": {"name": "--loss", "parameter": "--loss-parameter"},
+}
+"""Flags for the fields of objects, in the order in which these take them."""
 
-PLACES = {
-    **{
-        f"{kind}: {field}": flag
-        for kinds, of in FIELDS.items()
-        for kind in kinds
-        for field, flag in of.items()
-    },
-    "blocks='auto'": "--blocks auto",
-    "blocks='paper'": "--blocks paper",
-    "blocks=…": "blocks",
-    "blocks=FileBlocks": "--block-by file",
-    "--block-by file (blocks=FileBlocks())": "--block-by file",  # said in both ways
+KINDS = {
     "RandomBlocks": "random blocks",
-    "RandomBlocks(fine='many')": "--fine many",
-    "RandomBlocks(repeats=5)": "--repeats 5",
     "StoredBlocks": "--order stored",
     "UnitBlocks": "--block-by",
     "FileBlocks": "--block-by file",
     "SampledBlocks": "--scheme",
-    "SampledBlocks(replace=True)": "--scheme monte_carlo",
-    "SampledBlocks(size=…)": "--block-size",
     "CompletePairs": "--pairs complete",
     "SampledPairs": "--pairs sampled",
-    "SampledPairs(n)": "--pair-count",
-    "SampledPairs(replace=True)": "--scheme monte_carlo",
     "DisjointPairs": "--pairs disjoint",
+}
+HEADS = {
+    "RandomBlocks": "",
+    "UnitBlocks": "",
+    "SampledBlocks": "--scheme swor",
+    "SampledBlocks(replace=True)": "--scheme monte_carlo",
+    "SampledPairs(replace=True)": "--pairs sampled --scheme monte_carlo",
+}
+PHRASES = {
+    "blocks=…": "blocks",
+    "n or size": "--blocks or --block-size",
+    "--block-by file (blocks=FileBlocks())": "--block-by file",  # said in both ways
     "State(path, on_change='restart')": "--on-change restart",
 }
-"""What objects, and calls with them, are on the command line."""
 
 
 def flags_of(command: click.Command) -> Words:
@@ -67,7 +66,12 @@ def flags_of(command: click.Command) -> Words:
         if isinstance(option, click.Option) and option.name is not None
     }
     blocks = {"blocks": named["n_blocks"]} if "n_blocks" in named else {}
-    return Words(PLACES, {**named, **blocks}, "{} {}")
+    return Words(KINDS, HEADS, FIELDS, {**named, **blocks}, shown=_shown, phrases=PHRASES)
+
+
+def _shown(value: Any) -> str:
+    """A value as flags take it; several are given one by one, all for the flag of units."""
+    return " --block-by ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def in_flags(text: str) -> str:

@@ -5,16 +5,15 @@ of it.
 """
 
 from distmom.cluster.calls import Call, run_calls
-from distmom.cluster.executors.machine import usable_cpus
 from distmom.cluster.executors.threads import ThreadExecutor
-from distmom.cluster.memory import check_memory, parse_bytes
+from distmom.cluster.interrupts import check_stopped
+from distmom.cluster.memory import check_memory, parse_bytes, usable_cpus
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Done, Unit, merge_depth, plan_units, scheduler_bytes
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, RunResult, run_units
 from distmom.cluster.scratch import Scratch
-from distmom.cluster.stop import check_stopped
 
 __all__ = [
     "Call",

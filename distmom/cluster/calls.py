@@ -42,9 +42,6 @@ def run_calls(
 
     Parameters
     ----------
-    calls : sequence of Call
-    executor : Executor
-    progress : Progress, optional
     **options
         As for `run_units`, which see also for errors.
     """

@@ -29,7 +29,6 @@ class DaskFrame(Source):
 
     Attributes
     ----------
-    frame : dask.dataframe.DataFrame
     pattern : MemoryLake
         A frame without rows, with the columns and types.
     files : tuple of FileRef
@@ -90,10 +89,7 @@ class DaskReader(BatchReader):
 def open_frame(data: Any) -> DaskFrame | None:
     """A source of the rows of a Dask DataFrame or Series; None for any other object.
 
-    Raises
-    ------
-    ConfigError
-        For a Dask array or bag, which have no named columns.
+    ConfigError for a Dask array or bag, which have no named columns.
     """
     home = type(data).__module__
     if not home.startswith("dask.") and not home.startswith("dask_expr"):
@@ -110,10 +106,7 @@ def open_frame(data: Any) -> DaskFrame | None:
 def compute_partition(frame: Any, file: FileRef) -> Any:
     """The partition as a data frame, computed in this thread.
 
-    Raises
-    ------
-    DataError
-        If its graph fails; names the partition and the cause.
+    DataError, which names the partition and the cause, if its graph fails.
     """
     try:
         with _ONE_AT_A_TIME:

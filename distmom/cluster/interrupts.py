@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
 EVERY = 0.2
 """Seconds between two questions."""
@@ -76,3 +77,34 @@ class _Interrupts:
 
 
 interrupts = _Interrupts()
+
+
+_here = threading.local()
+
+
+class Flag(Protocol):
+    """An Event, or something that answers like one."""
+
+    def is_set(self) -> bool: ...  # noqa: D102
+
+
+class Stopped(BaseException):
+    """The run was cancelled. Not an Exception, so that no handler on the way takes it for a failure."""
+
+
+def check_stopped() -> None:
+    """Raise `Stopped` if the run that this thread works for was cancelled."""
+    event = getattr(_here, "event", None)
+    if event is not None and event.is_set():
+        raise Stopped
+
+
+@contextmanager
+def stoppable(event: Flag) -> Iterator[None]:
+    """Tie this thread to ``event`` for the duration of one unit."""
+    before = getattr(_here, "event", None)
+    _here.event = event
+    try:
+        yield
+    finally:
+        _here.event = before

@@ -1,8 +1,10 @@
-"""Memory: limits given in words, and the projection that is checked before anything is read."""
+"""Memory and processors: limits given in words, what this process may use, and what a run will take."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 from distmom.errors import ConfigError, ResourceError
 
@@ -14,10 +16,7 @@ _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 def parse_bytes(text: str | int | None, parameter: str = "memory_limit") -> int | None:
     """Bytes of ``400_000_000``, ``"400MB"``, ``"1.5 GiB"``; ``None`` stays ``None``.
 
-    Raises
-    ------
-    ConfigError
-        Not a positive number of bytes.
+    ConfigError if it is not a positive number of bytes.
     """
     if text is None:
         return None
@@ -52,6 +51,9 @@ def check_memory(
 ) -> None:
     """Refuse a run whose units do not fit into a process, before anything is read.
 
+    ResourceError, which says how many threads would fit, if ``base_bytes + threads * per_unit_bytes`` exceeds
+    ``limit``.
+
     Parameters
     ----------
     per_unit_bytes : float
@@ -66,11 +68,6 @@ def check_memory(
         What a process needs before any data.
     remedy : str
         Where not even one thread fits.
-
-    Raises
-    ------
-    ResourceError
-        ``base_bytes + threads * per_unit_bytes`` exceeds ``limit``; says how many threads would fit.
     """
     needed = base_bytes + threads * per_unit_bytes
     if needed <= limit:
@@ -84,3 +81,38 @@ def check_memory(
         f"and {in_words(base_bytes)} for the program) exceeds the limit of {in_words(limit)}; "
         f"{remedy}, or allow at least {in_words(needed)}"
     )
+
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def usable_cpus(cgroup: Path = CGROUP) -> int:
+    """Processors this process may run on: its affinity, capped by a container's quota; at least 1."""
+    count = getattr(os, "process_cpu_count", None)  # Python 3.13
+    if count is not None:
+        cpus = count() or 1
+    elif hasattr(os, "sched_getaffinity"):
+        cpus = len(os.sched_getaffinity(0))
+    else:
+        cpus = os.cpu_count() or 1
+    quota = _words(cgroup / "cpu.max")  # "max 100000", or microseconds per period
+    if len(quota) == 2 and quota[0].isdigit() and quota[1].isdigit() and int(quota[1]):
+        cpus = min(cpus, -(-int(quota[0]) // int(quota[1])))
+    return max(1, cpus)
+
+
+def memory_bytes(cgroup: Path = CGROUP) -> int:
+    """Memory of the machine in bytes, capped by a container's limit."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # version 2, version 1
+        limit = _words(cgroup / name)
+        if limit and limit[0].isdigit() and int(limit[0]):
+            total = min(total, int(limit[0]))
+    return total
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []

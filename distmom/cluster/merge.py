@@ -78,8 +78,6 @@ class UnitMerger(Generic[S]):
 
         Parameters
         ----------
-        unit : Unit
-        state : object or None
         skipped : bool
             The unit left out a bad file. If it is a part of a file, the file's other parts are left out too:
             otherwise what counts of a bad file would depend on where it was cut.

@@ -10,7 +10,7 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.scratch import Scratch
 
 if TYPE_CHECKING:
-    from distmom.cluster.batch import UnitBatch
+    from distmom.cluster.queue import UnitBatch
 
 
 @dataclass(frozen=True, slots=True)

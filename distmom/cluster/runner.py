@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any, Protocol
 
-from distmom.cluster.batch import LARGE_STATE, BatchWork, UnitBatch, batch_size, state_bytes
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
 from distmom.cluster.interrupts import EVERY, interrupts
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
-from distmom.cluster.queue import UnitQueue
+from distmom.cluster.queue import LARGE_STATE, BatchWork, UnitBatch, UnitQueue, batch_size, state_bytes
 from distmom.errors import DistmomError
 
 logger = logging.getLogger("distmom")
@@ -73,6 +72,10 @@ def run_units(
 ) -> RunResult:
     """Run ``work`` on every unit and merge the states in the canonical order.
 
+    DistmomError as raised by ``work``; ResourceError, with the unit's files, if a unit kills its workers also
+    when it runs alone, or is lost or cannot be read after all retries; or if the cluster gave no sign of life
+    for ``patience`` seconds.
+
     Parameters
     ----------
     work : callable
@@ -107,14 +110,6 @@ def run_units(
     RunResult
         The same bits for every executor, window, cut into units and order of arrival.
 
-    Raises
-    ------
-    DistmomError
-        As raised by ``work``.
-    ResourceError
-        A unit kills its workers also when it runs alone, is lost or cannot be read after all retries; or the
-        cluster gave no sign of life for ``patience`` seconds. Names the unit's files.
-
     Notes
     -----
     The first error cancels all units in flight, and so does KeyboardInterrupt. A unit whose workers died too
@@ -124,10 +119,9 @@ def run_units(
     back as one state, as a rule. This process then holds about as many states as units run, and for each a
     state per bit of the number of units, whatever that number is.
     """
-    options = _Options(retries, window, patience, progress, on_outcome, pause, grows)
     if merger is None:
         merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
-    run = _Run(units, merger, executor, options)
+    run = _Run(units, merger, executor, progress, on_outcome, retries, window, patience, pause, grows)
     tasks = executor.begin(BatchWork(work, merge, merger.n_files) if executor.far else work)
     if progress is not None:
         progress.begin(len(units), sum(unit.n_bytes for unit in units))
@@ -141,17 +135,6 @@ def run_units(
             progress.end()
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    retries: int
-    window: int | None
-    patience: float
-    progress: Progress | None
-    on_outcome: Callable[[Unit | UnitBatch, UnitOutcome], None] | None
-    pause: float
-    grows: bool
-
-
 class _Run:
     """State of one call of `run_units`."""
 
@@ -160,17 +143,22 @@ class _Run:
         units: Sequence[Unit],
         merger: UnitMerger[Any],
         executor: Executor,
-        options: _Options,
+        progress: Progress | None,
+        on_outcome: Callable[[Unit | UnitBatch, UnitOutcome], None] | None,
+        retries: int,
+        window: int | None,
+        patience: float,
+        pause: float,
+        grows: bool,
     ) -> None:
-        self.merger = merger
-        self.queue = UnitQueue(units, options.pause)
-        self.executor = executor
-        self.options = options
+        self.merger, self.executor, self.progress, self.on_outcome = merger, executor, progress, on_outcome
+        self.retries, self.window, self.patience, self.grows = retries, window, patience, grows
+        self.queue = UnitQueue(units, pause)
         self.n_units, self.n_done, self.n_in_flight = len(units), 0, 0
         self.skipped: dict[int, tuple[Any, ...]] = {}
         self.n_rows = self.n_bytes = 0
         self.largest = 0
-        self.poll = min(POLL, max(0.01, options.patience / 4))
+        self.poll = min(POLL, max(0.01, patience / 4))
         self.asked = monotonic()
         self.troubled_since: float | None = None
 
@@ -196,8 +184,8 @@ class _Run:
     def submit(self, tasks: Tasks) -> None:
         """Fill the window."""
         threads = self.executor.threads
-        window = self.options.window or UNITS_PER_THREAD * threads
-        if self.executor.far and self.options.grows and not self.n_done:
+        window = self.window or UNITS_PER_THREAD * threads
+        if self.executor.far and self.grows and not self.n_done:
             window = min(window, threads)
         while tasks.ready():
             unit = self.queue.take(monotonic(), self.n_in_flight, window, self.together(threads))
@@ -228,8 +216,8 @@ class _Run:
                 raise killed(unit) from one.error
             self.queue.suspect(unit)
         elif one.fate == "lost" or (one.error is not None and is_transient(one.error)):
-            if tries <= self.options.retries:
-                logger.info("%s: attempt %d of %d failed", unit.name, tries, self.options.retries + 1)
+            if tries <= self.retries:
+                logger.info("%s: attempt %d of %d failed", unit.name, tries, self.retries + 1)
                 self.queue.retry(unit, monotonic())
             elif one.error is None or one.fate == "lost":
                 raise lost(unit, tries) from one.error
@@ -265,10 +253,10 @@ class _Run:
         self.n_bytes += outcome.n_bytes
         if outcome.skipped:
             self.skipped[unit.number] = outcome.skipped
-        if self.options.on_outcome is not None:
-            self.options.on_outcome(unit, outcome)
-        if self.options.progress is not None:
-            self.options.progress.advance(outcome.n_rows, unit.n_bytes)
+        if self.on_outcome is not None:
+            self.on_outcome(unit, outcome)
+        if self.progress is not None:
+            self.progress.advance(outcome.n_rows, unit.n_bytes)
 
     def look_after(self, tasks: Tasks, finished: list[Finished]) -> None:
         """Ask the cluster how it is when nothing comes back, and give up once it was away too long."""
@@ -278,12 +266,12 @@ class _Run:
         elif now - self.asked >= self.poll:
             trouble = tasks.trouble()
             self.asked = now = monotonic()
-            if self.options.progress is not None:
-                self.options.progress.advance(0, 0)
+            if self.progress is not None:
+                self.progress.advance(0, 0)
             if trouble is None:
                 self.troubled_since = None
             elif self.troubled_since is None:
                 logger.warning("waiting for the cluster: %s", trouble)
                 self.troubled_since = now
-            elif now - self.troubled_since >= self.options.patience:
-                raise stuck(trouble, self.options.patience)
+            elif now - self.troubled_since >= self.patience:
+                raise stuck(trouble, self.patience)

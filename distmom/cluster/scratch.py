@@ -21,6 +21,8 @@ PAUSES = (0.0, 0.1, 0.5, 2.0)
 class Scratch:
     """Temporary files of one run.
 
+    ConfigError if `folder` is none.
+
     Parameters
     ----------
     folder : path, optional
@@ -33,11 +35,6 @@ class Scratch:
         Whether the user named a folder.
     shared : bool
         Whether all processes of the run are on this machine, and so see its folders.
-
-    Raises
-    ------
-    ConfigError
-        If `folder` is none.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
@@ -55,13 +52,7 @@ class Scratch:
 
     @property
     def parent(self) -> Path:
-        """The folder in which that of the run is made.
-
-        Raises
-        ------
-        ResourceError
-            If there is none.
-        """
+        """The folder in which that of the run is made. ResourceError if there is none."""
         if self._parent is None:
             self._parent = _default_folder()
         return self._parent
@@ -110,13 +101,7 @@ def _default_folder() -> Path:
 
 
 def make_folder(parent: Path, prefix: str) -> Path:
-    """A new folder with a name of its own.
-
-    Raises
-    ------
-    ResourceError
-        If it cannot be made.
-    """
+    """A new folder with a name of its own. ResourceError if it cannot be made."""
     try:
         return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     except OSError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from distmom.cluster.outcome import UnitOutcome
+from distmom.cluster.interrupts import check_stopped
+from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
-from distmom.cluster.stop import check_stopped
 from distmom.errors import BadFileError
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.reductions.accumulate.leaves import Rows
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distmom.lake import Batch, BatchReader, FileRef
     from distmom.lake.keys.unit_hashes import UnitHashes
     from distmom.reductions import Accumulator, Key, Reduction
+
 
 BadFilePolicy = Literal["error", "skip"]
 
@@ -34,11 +35,8 @@ class ReadAndReduce:
 
     Attributes
     ----------
-    reader : BatchReader
-    reduction : Reduction
     n_keys : int
         Number of `by` columns that the reader delivers; 0 without groups.
-    on_bad_file : {"error", "skip"}
     unit_seed : int, optional
         128 bits that key the hashes of units, where the reader delivers their columns.
     compiled : bool
@@ -131,3 +129,47 @@ def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:
     """
     valid = (*batch.valid, *batch.present) if batch.present else batch.valid
     return Rows(batch.start, batch.n_rows, batch.values, valid, batch.keep, codes, units)
+
+
+class Way(NamedTuple):
+    """What some units do: read every sample, and make a state of what the reads leave.
+
+    Attributes
+    ----------
+    reads : tuple of callable
+        One for each sample, such as `ReadAndReduce`.
+    finish : callable
+        Takes what they leave of the rows, and gives the state; picklable. Calls ``between`` now and then,
+        which raises when the run is given up.
+    """
+
+    reads: tuple[Work, ...]
+    finish: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class ReadSamples:
+    """Callable on a `Unit` whose window is the number of a way and a unit for each sample; picklable."""
+
+    ways: tuple[Way, ...]
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """Read the rows of every sample and return the state."""
+        number, parts = unit.window
+        reads, finish = self.ways[number]
+        read = [one(part) for one, part in zip(reads, parts, strict=True)]
+        return UnitOutcome(
+            finish(*(outcome.state for outcome in read), between=check_stopped),
+            sum(outcome.n_rows for outcome in read),
+            sum(outcome.n_bytes for outcome in read),
+            tuple(record for outcome in read for record in outcome.skipped),
+        )
+
+
+def sample_unit(number: int, parts: tuple[Unit, ...], way: int = 0) -> Unit:
+    """Unit `number` of a run in which each unit reads all files of every sample.
+
+    The runner merges the states of such units by their numbers, as if each were of one file.
+    """
+    n_bytes = sum(part.n_bytes for part in parts)
+    return Unit(number, 0, number, parts[0].files[:1], n_bytes=n_bytes, window=(way, parts))

@@ -9,68 +9,12 @@ from __future__ import annotations
 import difflib
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from distmom.checks import check_choice, check_count, check_fraction, names_of
+from distmom.designs.design import MOST_CHUNK_ROWS, BlockDesign, Fine, Number, check_most_blocks
 from distmom.errors import ConfigError
-
-Number: TypeAlias = int | Literal["auto", "paper"]
-Fine: TypeAlias = Literal["standard", "many"]
-
-MOST_BLOCKS = 1_000_000
-MOST_CHUNK_ROWS = 1 << 40
-"""More rows than any file has."""
-
-MOST_BLOCKS_COST = "each costs 24 bytes in every unit"
-
-
-class BlockDesign:
-    """What all block designs share.
-
-    Attributes
-    ----------
-    of_units : bool
-        Whether whole units (rows that agree in some columns, or files) share a block.
-    sampled : bool
-        Whether blocks are samples that share rows, not a partition.
-    """
-
-    of_units: ClassVar[bool] = False
-    sampled: ClassVar[bool] = False
-    n: Number | None
-    size: int | None = None
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the caller says how many blocks there are."""
-        return self.n not in (None, "auto") or self.size is not None
-
-    def with_number(self, n: Number) -> BlockDesign:
-        """The same with another number of blocks."""
-        return replace(self, n=n)  # type: ignore[type-var]
-
-    def __repr__(self) -> str:
-        """The call that makes it, without what is a default."""
-        first, *others = [f for f in fields(self) if f.repr]  # type: ignore[arg-type]
-        given = [f for f in others if getattr(self, f.name) != f.default]
-        words = [f"{f.name}={getattr(self, f.name)!r}" for f in given]
-        value = getattr(self, first.name)
-        if value != first.default:
-            words.insert(0, repr(value))
-        return f"{type(self).__name__}({', '.join(words)})"
-
-    def _check_number(self, allowed: Sequence[str] = ("auto", "paper")) -> None:
-        name, value = f"{type(self).__name__}: n", self.n
-        if isinstance(value, str):
-            check_choice(name, value, allowed)
-        else:
-            check_count(name, value)
-            check_most_blocks(name, int(value))  # type: ignore[arg-type]
-            object.__setattr__(self, "n", int(value))  # type: ignore[arg-type]
-        if self.size is not None:
-            check_count(f"{type(self).__name__}: size", self.size)
-            object.__setattr__(self, "size", int(self.size))
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,10 +65,9 @@ class RandomBlocks(BlockDesign):
                 f"RandomBlocks: chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}"
             )
         check_choice("RandomBlocks: fine", self.fine, ("standard", "many"))
-        _refuse_both(self, "RandomBlocks")
         if self.fine != "standard" and self.fixed:
             raise ConfigError(
-                "RandomBlocks: fine does not go with a number of blocks, which n or size fix; drop one"
+                "RandomBlocks: fine does not go with n or size, which fix the number of blocks; drop one"
             )
         if self.repeats > 1 and self.chunk_rows > 1:
             raise ConfigError(
@@ -157,9 +100,7 @@ class StoredBlocks(BlockDesign):
     n: Number = "auto"
     size: int | None = None
 
-    def __post_init__(self) -> None:
-        self._check_number()
-        _refuse_both(self, "StoredBlocks")
+    stored: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, repr=False)
@@ -201,7 +142,6 @@ class UnitBlocks(BlockDesign):
             )
         object.__setattr__(self, "columns", names)
         self._check_number()
-        _refuse_both(self, "UnitBlocks")
 
     def __repr__(self) -> str:
         """The call that makes it."""
@@ -240,10 +180,7 @@ class FileBlocks(BlockDesign):
     size: int | None = None
 
     of_units: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        self._check_number()
-        _refuse_both(self, "FileBlocks")
+    by_file: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, repr=False)
@@ -345,14 +282,3 @@ def as_design(blocks: Any) -> BlockDesign:
         check_count("blocks", blocks)
         check_most_blocks("blocks", int(blocks))
     return RandomBlocks(blocks)  # type: ignore[arg-type]
-
-
-def check_most_blocks(name: str, n_blocks: int) -> None:
-    """ConfigError if so many blocks would make the states of units too large."""
-    if n_blocks > MOST_BLOCKS:
-        raise ConfigError(f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; {MOST_BLOCKS_COST}")
-
-
-def _refuse_both(design: BlockDesign, name: str) -> None:
-    if design.size is not None and design.n != "auto":
-        raise ConfigError(f"{name}: n and size: one gives the other; drop one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,5 +43,6 @@ class Match:
     def __post_init__(self) -> None:
         check_choice("Match: distance", self.distance, DISTANCES)
         value: Any = self.beta_r
-        if value is not None and not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
-            raise ConfigError(f"Match: beta_r: must be a number of at least 0, not {value!r}")
+        good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value is not None and not (good and 0.0 <= value < math.inf):
+            raise ConfigError(f"Match: beta_r: must be a finite number of at least 0, not {value!r}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from distmom.checks import check_choice, check_count, whole
+from distmom.designs.blocks import RandomBlocks, SampledBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 
 
@@ -13,6 +15,12 @@ class PairDesign:
     """What all pair designs share; see `CompletePairs`, `SampledPairs` and `DisjointPairs`."""
 
     name: ClassVar[str] = "complete"
+    n: int | None = None
+    budget: int | None = None
+
+    def blocks(self, design: BlockDesign) -> BlockDesign:
+        """How rows form the blocks in which these pairs lie."""
+        return design
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,23 @@ class SampledPairs(PairDesign):
         if not isinstance(self.replace, bool):
             raise ConfigError(f"SampledPairs: replace: must be True or False, not {self.replace!r}")
         _check_budget(self)
+
+    def blocks(self, design: BlockDesign) -> SampledBlocks:
+        """The design of the samples: how many there are, and whether pairs may repeat.
+
+        Raises
+        ------
+        ConfigError
+            If the design says more than a number.
+        """
+        if isinstance(design, SampledBlocks) and design.size is None:
+            return replace(design, replace=self.replace)
+        if isinstance(design, RandomBlocks) and design == RandomBlocks(design.n):
+            return SampledBlocks(design.n if isinstance(design.n, int) else None, replace=self.replace)
+        raise ConfigError(
+            f"blocks: samples of pairs are drawn from all rows, so {design!r} does not go with SampledPairs; "
+            "give a number of samples, or SampledBlocks(n, tau=…) without a size"
+        )
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distmom.checks import check_choice, check_count, check_fraction
-from distmom.designs.blocks import MOST_CHUNK_ROWS, check_most_blocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
+from distmom.passes.scan import NAN, Scan
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "scheme": ("partition", "swor", "monte_carlo"),
-    "order": ("random", "stored"),
-    "nan": ("omit", "raise", "keep"),
-    "missing": ("error", "null"),
-    "on_bad_file": ("error", "skip"),
-    "interval": ("auto", "order", "exact", "paper", "none"),
-    "fine": ("standard", "many"),
-}
+INTERVALS = ("auto", "order", "exact", "paper", "none")
 
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
@@ -73,26 +67,13 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
 )
 """Pairs of options that exclude each other, with the remedy: the only list of them."""
 
-SAMPLING = ("swor", "monte_carlo")
-"""Schemes whose blocks are independent samples of the rows."""
-
-Share = float
-BlockBy = tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class MeanOptions:
-    """What to compute; see `distmom.mean` for the meaning of each."""
+    """What to compute of rows in blocks of a design; see `distmom.mean` for the meaning of each."""
 
-    scheme: str = "partition"
-    n_blocks: int | str = "auto"
-    block_size: int | None = None
-    tau: float | None = None
-    order: str = "random"
-    block_by: str | BlockBy | None = None
-    chunk_rows: int = 1
-    repeats: int = 1
-    contamination: int | Share | None = None
+    design: BlockDesign = field(default_factory=RandomBlocks)
+    contamination: int | float | None = None
     weights: str | None = None
     joint: bool | str = False
     nan: str = "omit"
@@ -100,30 +81,22 @@ class MeanOptions:
     on_bad_file: str = "error"
     interval: str = "auto"
     confidence_level: float = 0.99
-    fine: str = "standard"
+
+    @classmethod
+    def of(cls, scan: Scan, design: BlockDesign, **promise: Any) -> MeanOptions:
+        """Options of the rows of a scan; `promise` are the other fields.
+
+        Raises
+        ------
+        ConfigError
+            If a value is out of range, or two exclude each other.
+        """
+        return cls(design, nan=scan.nan, missing=scan.missing, on_bad_file=scan.on_bad_file, **promise)
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            check_choice(name, getattr(self, name), allowed)
-        _check_n_blocks(self.n_blocks)
-        if self.block_size is not None:
-            check_count("block_size", self.block_size)
-        check_count("chunk_rows", self.chunk_rows)
-        if self.chunk_rows > MOST_CHUNK_ROWS:
-            raise ConfigError(f"chunk_rows: at most {MOST_CHUNK_ROWS:,} rows, not {self.chunk_rows:,}")
-        check_count("repeats", self.repeats)
-        for name in (
-            "n_blocks",
-            "block_size",
-            "chunk_rows",
-            "repeats",
-        ):  # NumPy's whole numbers become Python's
-            if isinstance(getattr(self, name), numbers.Integral):
-                object.__setattr__(self, name, int(getattr(self, name)))
+        check_choice("nan", self.nan, NAN)
+        check_choice("interval", self.interval, INTERVALS)
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
-        if self.tau is not None:
-            check_fraction("tau", self.tau, 0.5, "such as 0.45")
-        self._check_block_by()
         self._check_contamination()
         if self.weights is not None and not isinstance(self.weights, str):
             raise ConfigError(f"weights: must be a column's name, not {self.weights!r}")
@@ -132,16 +105,6 @@ class MeanOptions:
         elif self.joint:
             object.__setattr__(self, "joint", JOINT[0])
         self._check_pairs()
-
-    def _check_block_by(self) -> None:
-        """The word "file", or names of columns as a tuple; a column called file is given in a list."""
-        value = self.block_by
-        if value is None or value == "file":
-            return
-        names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
-        if not names or not all(isinstance(name, str) for name in names):
-            raise ConfigError(f"block_by: must be 'file' or names of columns, not {value!r}")
-        object.__setattr__(self, "block_by", names)
 
     def _check_contamination(self) -> None:
         """A whole number of rows or units, or a share of them in (0, 1/2)."""
@@ -156,14 +119,14 @@ class MeanOptions:
             object.__setattr__(self, "contamination", float(value))
 
     def _check_pairs(self) -> None:
-        sampled = self.scheme in SAMPLING
+        design = self.design
         met = {
-            "SampledBlocks": sampled,
-            "SampledBlocks(replace=True)": self.scheme == "monte_carlo",
-            "UnitBlocks": isinstance(self.block_by, tuple),
-            "blocks of units": self.block_by is not None,
-            "chunk_rows": self.chunk_rows > 1,
-            "repeats": self.repeats > 1,
+            "SampledBlocks": design.sampled,
+            "SampledBlocks(replace=True)": design.replace,
+            "UnitBlocks": bool(design.columns),
+            "blocks of units": design.of_units,
+            "chunk_rows": design.chunk_rows > 1,
+            "repeats": design.repeats > 1,
             "contamination": self.contamination is not None,
             "a share as contamination": isinstance(self.contamination, float),
             "weights": self.weights is not None,
@@ -171,7 +134,7 @@ class MeanOptions:
             "joint='geometric'": self.joint == "geometric",
             "interval='order'": self.interval == "order",
             "interval='paper'": self.interval == "paper",
-            "blocks='paper'": self.n_blocks == "paper" and not sampled,
+            "blocks='paper'": design.n == "paper",
         }
         refuse_pairs(REFUSED, met, {})
 
@@ -198,11 +161,3 @@ def refuse_pairs(
     for first, second, remedy in refused:
         if (not first or met[first]) and met[second]:
             raise ConfigError(f"{said.get(first, first)} does not go with {second}: {remedy}")
-
-
-def _check_n_blocks(value: Any) -> None:
-    if isinstance(value, str):
-        check_choice("n_blocks", value, ("auto", "paper"))
-        return
-    check_count("n_blocks", value)
-    check_most_blocks("n_blocks", int(value))

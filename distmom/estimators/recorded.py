@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from distmom.cluster.executors.backends import Backend
-from distmom.designs.blocks import BlockDesign
+from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import PairDesign
 from distmom.lake.messages import plain_address
 from distmom.passes.scan import Scan
@@ -108,4 +108,6 @@ def code(value: Any) -> str:
     plain = plainly(value)
     if isinstance(plain, str) and plain.startswith("<") and not isinstance(value, (str, os.PathLike)):
         return plain
+    if isinstance(plain, dict):
+        return f"{{{', '.join(f'{k!r}: {code(v)}' for k, v in zip(plain, value.values(), strict=False))}}}"
     return repr(plain)

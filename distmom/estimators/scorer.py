@@ -1,4 +1,4 @@
-"""A scorer for scikit-learn that a few wild test rows cannot decide."""
+"""A scorer for scikit-learn that a few outliers among the test rows cannot decide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.row_options import design_words
 from distmom.estimators.session import quietly
 from distmom.numerics.losses.table import LOSSES, log_of_given, names_of
 from distmom.passes.scan import scan
@@ -38,7 +37,7 @@ class RobustScorer:
     rng: int
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Minus the robust mean loss of the rows; -inf where half or more of the blocks are ruined."""
+        """Minus the robust mean loss of the rows; -inf where half or more of the blocks are non-finite."""
         losses = self.row_losses(estimator, X, y)
         try:
             # NaN losses must count against the model: they ruin their blocks instead of being left out
@@ -96,7 +95,7 @@ def robust_scorer(
         As for `distmom.mean`. A fold of fewer than 40 rows has too few for the automatic rule, which then
         takes their plain mean: give a number.
     contamination : int or float, optional
-        Number or share of wild rows in a fold: takes the number of blocks that is best for it.
+        Number or share of outliers in a fold: takes the number of blocks that is best for it.
     response : str
         Method of the model whose output the loss takes.
     rng : int
@@ -137,7 +136,7 @@ def robust_scorer(
             f"rng: must be a whole number, as all models must meet the same blocks, not {rng!r}"
         )
     design = as_design(blocks)
-    MeanOptions(**design_words(design), contamination=contamination)
+    MeanOptions(design, contamination)
     return RobustScorer(loss, design, contamination, response, rng)
 
 

@@ -51,13 +51,15 @@ class Config:
         return replace(self, values={**self.values, "run": run})
 
     def located(self, text: str) -> str:
-        """The message after line, table and key, if it begins with a key or parameter that the file sets."""
-        first = re.match(r"[\w.]*", text)
+        """The message after line, table and key, if it begins with a key or parameter that is set."""
+        [first] = re.findall(r"^[\w.]*", text)
+        beside: dict[str, int] = {}  # first lines of tables, whose keys may be missing
         for (table, name), (line, key) in self.origins.items():
-            if first and first[0] in (f"{table}.{key}", name):
-                said = text if first[0] != name else f"{table}.{key}: {text}"
-                return f"{self.path}, line {line}: {said}"
-        return text
+            beside.setdefault(table, line)
+            if first in (f"{table}.{key}", name):
+                return f"{self.path}, line {line}: {'' if first != name else f'{table}.{key}: '}{text}"
+        table, _, key = first.partition(".")
+        return f"{self.path}, line {beside[table]}: {text}" if key and table in beside else text
 
 
 def named_job(file: TomlFile, names: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
 from typing import Any
 
 import distmom as dm
@@ -90,9 +89,6 @@ def made(
     for name in given:
         if name not in keys:
             raise ConfigError(f'{table}.{name}: does not go with {table}.{key} = "{kind}"; drop one of them')
-    for one in fields(make):
-        if one.default is MISSING and one.name not in given:
-            raise ConfigError(f'{table}.{key}: "{kind}" needs {one.name}; add {one.name} to [{table}]')
     return make(**given)
 
 

@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-from distmom.errors import Words
+import json
+
 from distmom.jobs.config import Config
 from distmom.jobs.objects import DESIGNS, PAIRS
-
-PLACES = {
-    "blocks='auto'": 'blocks.n = "auto"',
-    "blocks='paper'": 'blocks.n = "paper"',
-    "blocks=…": "blocks",
-    "RandomBlocks(fine='many')": 'blocks.fine = "many"',
-    "RandomBlocks(repeats=5)": "blocks.repeats = 5",
-    "SampledBlocks(replace=True)": "blocks.replace = true",
-    "SampledBlocks(size=…)": "blocks.size",
-    "SampledPairs(replace=True)": "pairs.replace = true",
-    "State(path, on_change='restart')": 'run.on_change = "restart"',
-    "Threads: n": "run.threads",
-    "Processes: n": "run.workers",
-}
-"""What objects, and calls with them, are in a configuration; those of designs and pairs come beside them."""
+from distmom.words import Words
 
 OWN = {
-    "Permutations: n": "n_permutations",
-    "Permutations: rows": "test_rows",
-    "Loss: parameter": "loss_parameter",
-    "Match: distance": "distance",
-    "match: distance": "distance",
-    "Match: beta_r": "beta_r",
+    "Permutations": {"n": "n_permutations", "rows": "test_rows"},
+    "Loss": {"name": "loss", "parameter": "loss_parameter"},
+    "Match": {"distance": "distance", "beta_r": "beta_r"},
+    "match": {"distance": "distance"},
+    "Threads": {"n": "threads"},
+    "Processes": {"n": "workers"},
 }
-"""Parameters of the table of the job itself that make objects."""
+"""Parameters, of the table of the job itself or of where it runs, that make objects."""
+
+PHRASES = {
+    "blocks=…": "blocks",
+    "n or size": "blocks.n or blocks.size",
+    "--block-by file (blocks=FileBlocks())": 'blocks.design = "files"',  # as both others say it
+    "State(path, on_change='restart')": 'run.on_change = "restart"',
+}
 
 
 def keys_of(config: Config) -> Words:
     """The words of a configuration: the keys that it has stand for parameters."""
-    places = dict(PLACES)
-    for table, word, kinds in (("blocks", "design", DESIGNS), ("pairs", "kind", PAIRS)):
-        for kind, (made, fields) in kinds.items():
-            places[made.__name__] = places[f"{table}={made.__name__}"] = f'{table}.{word} = "{kind}"'
-            for field in fields:
-                places[f"{made.__name__}: {field}"] = places[f"{table}: {field}"] = f"{table}.{field}"
-            places[f"{made.__name__}: n and size"] = "blocks.n and blocks.size"
     names = {
         name: f"{table}.{key}"
         for (table, name), (_, key) in config.origins.items()
         if table not in ("blocks", "pairs")
     }
-    places |= {place: names[name] for place, name in OWN.items() if name in names}
+    kinds: dict[str, str] = {}
+    fields: dict[str, dict[str, str]] = {}
+    for table, word, objects in (("blocks", "design", DESIGNS), ("pairs", "kind", PAIRS)):
+        for kind, (made, keys) in objects.items():
+            kinds[made.__name__] = f'{table}.{word} = "{kind}"'
+            fields[made.__name__] = {key: f"{table}.{key}" for key in keys}
+        fields[table] = {key: f"{table}.{key}" for _, keys in objects.values() for key in keys}
+    for kind, own in OWN.items():
+        fields[kind] = {name: names[parameter] for name, parameter in own.items() if parameter in names}
     given = [f"blocks.{key}" for key in ("n", "size", "design") if ("blocks", key) in config.origins]
-    return Words(places, {"blocks": given[0] if given else "blocks", **names}, '{} = "{}"')
+    names["blocks"] = given[0] if given else "blocks"
+    heads = {"RandomBlocks": "", "CompletePairs": ""}
+    return Words(kinds, heads, fields, names, "{} = {}", json.dumps, ", ", PHRASES)

@@ -29,7 +29,6 @@ class Column:
 
     Attributes
     ----------
-    name : str
     position : int, optional
         Physical position in the file; None if it is not stored.
     constant : pyarrow.Array, optional
@@ -78,7 +77,6 @@ class Assembler:
         The asked columns; the stored ones among them are those that are read, in this order.
     types : mapping of str to pyarrow.DataType
         Types of the stored columns.
-    options : ReadOptions
     """
 
     def __init__(
@@ -118,10 +116,7 @@ class Assembler:
     def batch(self, arrays: Sequence[pa.Array], start: int, n_rows: int, n_bytes: int) -> Batch:
         """Build a batch from the stored arrays of its rows.
 
-        Raises
-        ------
-        DataError
-            If a stored column disagrees with the folder's value, or a vector has another length.
+        DataError if a stored column disagrees with the folder's value, or a vector has another length.
         """
         for column, i in self._disputed:
             _check_agreement(column, arrays[i])

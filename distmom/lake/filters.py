@@ -76,7 +76,6 @@ class TextFilter(Filter):
         As it was written.
     node : Node
         As it was understood.
-    columns : tuple of str
     """
 
     text: str
@@ -91,10 +90,7 @@ class TextFilter(Filter):
     def check(self, kinds: Mapping[str, str]) -> None:
         """Check each comparison against the kinds of the columns (see `distmom.lake.columns.schema.kind_of`).
 
-        Raises
-        ------
-        ConfigError
-            If a column is compared with what it cannot equal, such as a text with a number.
+        ConfigError if a column is compared with what it cannot equal, such as a text with a number.
         """
         check(self.node, kinds)
 
@@ -121,7 +117,6 @@ class ExpressionFilter(Filter):
 
     Attributes
     ----------
-    expression : pyarrow.compute.Expression
     schema : pyarrow.Schema
         The columns that it reads, with their types in the first file.
     """
@@ -178,6 +173,8 @@ def true_rows(outcome: pa.BooleanArray) -> Bools:
 def parse_filter(text: str) -> TextFilter:
     """Parse a condition of the small language.
 
+    ConfigError if the text is no condition; it shows the place.
+
     Parameters
     ----------
     text : str
@@ -189,11 +186,6 @@ def parse_filter(text: str) -> TextFilter:
     Returns
     -------
     TextFilter
-
-    Raises
-    ------
-    ConfigError
-        If the text is no condition; it shows the place.
 
     Notes
     -----
@@ -213,10 +205,7 @@ def parse_filter(text: str) -> TextFilter:
 def as_filter(where: str | Filter | pc.Expression | None, source: Source) -> Filter | None:
     """A filter from what a user gives, with its column names looked up in the source.
 
-    Raises
-    ------
-    ConfigError
-        If it is no condition, or names a column that the source does not have.
+    ConfigError if it is no condition, or names a column that the source does not have.
     """
     if where is None:
         return None

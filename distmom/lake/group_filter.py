@@ -24,7 +24,6 @@ class GroupFilter(Filter):
 
     Attributes
     ----------
-    column : str
     component : Component
         Of the group's key, not null.
     shown : str

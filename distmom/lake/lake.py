@@ -1,11 +1,13 @@
-"""A listing of Parquet files, and what can be asked of it before reading."""
+"""A listing of Parquet files: made of what was found, and what can be asked of it before reading."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +20,14 @@ from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.columns.schema import Reference, partition_arrow_type
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
-from distmom.lake.files import footers
+from distmom.lake.files import footers, partitions
+from distmom.lake.files.footers import whole_seconds
 from distmom.lake.files.store_errors import final
-from distmom.lake.files.stores import full_address
+from distmom.lake.files.stores import full_address, is_local
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
 from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source
-from distmom.lake.tables.logged import TableColumns, TableVersion
+from distmom.lake.tables.logged import LoggedTable, TableColumns, TableVersion
 from distmom.numerics.arrays import Ints
 
 SEARCHED_FILES = 100
@@ -39,15 +42,12 @@ class Lake(Source):
     ----------
     root : str
         Absolute path of the folder that the files' paths start from; in an object store, bucket first.
-    files : tuple of FileRef
     partition_names : tuple of str
         Keys of the ``key=value`` folders.
-    partition_types : tuple of {"int", "text"}
     n_bytes : int
         Bytes of all files.
     n_ignored : int
         Names passed over because they start with ``_`` or ``.``.
-    filesystem : pyarrow.fs.FileSystem
     prefix : str
         What stands before the root in addresses: ``"s3://"``; empty on local disks.
     table : TableVersion, optional
@@ -75,10 +75,7 @@ class Lake(Source):
     def schema(self) -> pa.Schema:
         """Columns of the first readable file, with the partition columns in place of or after them.
 
-        Raises
-        ------
-        DataError
-            If no file is readable; the first file's error.
+        DataError if no file is readable; the first file's error.
         """
         _, schema = next(self._schemas())
         return schema
@@ -86,10 +83,7 @@ class Lake(Source):
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file, by a table's log or from the footers (one opening a file, about 60 µs each).
 
-        Raises
-        ------
-        DataError
-            If a file is damaged or changed since it was listed.
+        DataError if a file is damaged or changed since it was listed.
         """
         chosen = self.files if files is None else files
         counts = np.empty(len(chosen), np.int64)
@@ -115,13 +109,7 @@ class Lake(Source):
         return found
 
     def row_groups(self, file: FileRef) -> list[int]:
-        """Rows of each row group of a file, by its footer.
-
-        Raises
-        ------
-        DataError
-            If the file changed or is damaged.
-        """
+        """Rows of each row group of a file, by its footer. DataError if the file changed or is damaged."""
         with self._open(file) as parquet:
             metadata = parquet.metadata
             return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
@@ -143,14 +131,9 @@ class Lake(Source):
         times also their first rows, and rows up to the first vector where list columns are allowed and their
         type does not tell their length.
 
-        Raises
-        ------
-        ConfigError
-            If no file has a column of that name, or the condition does not fit the columns' types.
-        DataError
-            If a column's type cannot be read, or some files lack it.
-        NoAnswerError
-            If the length of a list column is looked for and no row has one.
+        ConfigError if no file has a column of that name, or the condition does not fit the columns' types;
+        DataError if a column's type cannot be read, or some files lack it; NoAnswerError if the length of a
+        list column is looked for and no row has one.
         """
         options, references = settle(options, self.partition_names, self._schemas, self.address)
         options = with_times(options, references, self._scale)
@@ -213,3 +196,90 @@ class Lake(Source):
         for name, kind in zip(self.partition_names, self.partition_types, strict=True):
             fields[name] = pa.field(name, partition_arrow_type(kind))
         return pa.schema(list(fields.values()))
+
+
+_FOLDER_MARK = "_$folder$"
+
+
+def build_lake(
+    filesystem: pafs.FileSystem,
+    prefix: str,
+    root: str,
+    infos: list[pafs.FileInfo],
+    n_ignored: int,
+    logged: LoggedTable | None = None,
+) -> Lake:
+    """Names, partition values and order of the files found: by the folders' names, or a table's log.
+
+    Parameters
+    ----------
+    logged : LoggedTable, optional
+        Has a file for each of `infos`, in the same order.
+    """
+    start = len(root.rstrip("/")) + 1
+    local = is_local(filesystem)
+    if not local and logged is None:
+        infos = _without_folder_marks(infos)
+        if not infos:
+            raise DataError(f"no Parquet file under {prefix}{root}")
+    listed: dict[str, tuple[str, pafs.FileInfo]] = {}
+    for info in infos:
+        raw = info.path[start:]
+        label = raw
+        if "%" in raw or not raw.isascii():
+            label = unicodedata.normalize("NFC", unquote(raw))
+        if label in listed:
+            other = listed[label][1].path
+            if other == info.path:
+                raise DataError(f"file {label} is given twice; name it once, alone or by its folder")
+            raise DataError(f"two files are called {label} once decoded: {other} and {info.path}; rename one")
+        listed[label] = (raw, info)
+    labels = sorted(listed)
+    if logged is None:
+        names, rows, types = _of_folders(labels, [listed[label][0] for label in labels])
+        counts: list[int | None] = [None] * len(labels)
+    else:
+        names, types = logged.partition_names, logged.partition_types
+        by_path = {file.path: file for file in logged.files}
+        chosen = [by_path[listed[label][0]] for label in labels]
+        rows, counts = [file.partition for file in chosen], [file.n_rows for file in chosen]
+    files: list[FileRef] = []
+    for label, row, n_rows in zip(labels, rows, counts, strict=True):
+        raw, info = listed[label]
+        changed = info.mtime_ns if local else whole_seconds(info.mtime_ns)
+        files.append(FileRef(label, info.size, changed, row, None if raw == label else info.path, n_rows))
+    return Lake(
+        root=root,
+        files=tuple(files),
+        partition_names=names,
+        partition_types=types,
+        n_bytes=sum(file.size for file in files),
+        n_ignored=n_ignored,
+        filesystem=filesystem,
+        prefix=prefix,
+        table=None if logged is None else logged.version,
+        columns=None if logged is None else logged.columns,
+    )
+
+
+def _of_folders(
+    labels: list[str], paths: list[str]
+) -> tuple[tuple[str, ...], list[tuple[str | None, ...]], tuple[PartitionType, ...]]:
+    """Names, values and types of the partition columns that the folders' names give."""
+    folders: dict[str, partitions.Pairs] = {}
+    pairs: list[tuple[str, partitions.Pairs]] = []
+    for label, path in zip(labels, paths, strict=True):
+        folder = path.rpartition("/")[0]
+        if folder not in folders:
+            folders[folder] = partitions.parse_folders(folder.split("/"), label)
+        pairs.append((label, folders[folder]))
+    names, rows = partitions.align(pairs)
+    return names, rows, partitions.infer_types(rows)
+
+
+def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:
+    """Without the empty objects by which tools mark folders in an object store."""
+    folders = {info.path.rpartition("/")[0] for info in infos}
+    return [
+        info for info in infos if info.size or not (info.path.endswith(_FOLDER_MARK) or info.path in folders)
+    ]

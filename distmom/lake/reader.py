@@ -54,8 +54,6 @@ class Reader(BatchReader):
     ----------
     root : str
         Folder that the files' paths start from.
-    filesystem : pyarrow.fs.FileSystem
-    options : ReadOptions
     partitions : tuple of (name, type)
         Columns that come from the folders' names.
     references : tuple of Reference
@@ -97,11 +95,8 @@ class Reader(BatchReader):
         dictionaries, and counts them from the first row group read. A file that the filter excludes by its
         partition values gives none.
 
-        Raises
-        ------
-        DataError
-            If the file changed since it was listed (before or while it is read), is damaged, lacks a
-            column, has one of a type that does not fit, or disagrees with its folder's name.
+        DataError if the file changed since it was listed (before or while it is read), is damaged, lacks a
+        column, has one of a type that does not fit, or disagrees with its folder's name.
         """
         if self.excludes(file):
             return
@@ -242,15 +237,12 @@ def _read(
 def _check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
     """Check that the compression of every column chunk to be read is available.
 
+    DataError otherwise; it names codec, file and PyArrow's version.
+
     Returns
     -------
     int
         Compressed bytes of these chunks.
-
-    Raises
-    ------
-    DataError
-        Otherwise; it names codec, file and PyArrow's version.
     """
     n_bytes = 0
     for group in groups:

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
+ENDLESS = 1 << 62
+"""Leaves of a tree that never ends."""
+
 S = TypeVar("S")
 Node = tuple[int, int]
 """Level and index: the leaves ``index << level`` to ``((index + 1) << level) - 1``."""
@@ -152,22 +155,18 @@ class StreamingTree(Generic[S]):
 
     def __init__(self, merge: Callable[[S, S], S]) -> None:
         self._merge = merge
-        self._n = 0
-        self._stack: list[S | None] = []  # one complete node per set bit of n, the largest first
+        self._begin()
+
+    def _begin(self) -> None:
+        self._n, self._tree = 0, DyadicTree(ENDLESS, self._merge)
 
     def push(self, state: S | None) -> None:
         """Add the next leaf."""
-        number = self._n
-        while number & 1:  # a trailing set bit is a complete left sibling of what we carry
-            state = _join(self._merge, self._stack.pop(), state)
-            number >>= 1
-        self._stack.append(state)
+        self._tree.push(0, self._n, state)
         self._n += 1
 
     def close(self) -> S | None:
         """Fold the ragged right edge, smallest node first; ``None`` if there were no leaves. Starts anew."""
-        carry: S | None = None
-        self._n = 0
-        while self._stack:
-            carry = _join(self._merge, self._stack.pop(), carry)
-        return carry
+        nodes = self._tree.waiting
+        self._begin()
+        return fold(nodes, self._merge)

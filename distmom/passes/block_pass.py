@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import UnitMerger, check_memory, run_units
-from distmom.cluster.samples import ReadSamples
 from distmom.cluster.scratch import make_folder, remove_folder
+from distmom.cluster.work import ReadSamples
 from distmom.errors import ConfigError
 from distmom.passes.counted import Counted, Question, kept_names
 from distmom.passes.from_disk import disk_units, disk_way, sorted_on_disk

@@ -11,7 +11,7 @@ from distmom.cluster import UnitOutcome, plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
 from distmom.numerics.arrays import Ints
-from distmom.reductions.counts.row_count import RowCount
+from distmom.reductions.counting import RowCount
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Unit

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distmom.cluster import Unit
-from distmom.cluster.samples import Way, sample_unit
+from distmom.cluster.work import Way, sample_unit
 from distmom.passes.counted import Counted, Question
 from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.ranges import kept_blocks

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.cluster import Unit
-from distmom.cluster.samples import Way, sample_unit
-from distmom.cluster.work import ReadAndReduce
+from distmom.cluster.work import ReadAndReduce, Way, sample_unit
 from distmom.numerics.arrays import Ints
 from distmom.passes.cell_map import CellMap
 from distmom.passes.census import count_rows

@@ -24,7 +24,7 @@ def open_data(
     scan: Scan,
     column: Names,
     by: Names,
-    block_by: str | tuple[str, ...] | None = None,
+    unit: tuple[str, ...] = (),
     *,
     joint: bool = False,
     weights: str | None = None,
@@ -38,7 +38,7 @@ def open_data(
         raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
     batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
     vectors = () if joint else None
-    units = unit_columns(block_by, columns)
+    units = unit_columns(unit, columns)
     filter_ = as_filter(scan.where, source)
     if weights is not None:
         columns = (*columns, weights)
@@ -46,9 +46,8 @@ def open_data(
     return source, read
 
 
-def unit_columns(block_by: str | tuple[str, ...] | None, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns whose values make units, as `MeanOptions` has them."""
-    units = names_of("block_by", None if block_by == "file" else block_by)
+def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns whose values make units, if none of them is averaged."""
     both = [name for name in columns if name in units]
     if both:
         raise ConfigError(

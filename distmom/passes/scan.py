@@ -52,6 +52,11 @@ class Scan:
     def __post_init__(self) -> None:
         if isinstance(self.data, Scan):
             raise ConfigError("data: is a scan already; say all of how it is read in one")
+        if isinstance(self.data, (list, tuple)) and any(isinstance(one, Scan) for one in self.data):
+            raise ConfigError(
+                "data: scans in a list are samples of their own, and one sample is asked for; "
+                "give one scan of all paths, such as scan(['a/', 'b/'])"
+            )
         for name, allowed in (("nan", NAN), ("missing", MISSING), ("on_bad_file", ON_BAD_FILE)):
             check_choice(name, getattr(self, name), allowed)
         check_count("batch_rows", self.batch_rows)

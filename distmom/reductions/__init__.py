@@ -13,15 +13,14 @@ class Accumulator(Protocol):
 
     def start_file(self, number: int, path: str) -> None:
         """Begin file `number` of the unit; `path` keys its draws and names it in errors."""
-        ...
+        return
 
     def add(self, rows: Rows, n_groups: int) -> None:
         """Add the next rows of the file; `n_groups` groups have been met in the unit so far."""
-        ...
 
     def end_file(self) -> None:
         """End the file."""
-        ...
+        return
 
     def result(self, keys: list[Key]) -> Any:
         """The state of all files; `keys` names the groups, in order of their codes. None without rows."""

@@ -56,11 +56,10 @@ class Sums(Protocol[T]):
     """What `PartSums` fills: the sums of one leaf."""
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
-        """Add rows of a leaf."""
-        ...
+        """Add rows of the leaf."""
 
-    def take(self) -> T:
-        """The sums of the leaf; begins anew."""
+    def state(self) -> T:
+        """The sums."""
         ...
 
 
@@ -68,15 +67,15 @@ class PartSums(Generic[S]):
     """The `Accumulator` of sums over leaves, merged in the dyadic tree; `whole` wants leaves in one piece."""
 
     def __init__(
-        self, sums: Sums[S], merge: Callable[[S, S], S], n_files: int, seed: int, *, whole: bool
+        self, new: Callable[[], Sums[S]], merge: Callable[[S, S], S], n_files: int, seed: int, *, whole: bool
     ) -> None:
-        self._sums = sums
+        self._new = new
+        self._sums: Sums[S] | None = None
         self._seed = seed
         self._cutter = LeafCutter() if whole else None
         self._files: DyadicTree[S] = DyadicTree(max(n_files, 1), merge)
         self._leaves: StreamingTree[S] = StreamingTree(merge)
         self._number, self._path, self._key = 0, "", np.uint64(0)
-        self._filled = False
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._number, self._path, self._key = number, path, file_key(self._seed, path)
@@ -94,15 +93,16 @@ class PartSums(Generic[S]):
             start = stop
 
     def _take(self, rows: Rows, *, push: bool = True) -> None:
+        if self._sums is None:
+            self._sums = self._new()
         self._sums.add(rows, self._key, self._path)
-        self._filled = True
         if push:
             self._push()
 
     def _push(self) -> None:
-        if self._filled:
-            self._leaves.push(self._sums.take())
-            self._filled = False
+        if self._sums is not None:
+            self._leaves.push(self._sums.state())
+            self._sums = None
 
     def end_file(self) -> None:  # noqa: D102
         for leaf in [] if self._cutter is None else self._cutter.flush():

@@ -10,6 +10,7 @@ import numpy as np
 from distmom.numerics.arrays import Floats, Words
 from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.random.philox import words
+from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.rows.keep_rows import missing_values
 from distmom.reductions.state import Key
@@ -90,7 +91,7 @@ class SampleRows:
         return RowSample.smallest(self.size, *parts)
 
 
-class RowSampler:
+class RowSampler(Accumulator):
     """The `Accumulator` of `SampleRows`."""
 
     def __init__(self, spec: SampleRows) -> None:
@@ -122,9 +123,6 @@ class RowSampler:
         held = (self._found.numbers, self._found.values, self._found.units)
         self._found = RowSample.smallest(self._spec.size, held, *self._parts)
         self._parts, self._waiting = [], 0
-
-    def end_file(self) -> None:
-        """Nothing is left to do."""
 
     def result(self, keys: list[Key]) -> RowSample:
         """The sample."""

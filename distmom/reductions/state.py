@@ -132,16 +132,4 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
 
 def in_key_order(state: MeanState) -> MeanState:
     """The same state with its groups, numbered as they were met, in order of their keys."""
-    if len(state.keys) < 2:
-        return state
-    order = np.array(sorted(range(len(state.keys)), key=state.keys.__getitem__), np.int64)
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    return MeanState(
-        tuple(state.keys[i] for i in order),
-        state.n_rows[order],
-        state.counts[:, order],
-        state.moments.each(lambda a: a[:, order]),
-        tuple(s.each(lambda a, _: a[order]) for s in state.samples),
-        None if state.units is None else state.units.renumbered(place),
-    )
+    return aligned(state, tuple(sorted(state.keys)))

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.tree import DyadicTree, fold
+from distmom.numerics.tree import ENDLESS, DyadicTree, fold
 from distmom.reductions.accumulate.leaves import Rows, join
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.state import Key, MeanState
-
-ENDLESS = 1 << 62
-"""Leaves of a tree that never ends."""
 
 BOTH_SMALL = 2
 """Pieces are joined when the earlier one is at most so many times as long: so each row moves a few times."""

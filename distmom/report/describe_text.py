@@ -10,8 +10,8 @@ from distmom.report.words import cell, number
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from distmom.report.column_profile import ColumnProfile, GapSource
-    from distmom.report.describe_result import DescribeResult
+    from distmom.report.kinds.describe import DescribeResult
+    from distmom.report.kinds.profile import ColumnProfile, GapSource
 
 SOURCES, NAMED = 5, 20
 """Lines of a kind on a terminal; all are in the JSON document."""

@@ -1,17 +1,14 @@
-"""What every kind of result offers: as a dictionary, as rows of a table, as lines for a terminal."""
+"""What every kind of result has and offers: as a dictionary, as rows of a table, as lines for a terminal."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from datetime import timedelta
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
+from distmom.report.attributes import with_attributes
+from distmom.report.values import plain, same
 
 if TYPE_CHECKING:
-    from dataclasses import Field
-
     import pyarrow as pa
 
     from distmom.report.page.figure import Figure
@@ -22,25 +19,41 @@ INTERVALS = frozenset(("interval", "plain_interval", "lift_interval", "control_i
 """Fields of all kinds of results that are two ends, or None."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Result:
-    """Base of the kinds of results, which are frozen dataclasses with these fields and fields of their own.
+    """Base of the kinds of results.
 
     Attributes
     ----------
     group : dict or None
         The values of the `by` columns; None where there are no groups.
+    estimate : object
+        The answer.
     confidence_level : float
+        The level asked for.
     status : tuple of str
         ``("ok",)``, or what is wrong, the most serious first.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
     notes : tuple of str
+        Notices, such as a lowered number of blocks.
     data, run : dict
-        What was read and how, as in `Results`.
+        What was read and how, as in `Results`: skipped files, and the seed that repeats the run.
     """
 
-    if TYPE_CHECKING:
-        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    group: dict[str, Any] | None = None
+    estimate: Any
+    confidence_level: float = 0.99
+    status: tuple[str, ...]
+    n_rows: int
+    n_used: int
+    n_null: int
+    n_nan: int
+    n_inf: int
+    notes: tuple[str, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+
     shown: ClassVar[tuple[str, ...]]
     """Fields of the dictionary, in order."""
     kind: ClassVar[str] = "Result"
@@ -48,18 +61,8 @@ class Result:
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
 
-    group: dict[str, Any] | None
-    estimate: Any
-    confidence_level: float
-    status: tuple[str, ...]
-    n_rows: int
-    n_used: int
-    n_null: int
-    n_nan: int
-    n_inf: int
-    notes: tuple[str, ...]
-    data: dict[str, Any]
-    run: dict[str, Any]
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = with_attributes(cls.__doc__, cls.__mro__[1].__doc__)
 
     @property
     def name(self) -> str:
@@ -75,6 +78,11 @@ class Result:
     def doubtful(self) -> bool:
         """Whether the status says something that a reader should not overlook."""
         return self.status != ("ok",)
+
+    @property
+    def level(self) -> str:
+        """The confidence level in per cent."""
+        return f"{100 * self.confidence_level:.6g} %"
 
     def records(self) -> list[dict[str, Any]]:
         """Flat rows of the Arrow table, group columns apart."""
@@ -141,6 +149,9 @@ class Result:
     def _repr_html_(self) -> str:
         return self._alone()._repr_html_()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.shown)})"
+
     def __str__(self) -> str:
         return str(self._alone())
 
@@ -154,52 +165,18 @@ class Result:
 
     def same_bits(self, other: Result) -> bool:
         """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
-        names = (name for name in self.__dataclass_fields__ if name not in ("data", "run"))
+        names = (f.name for f in fields(self) if f.name not in ("data", "run"))
         return type(self) is type(other) and all(
-            _same(getattr(self, name), getattr(other, name)) for name in names
+            same(getattr(self, name), getattr(other, name)) for name in names
         )
+
+    def __eq__(self, other: object) -> bool:
+        return self.same_bits(other) if isinstance(other, Result) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name, self.status, self.n_rows, self.n_used))
 
     def _alone(self) -> Results:
         from distmom.report.results import Results
 
         return Results.of(self)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        # the sign of a NaN depends on how it arose, and means nothing
-        if a.dtype.kind == b.dtype.kind == "f":
-            a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
-        return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
-    if isinstance(a, Result):
-        return isinstance(b, Result) and a.same_bits(b)
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, Mapping):
-        return isinstance(b, Mapping) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, float) and isinstance(b, float):
-        return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
-    return bool(type(a) is type(b) and a == b)
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON can carry it: no NaN or infinity, dates as ISO text, tuples and arrays as lists."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, timedelta):
-        from distmom.lake.columns.times import duration_text
-
-        return duration_text(value // timedelta(microseconds=1), 10**6)
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

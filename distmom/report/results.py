@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from distmom.report.result import Result, plain
+from distmom.report.result import Result
+from distmom.report.values import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa

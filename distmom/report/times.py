@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.numerics.arrays import Floats
-from distmom.report.mean_result import MeanResult
+from distmom.report.kinds.mean import MeanResult
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from distmom.report.column_profile import ColumnProfile
+    from distmom.report.kinds.profile import ColumnProfile
 
 DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
 """Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""

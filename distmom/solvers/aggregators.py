@@ -78,10 +78,6 @@ def _geometric(gradients: Floats) -> Floats:
     return geometric_median(gradients).point
 
 
-def _by_coordinate(gradients: Floats) -> Floats:
-    return lower_median(gradients, axis=0)
-
-
 def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
     """The mean of all gradients: the plain mini-batch, of one block or of several taken together."""
     losses, places = _usable(blocks, x)

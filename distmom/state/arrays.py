@@ -42,7 +42,6 @@ def to_arrays(state: Any, name: str, arrays: Arrays) -> Any:
     ----------
     state : object
         Of `CLASSES`, or an array, a number, a truth value, None, or a tuple of those.
-    name : str
     arrays : dict
         Is added to.
 
@@ -78,10 +77,7 @@ def to_arrays(state: Any, name: str, arrays: Arrays) -> Any:
 def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
     """The state of this form, from the arrays whose names begin with `name`.
 
-    Raises
-    ------
-    ValueError, KeyError
-        If the form is none, or an array is missing.
+    ValueError, KeyError if the form is none, or an array is missing.
     """
     if form is None or isinstance(form, (bool, int)):
         return form

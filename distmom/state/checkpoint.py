@@ -13,9 +13,8 @@ from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake import Lake
 from distmom.lake.files.listing import would_list
 from distmom.numerics.random.philox import resolve_seed
-from distmom.state.files import Change, change
 from distmom.state.fingerprint import Fingerprint, check_same
-from distmom.state.saved import Saved
+from distmom.state.saved import Change, Saved, change
 from distmom.state.state import State
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ class Checkpoint:
 
     Parameters
     ----------
-    state : State
     kind : str
         What job it is of, such as ``"mean"``.
     memory_limit : int or str, optional
@@ -103,9 +101,11 @@ class Checkpoint:
     ) -> None:
         """Compare with what the state was made of, before anything is read.
 
+        ConfigError if it was made with other options; DataError if files have changed and the state is not to
+        be begun anew.
+
         Parameters
         ----------
-        fingerprint : Fingerprint
         files : sequence of FileRef
             The listing as it is now.
         fixed : Change, optional
@@ -114,13 +114,6 @@ class Checkpoint:
             Files that the state depends on; by default all that it knows.
         design : bool
             Whether the designs must be the same too.
-
-        Raises
-        ------
-        ConfigError
-            If it was made with other options.
-        DataError
-            If files have changed and the state is not to be begun anew.
         """
         self._fingerprint = fingerprint
         if self.saved is None:
@@ -143,10 +136,7 @@ class Checkpoint:
     def save(self, content: Content | None) -> None:
         """Write the state as it is now; nothing if that is None, between two that can be continued.
 
-        Raises
-        ------
-        ResourceError
-            If it cannot be written; the file is then as it was.
+        ResourceError if it cannot be written; the file is then as it was.
         """
         if content is None:
             return

@@ -63,16 +63,13 @@ def write_container(container: Container, sink: BinaryIO) -> None:
 def read_container(data: bytes, what: str) -> Container:
     """A container from its bytes; the arrays are copies.
 
+    DataError if a byte is missing, added or altered, or if it was not written by `write_container` of this
+    version.
+
     Parameters
     ----------
-    data : bytes
     what : str
         What messages call it.
-
-    Raises
-    ------
-    DataError
-        If a byte is missing, added or altered, or if it was not written by `write_container` of this version.
     """
     if not data.startswith(_MAGIC):
         raise DataError(f"{what} is no saved state, or is damaged; name another file, or delete it")

@@ -19,6 +19,9 @@ HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times
 
 MOST_SAID, MOST_TEXT = 3, 300
 
+DESIGNS = ("blocks", "pairs")
+"""Their values are calls, and shown without quotation marks."""
+
 REMEDY = "use the same, or name another state"
 
 
@@ -75,28 +78,23 @@ def check_same(
 ) -> None:
     """Compare what a state was made of with what is asked now.
 
+    ConfigError names the options that differ, with both values.
+
     Parameters
     ----------
     name : str
         What messages call the state.
-    then, now : Fingerprint
     design : bool
         Whether the designs must be the same too.
     second : str
         What the message calls the later one.
-    remedy : str
-
-    Raises
-    ------
-    ConfigError
-        Names the options that differ, with both values.
     """
     found = list(_differences(then.question, now.question))
     if design:
         options = list(_differences(then.design, now.design))
         found += [one for one in options if one[0] not in LAST] or options
     if found:
-        said = [f"{what} was {_said(a)}, {second} {_said(b)}" for what, a, b in found[:MOST_SAID]]
+        said = [f"{what} was {_said(what, a)}, {second} {_said(what, b)}" for what, a, b in found[:MOST_SAID]]
         said += [f"and {len(found) - MOST_SAID} more"] if len(found) > MOST_SAID else []
         raise ConfigError(f"{name} was made with other options: {'; '.join(said)}; {remedy}")
     if design and then.sums != now.sums:
@@ -123,8 +121,9 @@ def _is_shown(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"value", "shown"}
 
 
-def _said(value: Any) -> str:
+def _said(name: str, value: Any) -> str:
     text = (", ".join(map(repr, value)) or "nothing") if isinstance(value, list) else repr(value)
+    text = value if name in DESIGNS else text
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
 
 

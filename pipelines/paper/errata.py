@@ -94,19 +94,19 @@ def _risks(run: Run, replications: int, seed: int) -> list[dict[str, Any]]:
     lower, middle, captioned, reproduced, mom = (one for one, _ in estimates(run, wanted, seed))
     return [
         _line(
-            "risk of MoRM 1/6, normal law, K = 14: the lower median as defined, or the midpoint; published",
+            "risk of MoRM 1/6, normal rows, K = 14: the lower median as defined, or the midpoint; published",
             _risk(lower, NORMAL.mean),
             _risk(middle, NORMAL.mean),
             *_published("mean", "MoRM_1/6_SWoR", NORMAL),
         ),
         _line(
-            "risk of MoU Partition, log-normal law: delta = 0.001 as captioned, or 0.1; published",
+            "risk of MoU Partition, log-normal rows: delta = 0.001 as captioned, or 0.1; published",
             _risk(captioned, LOGNORMAL.variance),
             _risk(reproduced, LOGNORMAL.variance),
             *_published("variance", "MoU_Partition", LOGNORMAL),
         ),
         _line(
-            "risk of MoM, Pareto law: against the mean 1/2 of these samples, or against 3/2; published",
+            "risk of MoM, Pareto rows: against the mean 1/2 of these samples, or against 3/2; published",
             _risk(mom, PARETO.mean),
             _risk(mom, PARETO.scored_mean),
             *_published("mean", "MoM", PARETO),

@@ -23,32 +23,33 @@ INTRODUCTION = (
 )
 NOTES = (
     "By standard errors: two numbers agree if they are within three combined ones.",
-    "By quantiles, where one row can carry the squared error (all U-statistics but MoU Partition, all laws "
-    f"but the normal): the published mean is to lie in the {TAILS[0]:.1%} to {TAILS[1]:.1%} range of means "
-    "of 5,000 squared errors drawn from ours. It is a rough comparison: it knows no error larger than ours.",
+    "By quantiles, where one row can dominate the squared error (all U-statistics but MoU Partition, all "
+    f"distributions but the normal): the published mean must lie in the {TAILS[0]:.1%} to {TAILS[1]:.1%} "
+    "range of means of 5,000 squared errors drawn from ours. The comparison is rough, because no error in it "
+    "is larger than ours.",
     "Pareto, table of means: the samples begin at 0 and have the mean 1/2, but were scored against "
-    "3/2, the mean of the classical law; the last column is the risk against 1/2.",
+    "3/2, the mean of the classical distribution; the last column is the risk against 1/2.",
     "MoIU: the paper does not state the number of pairs. We draw floor(8 tau² N / (9 log(2/delta))) "
     "of the N pairs (4,116 for tau = 1/6 and 13,338 for 3/10), a guess by analogy with the block size "
-    "of MoRM. All sixteen entries agree, but only the normal ones say something about the number: with a "
-    "third of the pairs MoIU 1/6 would have the risk 0.00214, which agrees as well, with a tenth 0.00249, "
-    "which does not agree with the published 0.00206. Under the other laws the risk is about that of "
-    "MoU 1/2; 1/2, a plain mean of pairs, ten to thirty times that of MoU Partition for Pareto: samples of "
-    "pairs hold nearly every row, so a wild one is in most of them.",
-    "Of MoRM, MoRU and MoIU a hundred samples at a time share the numbers of the rows or pairs drawn; their "
+    "of MoRM. All sixteen entries agree, but only the normal ones discriminate: with a third of the pairs "
+    "MoIU 1/6 would have the risk 0.00214, which agrees as well, with a tenth 0.00249, which does not agree "
+    "with the published 0.00206. Under the other distributions the risk is about that of MoU 1/2; 1/2, a "
+    "plain mean of pairs, ten to thirty times that of MoU Partition for Pareto: samples of pairs contain "
+    "nearly every row, so an outlier is in most of them.",
+    "For MoRM, MoRU and MoIU a hundred samples at a time share the numbers of the rows or pairs drawn; their "
     "values are independent.",
 )
 SETTINGS = {"as reproduced": "delta = 0.1", "as captioned": "delta = 0.001"}
 QUANTILES = (
-    "Each estimator is run anew for each delta, with the numbers of blocks that this delta asks for; a "
+    "Each estimator is run again for each delta, with the numbers of blocks that this delta asks for; a "
     "deviation that few samples exceed is uncertain. The paper prints eight such figures, without numbers: "
-    "as there, the curves of the two schemes lie on each other, and tau decides whether MoRM is the worst "
+    "as there, the curves with and without replacement coincide, and tau decides whether MoRM is the worst "
     "of the estimators or the best. Dashed: with replacement."
 )
 LEARNING = {
     "metric learning": (
         "Hinge loss, blocks of 10 rows, 3 of 150 rows of iris displaced by N(0, 20²). Thin lines are seeds, "
-        "thick ones their means. As published, the median block avoids the peaks that wild rows give the "
+        "thick ones their means. As published, the median block avoids the peaks that outliers cause in the "
         "plain mini-batch. The paper also shows a much slower convergence of the median block on clean "
         "rows: we do not find it; both learn at about the same pace."
     ),
@@ -59,24 +60,27 @@ LEARNING = {
     ),
 }
 COVERAGE = (
-    "Beyond the paper: how often intervals at 95 % hold the mean, and how wide they are; 11 blocks for "
+    "Beyond the paper: how often 95% intervals cover the mean, and how wide they are; 11 blocks for "
     "order and exact, ceil(log 1/delta) for paper. Order statistics of 11 blocks have only the levels "
-    "93.5 % and 98.8 %; the other two are bounds that hold for every law, so they hold more often."
+    "93.5% and 98.8%; the other two are bounds for every distribution, so they cover more often."
 )
 CONTAMINATION = (
-    "Beyond the paper: a share of the 1,000 rows, of a Student law with 3 degrees of freedom for the mean "
-    "and a normal one for the variance, lies around 20. Medians of means survive a number of rows (fewer "
-    "than half of the blocks), not a share; for scattered rows in that share a trimmed mean or Huber’s "
-    "estimator is better. Samples of pairs hold nearly all rows, and do not survive even a few."
+    "Beyond the paper: a share of the 1,000 rows, from a Student distribution with 3 degrees of freedom for "
+    "the mean and a normal one for the variance, lies around 20. Medians of means tolerate a number of "
+    "outliers (fewer than half of the blocks), not a share; for scattered outliers in that share a trimmed "
+    "mean or Huber’s estimator is better. Samples of pairs contain nearly all rows, and do not tolerate even "
+    "a few outliers."
 )
 ERRATA = (
     "What one gets by the paper’s words, what by the corrected ones, and the evidence: a simulation, or the "
     "number that the paper itself has published."
 )
-HEADS = ("estimator", "law", "K", "samples", "published", "ours", "agree")
+HEADS = ("estimator", "distribution", "K", "samples", "published", "ours", "agree")
 OF_QUANTILES = ("range", "median", "90 %", "99 %")
 OWN_MEAN = "against 1/2"
-TEXTS = ("estimator", "law", "agree")
+TEXTS = ("estimator", "distribution", "agree")
+
+COMMAND = "python -m pipelines.reproduce_paper pipelines/reproduce_paper.toml"
 
 MOST_TOLD = 4
 """Numbers that differ and are told one by one."""
@@ -110,7 +114,7 @@ def story(parts: Parts) -> Story:
     n_yes, n_no, n_open = _verdicts(mine)
     good = bool(lines) and n_yes == len(mine)
     verdict = "all agree" if good else f"differ: {n_no}, undecided: {n_open}"
-    run = Code("Run it again", (("In a shell:", "distmom run pipelines/reproduce_paper.toml"),))
+    run = Code("Run it again", (("In a shell:", COMMAND),))
     notes: tuple[Block, ...] = (Words("How numbers are compared", NOTES),) if lines else ()
     answer = (*_answer(mine), INTRODUCTION)
     return Story(TITLE, answer, "good" if good else "look", verdict, notes, tuple(found), (run,))

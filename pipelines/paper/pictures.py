@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from distmom.report.page.parts import Curve, Line, Picture, Span, Spans
+from distmom.report.page.pictures import Curve, Line, Picture, Span, Spans
 from distmom.report.page.scales import Numbers, Powers
 from pipelines.paper.beyond import LEVEL
 from pipelines.paper.laws import LAWS
@@ -111,18 +111,18 @@ def learning(data: pa.Table, problem: str) -> list[Picture]:
 
 
 def coverage(data: pa.Table) -> list[Picture]:
-    """Coverage and half-width of each kind of interval under each law."""
+    """Coverage and half-width of each kind of interval under each distribution."""
     covered, wide = [], []
     for line in data.to_pylist():
         name = f"{line['law']}: {line['interval']}"
         share, reach = line["coverage"], 3.0 * line["coverage_se"]
-        words = f"{100 * share:.2f} %"
+        words = f"{100 * share:.2f}%"
         covered.append(Span(name, words, share, (share - reach, min(1.0, share + reach)), LEVEL))
         wide.append(Span(name, f"{line['halfwidth']:.2f}", line["halfwidth"], (0.0, line["halfwidth"])))
-    asked = f"asked for: {100 * LEVEL:g} %"
+    asked = f"asked for: {100 * LEVEL:g}%"
     return [
         Spans(
-            "Share of the samples whose interval holds the mean",
+            "Share of the samples whose interval covers the mean",
             "",
             tuple(covered),
             Numbers(percent=True),
@@ -139,7 +139,7 @@ def coverage(data: pa.Table) -> list[Picture]:
 
 
 def contamination(data: pa.Table) -> list[Picture]:
-    """Risk against the share of wild rows, for the mean and for the variance."""
+    """Risk against the share of outliers, for the mean and for the variance."""
     lines = [{**line, "percent": 100.0 * line["share"]} for line in data.to_pylist()]
     percents = tuple(sorted({line["percent"] for line in lines if line["percent"] > 0.0}))
     found: list[Picture] = []
@@ -149,10 +149,10 @@ def contamination(data: pa.Table) -> list[Picture]:
         wild = [line for line in mine if line["percent"] > 0.0]
         found.append(
             Curve(
-                f"Risk of the {table} against the share of wild rows",
+                f"Risk of the {table} against the share of outliers",
                 "",
                 _curves(wild, "estimator", "percent", "risk"),
-                "wild rows, %",
+                "outliers, %",
                 "mean squared error",
                 Powers(percents),
                 Powers(),

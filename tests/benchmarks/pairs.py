@@ -20,7 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from flat import flat
 
 import distmom as dm
 from tests.benchmarks.lakes import write_lake
@@ -32,8 +31,7 @@ ROWS_OF_DCOR = 5_000
 
 def distmom(lake: Path | list[Path], column: str | list[str], kernel: str, **options: object) -> object:
     """The median of the statistics of blocks, with its interval."""
-
-    return flat(dm.ustatistic)(lake, column, kernel=kernel, rng=0, **options)  # type: ignore[arg-type]
+    return dm.ustatistic(lake, column, kernel=kernel, rng=0, **options)  # type: ignore[arg-type]
 
 
 def columns(lake: Path, *names: str) -> list[np.ndarray]:
@@ -133,12 +131,12 @@ def polars_covariance(lake: Path) -> object:
 
 
 RUNS: dict[str, Callable[[Path], object]] = {
-    "Gini, distmom": lambda lake: distmom(lake, "x", "gini", n_blocks=BLOCKS),
+    "Gini, distmom": lambda lake: distmom(lake, "x", "gini", blocks=BLOCKS),
     "Gini, NumPy": numpy_gini,
     "Gini, Polars": polars_gini,
     "Gini, DuckDB": duckdb_gini,
-    "Gini of 3 columns, distmom": lambda lake: distmom(lake, ["x", "y", "amount"], "gini", n_blocks=BLOCKS),
-    "Kendall, distmom": lambda lake: distmom(lake, ["x", "y"], "kendall", n_blocks=BLOCKS),
+    "Gini of 3 columns, distmom": lambda lake: distmom(lake, ["x", "y", "amount"], "gini", blocks=BLOCKS),
+    "Kendall, distmom": lambda lake: distmom(lake, ["x", "y"], "kendall", blocks=BLOCKS),
     "Kendall, SciPy": scipy_kendall,
     "covariance of all columns, distmom": lambda lake: distmom(lake, names_of(lake), "covariance"),
     "covariance of all columns, NumPy": numpy_covariance,

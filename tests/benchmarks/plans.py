@@ -52,7 +52,7 @@ def main() -> None:
         for more in ([], ["--scheme", "swor", "--blocks", "35", "--block-size", "1000000"]):
             words = ["mean", "lake", "-c", "x", "--threads", str(wanted.threads), "--dry-run", *more]
             start = time.perf_counter()
-            with patch("distmom.passes.opening.open_lake", lambda *_, **__: lake):
+            with patch("distmom.passes.scan.open_lake", lambda *_, **__: lake):
                 code = program.run(words)
             print(
                 f"{' '.join(words)}: {time.perf_counter() - start:.1f} s, exit code {code}, "

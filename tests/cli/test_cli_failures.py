@@ -133,9 +133,10 @@ def test_no_answer_is_five(distmom: Run, lake: Path, tmp_path: Path) -> None:
 
 
 def fake(*status: str) -> MeanResult:
-    return MeanResult(
-        "x", None, 1.0, None, "order", 0.99, status, 10, 10, 0, 0, 0, 5, (2, 2), 0, 1.0, "partition"
-    )
+    rows: dict[str, Any] = {"n_rows": 10, "n_used": 10, "n_null": 0, "n_nan": 0, "n_inf": 0}
+    blocks: dict[str, Any] = {"n_blocks": 5, "block_size": (2, 2), "n_ruined_blocks": 0}
+    answer: dict[str, Any] = {"estimate": 1.0, "plain_estimate": 1.0, "interval_kind": "order"}
+    return MeanResult(column="x", status=status, **rows, **blocks, **answer)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from flat import flat
 import distmom as dm
 from distmom.cli.mean import mean_command
 from distmom.cli.program import prepare_process, program
-from distmom.cli.words import PLACES
+from distmom.cli.words import FIELDS
 from distmom.designs.blocks import DESIGNS
 
 Run = Callable[..., Any]
@@ -212,7 +212,7 @@ def test_every_option_of_python_is_on_the_command_line() -> None:
     for kind in (*DESIGNS, dm.Threads, dm.Processes):
         for field in fields(kind):
             if field.name not in ("replace", "memory_limit", "scratch"):
-                assert PLACES[f"{kind.__name__}: {field.name}"] in flags, field.name
+                assert FIELDS[kind.__name__][field.name] in flags
     assert {"--scheme", "--scheduler"} <= flags
 
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from test_cluster_runner import Scripted
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, plan_units, run_units
-from distmom.cluster.batch import MOST_UNITS, BatchWork, UnitBatch, batch_size, best_cut
+from distmom.cluster.queue import MOST_UNITS, BatchWork, UnitBatch, batch_size, best_cut
 from distmom.errors import DataError, DistmomError, ResourceError
 
 ROWS = [100] * 150

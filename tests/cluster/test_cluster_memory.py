@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from distmom.cluster import check_memory, parse_bytes
-from distmom.cluster.executors.machine import memory_bytes, usable_cpus
-from distmom.cluster.memory import in_words
+from distmom.cluster.memory import in_words, memory_bytes, usable_cpus
 from distmom.errors import ConfigError, ResourceError
 
 

@@ -56,6 +56,14 @@ FIELDS = (
 )
 """Attributes of one result; what a result does not have, or is None, is left out."""
 
+UNTOLD = {
+    "VectorResult": ("path",),
+    "UStatisticResult": ("accused_files",),
+    "CompareResult": ("accused_files",),
+    "DifferenceResult": ("accused_files", "block_size", "repeats", "scheme"),
+}
+"""Attributes that say nothing of results of a kind."""
+
 LEARNT = (
     *(
         "coef_",
@@ -132,6 +140,8 @@ def _add(out: dict[str, str], at: str, found: Any) -> None:
 
 def _fields(out: dict[str, str], at: str, found: Any, names: tuple[str, ...]) -> None:
     for name in names:
+        if name in UNTOLD.get(type(found).__name__, ()):
+            continue
         value = getattr(found, name, None)
         if value is not None:
             out[at + name] = text(value)

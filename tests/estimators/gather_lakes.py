@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import distmom as dm
 from distmom.cluster import Executor
 from distmom.cluster.executors.backends import Cluster, Threads
 from distmom.passes.census import count_rows
@@ -28,18 +29,14 @@ def source_on(
     executor: Executor,
     data: Any,
     columns: Any = None,
-    *,
-    where: Any = None,
-    nan: str = "omit",
-    on_bad_file: str = "error",
-    batch_rows: int = 131_072,
-    missing: str = "error",
+    **reading: Any,
 ) -> RowSource:
-    source, read = open_data(data, columns, None, where, missing, batch_rows, joint=True)
-    census = count_rows(source, executor, on_bad_file)
+    scan = dm.scan(data, **reading)
+    source, read = open_data(scan, columns, None, joint=True)
+    census = count_rows(source, executor, scan.on_bad_file)
     good = census.rows >= 0
     files = tuple(f for f, keep in zip(source.files, good, strict=True) if keep)
-    return RowSource(source.reader(read), files, census.rows[good], executor, nan, on_bad_file)
+    return RowSource(source.reader(read), files, census.rows[good], executor, scan.nan, scan.on_bad_file)
 
 
 def all_rows(folder: Path, columns: list[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -267,7 +267,7 @@ def test_what_does_not_merge() -> None:
     refused(dm.ConfigError, ["other", "'a'"], lambda: one.merge(one))
     for options, words in (
         ({"rng": 8}, ["rng was 8, here 7"]),
-        ({"blocks": 5}, ["n_blocks was 5, here 'auto'"]),
+        ({"blocks": 5}, ["blocks was RandomBlocks(5), here RandomBlocks()"]),
         ({"columns": "y"}, ["columns was 'y', here 'x'"]),
         ({"where": "u > 0"}, ["where was 'u > 0', here None"]),
     ):

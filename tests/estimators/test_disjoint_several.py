@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of, rows_of
 
@@ -36,13 +35,15 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def run(data: Any, column: Any = "y", **options: Any) -> Any:
-    return flat(dm.ustatistic)(data, column, **{"pairs": "disjoint", "rng": 0, "threads": 1, **options})
+    return dm.ustatistic(
+        data, column, **{"pairs": "disjoint", "rng": 0, "executor": dm.Threads(1), **options}
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_tuples_are_those_of_plain_loops(both: list[Path], name: str) -> None:
     kernel = KERNELS[name]
-    found = run(both, kernel=kernel, n_blocks=5)
+    found = run(both, kernel=kernel, blocks=5)
     ordered: list[list[np.ndarray]] = []
     for s, lake in enumerate(both):
         place = {value: i for i, (_, _, (value,)) in enumerate(rows_of(lake, ["y"]))}
@@ -71,7 +72,7 @@ def test_intervals_and_wild_rows() -> None:
     """As many pairs as the scarcer sample has rows: independent values of variance 2."""
     g = np.random.default_rng(1)
     x, y = g.normal(size=40_000), g.normal(size=21_000) + 0.5
-    found = run([x, y], None, kernel="mean-difference", n_blocks=21, interval="exact")
+    found = run([x, y], None, kernel="mean-difference", blocks=21, interval="exact")
     half = (found.interval[1] - found.estimate) / (width_factor(21, 0.01) * np.sqrt(2.0 / 1_000))
     assert 0.95 < half < 1.6  # by the variances inside blocks, or the spread of 21 blocks if that is larger
     assert found.interval[0] < 0.5 < found.interval[1] and found.n_pairs == 21_000
@@ -79,5 +80,5 @@ def test_intervals_and_wild_rows() -> None:
     found = run([x, y], None, kernel="mean-difference")
     assert abs(found.estimate - 0.5) < 0.1 < 1e4 < found.plain_estimate
     assert found.interval[0] < 0.5 < found.interval[1]
-    degenerate = run([x, x[::-1].copy()], None, kernel="energy", n_blocks=21)
+    degenerate = run([x, x[::-1].copy()], None, kernel="energy", blocks=21)
     assert degenerate.interval[0] < 0.0 < degenerate.interval[1]

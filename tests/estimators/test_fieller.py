@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.inference.adaptive import answer_rule
@@ -92,7 +91,7 @@ def rare(rng: np.random.Generator, n: int, share: float) -> dict[str, Any]:
     return {"outcome": outcome, "score": rng.normal(size=n) + outcome}
 
 
-OPTIONS: dict[str, Any] = {"kernel": "concordance", "rng": 0, "threads": 1}
+OPTIONS: dict[str, Any] = {"kernel": "concordance", "rng": 0, "executor": dm.Threads(1)}
 TRUTH = 0.7602  # of normal scores one standard deviation apart
 
 
@@ -101,7 +100,7 @@ def test_rare_outcomes() -> None:
 
     def run(share: float, **options: Any) -> Any:
         data = rare(np.random.default_rng(4), 9 * 400, share)
-        return flat(dm.ustatistic)(data, ["outcome", "score"], n_blocks=9, **OPTIONS, **options)
+        return dm.ustatistic(data, ["outcome", "score"], blocks=9, **OPTIONS, **options)
 
     found = run(0.01, confidence_level=0.9)
     assert found.interval_kind == "exact" and found.interval[0] < TRUTH < found.interval[1]
@@ -119,11 +118,11 @@ def test_rare_outcomes() -> None:
 def test_small_blocks_of_the_rule_without_a_denominator() -> None:
     """Half of the fine blocks have no pair of different outcomes, and the answer is that of all rows."""
     data = rare(np.random.default_rng(5), 40_000, 0.004)
-    found = flat(dm.ustatistic)(data, ["outcome", "score"], **OPTIONS)
+    found = dm.ustatistic(data, ["outcome", "score"], **OPTIONS)
     assert np.isfinite(found.estimate) and abs(found.estimate - found.plain_estimate) < 0.06
     with pytest.raises(dm.NoAnswerError, match="use fewer blocks"):
-        flat(dm.ustatistic)(
-            rare(np.random.default_rng(6), 9_000, 0.0005), ["outcome", "score"], **OPTIONS, n_blocks=45
+        dm.ustatistic(
+            rare(np.random.default_rng(6), 9_000, 0.0005), ["outcome", "score"], **OPTIONS, blocks=45
         )
 
 
@@ -131,13 +130,13 @@ def test_small_blocks_of_the_rule_without_a_denominator() -> None:
 def test_groups_weights_and_disjoint_pairs(pairs: str) -> None:
     rng = np.random.default_rng(7)
     data = rare(rng, 6_000, 0.3) | {"name": np.repeat(["a", "b"], 3_000), "w": np.ones(6_000)}
-    options: dict[str, Any] = {**OPTIONS, "by": "name", "n_blocks": 9, "interval": "exact", "pairs": pairs}
-    found = flat(dm.ustatistic)(data, ["outcome", "score"], **options)
+    options: dict[str, Any] = {**OPTIONS, "by": "name", "blocks": 9, "interval": "exact", "pairs": pairs}
+    found = dm.ustatistic(data, ["outcome", "score"], **options)
     for one in found:
         assert one.interval[0] < TRUTH < one.interval[1]
         alone = {name: column[data["name"] == one.group["name"]] for name, column in data.items()}
         assert abs(alone["outcome"].mean() - 0.3) < 0.05
     if pairs == "complete":
-        weighted = flat(dm.ustatistic)(data, ["outcome", "score"], **options, weights="w")
+        weighted = dm.ustatistic(data, ["outcome", "score"], **options, weights="w")
         for one, other in zip(found, weighted, strict=True):
             assert other.interval == pytest.approx(one.interval, rel=1e-9)

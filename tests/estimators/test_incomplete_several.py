@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import explained, flat
 from gather_lakes import all_rows, row_source
 from mean_lakes import dirty_lake, same
 
@@ -56,20 +55,20 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [dirty_lake(root / "a", rows=12), dirty_lake(root / "b", seed=5, rows=20)]
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("name", list(KERNELS))
-def test_values_are_means_over_the_tuples_drawn(both: list[Path], name: str, scheme: str) -> None:
+def test_values_are_means_over_the_tuples_drawn(both: list[Path], name: str, replace: bool) -> None:
     """The slow twin: the kernel's value at the tuples of both lakes, those with a missing row left out."""
     kernel = KERNELS[name]
-    options = {"pairs": "incomplete", "scheme": scheme, "n_blocks": 5, "n_pairs": 300, "rng": 7}
+    options: dict[str, Any] = {"pairs": dm.SampledPairs(300, replace), "blocks": 5, "rng": 7}
     column = "y" if name in ("energy", "mean-difference") else "x"  # with nulls, NaN and an infinite value
-    found = flat(dm.ustatistic)(both, column, kernel=kernel, threads=1, **options)
+    found = dm.ustatistic(both, column, kernel=kernel, executor=dm.Threads(1), **options)
     rows = [all_rows(lake, [column])[0][:, 0] for lake in both]
     key = stream_key(SEED, f"tuples of {', '.join(map(str, kernel.degrees))}")
     sizes, of = tuple(x.size for x in rows), np.repeat([0, 1], kernel.degrees)
     expected, n_tuples = [], 0
     for block in range(5):
-        sides = sample_tuples(key, block, sizes, kernel.degrees, 300, replace=scheme != "swor")
+        sides = sample_tuples(key, block, sizes, kernel.degrees, 300, replace=replace)
         values = [rows[s][side] for s, side in zip(of, sides, strict=True)]
         good = ~np.isnan(values).any(axis=0)
         expected.append(kernel.value(*(kernel.as_sample(v[good]) for v in values)).mean())
@@ -80,7 +79,7 @@ def test_values_are_means_over_the_tuples_drawn(both: list[Path], name: str, sch
     assert found.n_used_by_sample == tuple(int((~np.isnan(x)).sum()) for x in rows)
     left_out = [note for note in found.notes if f"{1500 - n_tuples} of 1,500" in note]
     assert bool(left_out) == (n_tuples < 1500) == (column == "x")
-    plan = explained(dm.ustatistic)(both, column, kernel=kernel, **options)
+    plan = dm.explain(dm.ustatistic, both, column, kernel=kernel, **options)
     assert (plan["n_blocks"], plan["n_pairs"], plan["n_rows"]) == (5, 300, sum(sizes))
     assert plan["rows_drawn"] == 1500 * sum(kernel.degrees)
 
@@ -175,15 +174,14 @@ def test_variances_and_halfwidth_are_those_of_theory() -> None:
 
 
 def test_any_cut_of_the_work(both: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    options: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 60}
-    options |= {"rng": 1, "where": "u > 0.2"}
+    options: dict[str, Any] = {"pairs": dm.SampledPairs(60), "blocks": 5, "rng": 1, "where": "u > 0.2"}
+    cut = {"data": [dm.scan(lake, batch_rows=17) for lake in both], "executor": dm.Threads(3)}
     for kernel in ("auc", "energy"):  # two results of one column, one of two columns
-        right = flat(dm.ustatistic)(both, ["y", "u"], kernel=kernel, **options, threads=1)
-        cut = {"kernel": kernel, "threads": 3, "batch_rows": 17}
-        assert same(right, flat(dm.ustatistic)(both, ["y", "u"], **cut, **options))
+        right = dm.ustatistic(both, ["y", "u"], kernel=kernel, executor=dm.Threads(1), **options)
+        assert same(right, dm.ustatistic(column=["y", "u"], kernel=kernel, **cut, **options))
         with monkeypatch.context() as patch:
             patch.setattr(draws, "MOST_ROWS", 100)  # intervals are from the rows of the first of its passes
-            found = flat(dm.ustatistic)(both, ["y", "u"], **cut, **options)
+            found = dm.ustatistic(column=["y", "u"], kernel=kernel, **cut, **options)
         for one, other in zip(np.ravel(right), np.ravel(found), strict=True):
             assert np.array_equal(one.block_estimates, other.block_estimates)
 
@@ -191,19 +189,21 @@ def test_any_cut_of_the_work(both: list[Path], monkeypatch: pytest.MonkeyPatch) 
 def test_defaults_wild_rows_and_what_is_refused() -> None:
     g = np.random.default_rng(8)
     x, y = g.normal(size=3000), g.normal(size=2000) + 0.5
-    options: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "rng": 0, "confidence_level": 0.9}
-    found = flat(dm.ustatistic)([x, y], kernel="mean-difference", **options, n_blocks=11)
+    options: dict[str, Any] = {"rng": 0, "confidence_level": 0.9}
+    found = dm.ustatistic([x, y], kernel="mean-difference", pairs="sampled", blocks=11, **options)
     assert found.n_pairs == 11 * 10 * 5000  # ten for each row
     assert found.interval[0] < 0.5 < found.interval[1]
     x[:10] = -1e9
-    wild = flat(dm.ustatistic)([x, y], kernel="mean-difference", **options, n_blocks=35, n_pairs=100)
+    few = dm.SampledPairs(100)
+    wild = dm.ustatistic([x, y], kernel="mean-difference", pairs=few, blocks=35, **options)
     assert abs(wild.estimate - 0.5) < 0.5 < 1e5 < wild.plain_estimate
+    seven = dm.SampledPairs(7)
     with pytest.raises(dm.ConfigError, match=r"7 without repeats are more than the 6 that 3 and 2 rows"):
-        flat(dm.ustatistic)([x[:3], y[:2]], kernel="auc", **options, n_blocks=3, n_pairs=7)
+        dm.ustatistic([x[:3], y[:2]], kernel="auc", pairs=seven, blocks=3, **options)
     with pytest.raises(dm.ConfigError, match="rows are not paired with themselves"):
-        flat(dm.ustatistic)([x, y], kernel="energy", **options, statistic="v")
+        dm.ustatistic([x, y], kernel="energy", pairs="sampled", statistic="v", **options)
     with pytest.raises(dm.NoAnswerError, match="the kernel takes 2"):
-        flat(dm.ustatistic)([x, y[:1]], kernel="energy", **options, n_blocks=3, n_pairs=7)
+        dm.ustatistic([x, y[:1]], kernel="energy", pairs=seven, blocks=3, **options)
 
 
 def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:

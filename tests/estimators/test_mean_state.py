@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
+from flat import design, flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import cut_work, same, write
@@ -17,6 +17,7 @@ from state_lakes import N, Opened, close, facts, flat_lake, interrupted, run, so
 from test_mean_bits import VARIANTS
 
 import distmom as dm
+from distmom.designs.blocks import as_design
 from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.options import MeanOptions
@@ -25,7 +26,9 @@ FLAT = VARIANTS | {"units of three columns": {"block_by": ["name", "u", "key"], 
 GROWS = {
     name: options
     for name, options in FLAT.items()
-    if not fixed_by(MeanOptions(**{k: v for k, v in options.items() if k not in ("column", "by", "where")}))
+    if not fixed_by(
+        MeanOptions(as_design(design(dict(options)) or "auto"), contamination=options.get("contamination"))
+    )
 } | {"contamination, given blocks": {"contamination": 2, "n_blocks": 9, "where": "u > 0.1"}}
 EACH = pytest.mark.parametrize("options", FLAT.values(), ids=FLAT)
 EACH_THAT_GROWS = pytest.mark.parametrize("options", GROWS.values(), ids=GROWS)

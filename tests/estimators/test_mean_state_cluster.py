@@ -45,7 +45,7 @@ def test_states_that_are_merged_on_workers_before_they_come(
     client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Large states come as what several units have become; of a lake that grows, whole nodes alone."""
-    from distmom.cluster import batch, runner
+    from distmom.cluster import queue, runner
 
     whole, some, asked = (
         flat_lake(tmp_path / "lake", 45),
@@ -74,4 +74,4 @@ def test_states_that_are_merged_on_workers_before_they_come(
         flat(dm.mean)(some, threads=2, **asked),
         flat(dm.mean)(some, state=tmp_path / "s", client=client, **asked),
     )
-    assert batch.UnitBatch in kinds
+    assert queue.UnitBatch in kinds

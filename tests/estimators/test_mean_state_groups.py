@@ -113,7 +113,9 @@ def test_a_dry_run_tells_what_a_run_would_read(lake: Path, tmp_path: Path) -> No
     plan = dm.explain(dm.mean, some, "x", rng=7, state=state)
     assert (plan["n_files"], plan["n_files_to_read"], state.read_bytes()) == (8, 2, before)
     refused(
-        dm.ConfigError, ["n_blocks"], lambda: dm.explain(dm.mean, some, "x", rng=7, state=state, blocks=5)
+        dm.ConfigError,
+        ["blocks was RandomBlocks(), now RandomBlocks(5)"],
+        lambda: dm.explain(dm.mean, some, "x", rng=7, state=state, blocks=5),
     )
 
 

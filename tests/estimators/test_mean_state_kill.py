@@ -20,7 +20,7 @@ import os, signal, sys
 from functools import partial
 from distmom.estimators.mean import plan as mean_plan
 from distmom.state import checkpoint
-from distmom.state import file as room
+from distmom.state import state as room
 import distmom as dm
 
 lake, state, at, place, by = sys.argv[1:]

@@ -100,8 +100,16 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("then", "now", "words"),
     [
-        ({"n_blocks": 5}, {}, ["was made with other options: n_blocks was 5, now 'auto'; use"]),
-        ({}, {"n_blocks": 5, "confidence_level": 0.9}, ["n_blocks was 'auto', now 5; use"]),
+        (
+            {"n_blocks": 5},
+            {},
+            ["was made with other options: blocks was RandomBlocks(5), now RandomBlocks(); use"],
+        ),
+        (
+            {},
+            {"n_blocks": 5, "confidence_level": 0.9},
+            ["blocks was RandomBlocks(), now RandomBlocks(5); use"],
+        ),
         ({}, {"column": ["x", "y"]}, ["columns was 'x', now 'x', 'y'"]),
         ({}, {"by": "key"}, ["by was nothing, now 'key'"]),
         ({"where": "u > 0.3"}, {}, ["where was 'u > 0.3', now None"]),
@@ -109,12 +117,16 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
         ({}, {"rng": 8}, ["rng was 7, now 8"]),
         ({}, {"nan": "keep"}, ["nan was 'omit', now 'keep'"]),
         ({"missing": "null"}, {}, ["missing was 'null', now 'error'"]),
-        ({}, {"order": "stored"}, ["order was 'random', now 'stored'"]),
-        ({}, {"scheme": "swor"}, ["scheme was 'partition', now 'swor'"]),
-        ({}, {"block_by": "file"}, ["block_by was None, now 'file'"]),
-        ({"block_by": "u"}, {"block_by": ["u", "key"]}, ["block_by was 'u', now 'u', 'key'; use"]),
-        ({}, {"chunk_rows": 4}, ["chunk_rows was 1, now 4"]),
-        ({}, {"fine": "many"}, ["fine was 'standard', now 'many'"]),
+        ({}, {"order": "stored"}, ["blocks was RandomBlocks(), now StoredBlocks()"]),
+        ({}, {"scheme": "swor"}, ["blocks was RandomBlocks(), now SampledBlocks()"]),
+        ({}, {"block_by": "file"}, ["blocks was RandomBlocks(), now FileBlocks()"]),
+        (
+            {"block_by": "u"},
+            {"block_by": ["u", "key"]},
+            ["blocks was UnitBlocks('u'), now UnitBlocks(['u', 'key']); use"],
+        ),
+        ({}, {"chunk_rows": 4}, ["blocks was RandomBlocks(), now RandomBlocks(chunk_rows=4)"]),
+        ({}, {"fine": "many"}, ["blocks was RandomBlocks(), now RandomBlocks(fine='many')"]),
         (
             {"n_blocks": "paper"},
             {"n_blocks": "paper", "confidence_level": 0.9},

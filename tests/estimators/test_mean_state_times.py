@@ -13,7 +13,7 @@ import pytest
 from flat import flat
 
 import distmom as dm
-from distmom.estimators.mean.counted_times import MOST_DAYS, scale_from_facts
+from distmom.estimators.mean.fingerprint import MOST_DAYS, scale_from_facts
 from distmom.lake.columns.times import DAY
 
 NEAR = timedelta(microseconds=1)

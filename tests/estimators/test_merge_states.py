@@ -15,7 +15,7 @@ from state_lakes import close, flat_lake, interrupted, refused, some_files
 import distmom as dm
 from distmom.estimators.mean.state import KIND, SavedMean
 from distmom.state import Saved
-from distmom.state.file import read_state, write_state
+from distmom.state.state import read_state, write_state
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "defaults": {},

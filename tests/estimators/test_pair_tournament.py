@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 import pair_tournament_twin as twin
 import pytest
-from flat import explained, flat
 from mean_lakes import write
 from small_leaves import patch_leaves
 
@@ -23,6 +23,7 @@ from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes.cell_map import map_blocks
 
 K, N, SEED = 3, 96, 7
+FAR = dm.Match(beta_r=1e9)
 SEED_BITS = resolve_seed(SEED)[0]
 FEATURES = ["u", "v"]
 PAIR_LOSSES = ("mahalanobis", "ranking", "ranking_hinge", "ranking_logistic", "clustering")
@@ -47,9 +48,9 @@ def matrices() -> dict[str, np.ndarray]:
 def case(kind: str) -> tuple[dict[str, Any], list[twin.Loss]]:
     """Arguments of the tournament, and the losses of its candidates on rows of `COLUMNS`."""
     if kind == "mahalanobis":
-        given = {"candidates": matrices(), "target": "y", "features": FEATURES, "loss_parameter": 1.5}
+        given = {"candidates": matrices(), "target": "y", "features": FEATURES, "loss": dm.Loss(kind, 1.5)}
         losses = [twin.metric(m, 1.5) for m in matrices().values()]
-        return {**given, "loss": kind}, [lambda a, b, f=f: f(a[:3], b[:3]) for f in losses]  # type: ignore[misc]
+        return given, [lambda a, b, f=f: f(a[:3], b[:3]) for f in losses]  # type: ignore[misc]
     if kind == "clustering":
         cells = {f"k{i}": _cell(i) for i in range(3)}
         given = {"candidates": {**cells, "y": "y"}, "features": FEATURES, "loss": kind}
@@ -93,10 +94,10 @@ def check(found: dm.TournamentResult, want: Any, names: list[str]) -> None:
 
 
 def run(columns: Any, given: dict[str, Any], **options: Any) -> dm.TournamentResult:
-    more = {"n_blocks": K, "rng": SEED, **options}
+    more = {"blocks": K, "rng": SEED, **options}
     candidates, target = given["candidates"], given.get("target")
     rest = {k: v for k, v in given.items() if k not in ("candidates", "target")}
-    return flat(dm.tournament)(columns, candidates, target, **rest, **more)
+    return dm.tournament(columns, candidates, target, **rest, **more)
 
 
 @pytest.mark.parametrize("kind", PAIR_LOSSES)
@@ -109,9 +110,9 @@ def test_the_definitions_give_the_same(kind: str) -> None:
         want = twin.tournament(losses, rows, partitioned(columns, K), beta_r)
         if not want[4]:
             with pytest.raises(dm.NoAnswerError, match="the smallest beta_r"):
-                run(columns, given, beta_r=beta_r)
+                run(columns, given, match=dm.Match(beta_r=beta_r))
             continue
-        found = run(columns, given, beta_r=beta_r)
+        found = run(columns, given, match=dm.Match(beta_r=beta_r))
         check(found, want, names)
         plain = np.concatenate(want[0], axis=1).mean(axis=1)
         mine = [found.candidates[name].plain_estimate for name in names]
@@ -119,16 +120,19 @@ def test_the_definitions_give_the_same(kind: str) -> None:
         assert beta_r != 1e9 or not np.isnan(found.duels.distances[np.array(want[1])]).any()
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("pairs", ["complete", "sampled"])
-def test_samples_of_rows_and_of_pairs(scheme: str, pairs: str) -> None:
+def test_samples_of_rows_and_of_pairs(again: bool, pairs: str) -> None:
     columns = data(1)
     columns["v"][11] = np.nan
     given, losses = case("mahalanobis")
     rows = np.stack([columns[c] for c in COLUMNS], axis=1).tolist()
-    again = scheme == "monte_carlo"
-    size = {"block_size": 10} if pairs == "complete" else {"n_pairs": 30}
-    found = run(columns, given, scheme=scheme, pairs=pairs, **size, beta_r=1e9)
+    design: dict[str, Any] = (
+        {"blocks": dm.SampledBlocks(K, 10, replace=again)}
+        if pairs == "complete"
+        else {"pairs": dm.SampledPairs(30, again)}
+    )
+    found = run(columns, given, **design, match=FAR)
     # one row of 96 does not count, so a few more are drawn
     drawn = int(np.ceil(10 * N / (N - 1))) if pairs == "complete" else int(np.ceil(30 * (N / (N - 1)) ** 2))
     blocks: list[list[twin.Pairs]] = []
@@ -182,11 +186,11 @@ def lake(folder: Path) -> Path:
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_blocks": 5},
-        {"block_by": "file", "n_blocks": 1},
-        {"chunk_rows": 7, "where": "u > -1", "n_blocks": 5},
-        {"scheme": "swor", "block_size": 20},
-        {"scheme": "monte_carlo", "pairs": "sampled", "n_pairs": 100},
+        {"blocks": 5},
+        {"blocks": dm.FileBlocks(1)},
+        {"blocks": dm.RandomBlocks(5, chunk_rows=7), "where": "u > -1"},
+        {"blocks": dm.SampledBlocks(size=20)},
+        {"pairs": dm.SampledPairs(100, replace=True)},
     ],
 )
 def test_threads_batches_and_states_change_no_bit(
@@ -194,19 +198,18 @@ def test_threads_batches_and_states_change_no_bit(
 ) -> None:
     folder = lake(tmp_path / "lake")
     patch_leaves(monkeypatch)
-    how = {"loss": "ranking_hinge", "beta_r": 1e9, "rng": 0, **options}
+    how: dict[str, Any] = {"loss": "ranking_hinge", "match": FAR, "rng": 0, **options}
     names = ["s0", "s1", "s2"]
-    want = flat(dm.tournament)(folder, names, "y", threads=1, **how)
-    state = tmp_path / "state"
-    assert flat(dm.tournament)(folder, names, "y", threads=3, batch_rows=37, state=state, **how).same_bits(
-        want
-    )
-    again = flat(dm.tournament)(folder, names, "y", state=state, **how)
+    want = dm.tournament(folder, names, "y", executor=dm.Threads(1), **how)
+    scan, state = dm.scan(folder, batch_rows=37), tmp_path / "state"
+    found = dm.tournament(scan, names, "y", state=state, executor=dm.Threads(3), **how)
+    assert found.same_bits(want)
+    again = dm.tournament(folder, names, "y", state=state, **how)
     assert again.same_bits(want) and again.data["rounds"]["n_rounds_before"] == 3
     with pytest.raises(dm.ConfigError, match="with other options: loss was 'ranking_hinge', now 'ranking'"):
-        flat(dm.tournament)(folder, names, "y", state=state, **{**how, "loss": "ranking"})
+        dm.tournament(folder, names, "y", state=state, **{**how, "loss": "ranking"})
     with pytest.raises(dm.ConfigError, match="options: candidates was 's0', 's1', 's2', now 's0', 's1'; use"):
-        flat(dm.tournament)(folder, names[:2], "y", state=state, **how)
+        dm.tournament(folder, names[:2], "y", state=state, **how)
 
 
 def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
@@ -220,11 +223,11 @@ def test_a_candidate_without_finite_losses_loses_and_is_named() -> None:
 
 def test_partitions_into_more_cells_are_told() -> None:
     columns = {**data(), "two": np.arange(N) % 2, "three": np.arange(N) % 3, "also": (np.arange(N) // 3) % 3}
-    how = {"loss": "clustering", "features": FEATURES, "n_blocks": K, "rng": 0}
-    found = flat(dm.tournament)(columns, ["two", "three"], **how)
+    how: dict[str, Any] = {"loss": "clustering", "features": FEATURES, "blocks": K, "rng": 0}
+    found = dm.tournament(columns, ["two", "three"], **how)
     assert "has up to 3 cells in a block, another partition up to 2" in found.candidates["three"].notes[0]
     assert not found.candidates["two"].notes
-    assert not any(line.notes for line in flat(dm.tournament)(columns, ["three", "also"], **how))
+    assert not any(line.notes for line in dm.tournament(columns, ["three", "also"], **how))
 
 
 @pytest.mark.parametrize(
@@ -239,12 +242,14 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"target": None}, "labels of classes"),
         ([np.eye(2)], {"features": None}, "takes coordinates"),
         ([np.eye(2)], {"features": ["u", "y"]}, "would see the target"),
-        ([np.eye(2)], {"distance": "prediction"}, "roots of losses"),
-        ([np.eye(2)], {"n_blocks": "auto", "block_size": 5}, "takes a number of blocks"),
-        ([np.eye(2)], {"scheme": "swor", "block_size": 1}, "at least 2"),
-        ([np.eye(2)], {"scheme": "swor", "contamination": 3}, "not for samples"),
-        ([np.eye(2)], {"scheme": "swor", "block_size": 60}, "from a part of 48"),
-        ([np.eye(2)], {"pair_budget": 100}, "the budget of 1e[+]02"),
+        ([np.eye(2)], {"match": dm.Match("prediction")}, "roots of losses"),
+        ([np.eye(2)], {"blocks": dm.RandomBlocks(size=5)}, "takes a number of blocks"),
+        ([np.eye(2)], {"blocks": dm.StoredBlocks(K)}, r"so StoredBlocks\(3\) does not fit"),
+        ([np.eye(2)], {"pairs": "disjoint"}, "takes complete or sampled pairs"),
+        ([np.eye(2)], {"blocks": dm.SampledBlocks(K, 1)}, "at least 2"),
+        ([np.eye(2)], {"blocks": dm.SampledBlocks(K), "contamination": 3}, "not for samples"),
+        ([np.eye(2)], {"blocks": dm.SampledBlocks(K, 60)}, "from a part of 48"),
+        ([np.eye(2)], {"pairs": dm.CompletePairs(100)}, "the budget of 1e[+]02"),
         ([np.eye(2)], {"loss": "clustering"}, "a partition has none"),
         (["s0"], {"loss": dm.kernels.gini()}, "takes no candidates"),
         (["s0"], {"loss": "kernel"}, "kernel of pairs"),
@@ -252,29 +257,30 @@ def test_partitions_into_more_cells_are_told() -> None:
     ],
 )
 def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], words: str) -> None:
-    given = {"target": "y", "features": FEATURES, "loss": "mahalanobis", "n_blocks": K, **options}
+    given = {"target": "y", "features": FEATURES, "loss": "mahalanobis", "blocks": K, **options}
     target = given.pop("target")
     with pytest.raises(dm.ConfigError, match=words):
-        flat(dm.tournament)(data(), candidates, target, rng=0, **given)
+        dm.tournament(data(), candidates, target, rng=0, **given)
 
 
 def test_too_many_losses_are_refused_before_a_row_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = lake(tmp_path)
-    how: dict[str, Any] = {"loss": "ranking", "n_blocks": 5, "rng": 0}
-    told = explained(dm.tournament)(folder, ["s0", "s1"], "y", **how)
+    how: dict[str, Any] = {"loss": "ranking", "blocks": 5, "rng": 0}
+    told = dm.explain(dm.tournament, folder, ["s0", "s1"], "y", **how)
     assert (told["n_rows"], told["n_losses"]) == (900, 2 * 10 * 90 * 89 // 2)
 
     def read(*_: Any, **__: Any) -> Any:
         raise AssertionError("nothing was to be read")
 
     monkeypatch.setattr(pair_oracle, "run_plan", read)
-    for call in (explained(dm.tournament), flat(dm.tournament)):
+    less, enough = (dm.CompletePairs(told["n_losses"] - short) for short in (1, 0))
+    for call in (partial(dm.explain, dm.tournament), dm.tournament):
         with pytest.raises(dm.ConfigError, match="the budget of"):
-            call(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"] - 1, **how)
+            call(folder, ["s0", "s1"], "y", pairs=less, **how)
     with pytest.raises(AssertionError, match="nothing was to be read"):
-        flat(dm.tournament)(folder, ["s0", "s1"], "y", pair_budget=told["n_losses"], **how)
+        dm.tournament(folder, ["s0", "s1"], "y", pairs=enough, **how)
 
 
 def test_files_of_matrices_are_read_without_objects(tmp_path: Path) -> None:

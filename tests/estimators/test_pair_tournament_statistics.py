@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from flat import flat
 
 import distmom as dm
 
@@ -34,14 +35,14 @@ def rows(seed: int, n: int, n_bad: int) -> dict[str, np.ndarray]:
     return {"label": label.astype(float), "a": x[:, 0], "b": x[:, 1]}
 
 
-def play(seed: int, n: int, n_bad: int, **options: object) -> dm.TournamentResult:
-    how = {"loss": "mahalanobis", "features": ["a", "b"], "threads": 1, "rng": seed, **options}
-    return flat(dm.tournament)(rows(seed, n, n_bad), matrices(), "label", **how)  # type: ignore[arg-type]
+def play(seed: int, n: int, n_bad: int, **options: Any) -> dm.TournamentResult:
+    how = {"loss": "mahalanobis", "features": ["a", "b"], "executor": dm.Threads(1), "rng": seed, **options}
+    return dm.tournament(rows(seed, n, n_bad), matrices(), "label", **how)
 
 
 def test_the_right_metric_has_the_least_risk() -> None:
     # the premise, on 40,000 clean rows: measured 0.240 for it and 0.308 for the next one
-    found = play(0, 40_000, 0, scheme="swor", block_size=150, n_blocks=51)
+    found = play(0, 40_000, 0, blocks=dm.SampledBlocks(51, 150))
     risks = {line.name: line.plain_estimate for line in found}
     assert min(risks, key=risks.__getitem__) == "true"
     assert sorted(risks.values())[1] > risks["true"] + 0.03

@@ -5,13 +5,11 @@ from __future__ import annotations
 import tracemalloc
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 import pytest
-from flat import explained
 
 import distmom as dm
-from distmom.passes import opening
+from distmom.passes import scan
 
 # by its file: other modules there are called as packages are
 _SPEC = spec_from_file_location("plans", Path(__file__).parents[1] / "benchmarks/plans.py")
@@ -25,7 +23,7 @@ def test_a_plan_is_linear_in_the_number_of_files(
     tmp_path: Path, n_files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = plans.made_up(tmp_path, n_files)
-    monkeypatch.setattr(opening, "open_lake", lambda *_, **__: lake)
+    monkeypatch.setattr(scan, "open_lake", lambda *_, **__: lake)
     tracemalloc.start()
     told = dm.explain(dm.mean, "lake", "x", rng=0, executor=dm.Threads(8))
     _, peak = tracemalloc.get_traced_memory()
@@ -34,7 +32,7 @@ def test_a_plan_is_linear_in_the_number_of_files(
     assert told["n_units"] < n_files / 4 and told["largest_unit_bytes"] < 2e8
     assert told["merge_depth"] <= 20 and told["bytes_to_scheduler"] < 300 * n_files
     assert peak < 40e6 + 300 * n_files  # beside the listing
-    sampled: Any = {"scheme": "swor", "n_blocks": 35, "block_size": 1_000_000}
-    told = explained(dm.mean)("lake", "x", rng=0, threads=8, **sampled)
+    sampled = dm.SampledBlocks(35, 1_000_000)
+    told = dm.explain(dm.mean, "lake", "x", rng=0, blocks=sampled, executor=dm.Threads(8))
     assert told["n_rows"] == (n_files - 1) * plans.ROWS + 2  # by the log: no footer was read
     assert told["rows_drawn"] == 35_000_000

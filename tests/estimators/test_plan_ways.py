@@ -38,7 +38,7 @@ def test_widths_of_a_partition_solve_the_binomial_tail() -> None:
 
 
 def test_a_sampling_scheme_draws_36_n_at_tau_045() -> None:
-    way = sampled_way(10**7, 0.01, "swor", 0.45)
+    way = sampled_way(10**7, 0.01, False, 0.45)
     assert way.rows_drawn / 10**7 == pytest.approx(4 * 0.45**2 / (9 * 0.05**2), rel=1e-3)
 
 
@@ -50,7 +50,7 @@ def test_survival_of_samples_by_simulation() -> None:
     """
     rng = np.random.default_rng(1)
     n, delta = 5_000, 0.1
-    way = sampled_way(n, delta, "swor", 0.3)
+    way = sampled_way(n, delta, False, 0.3)
     for o, least, most in ((way.survives, 0, 64), (3 * way.survives, 380, 400)):
         # a sample without replacement misses all o rows with the hypergeometric probability
         clean = rng.hypergeometric(o, n - o, way.block_size, (400, way.n_blocks)) == 0
@@ -96,5 +96,5 @@ def test_no_number_of_rows_is_enough_for_a_share_of_outlying_rows() -> None:
 def test_too_few_rows_are_refused_by_name(n: int) -> None:
     with pytest.raises(ConfigError, match="n_rows"):
         automatic_way(n, 0.01)
-    with pytest.raises(ConfigError, match="n_blocks"):
+    with pytest.raises(ConfigError, match="blocks: must exceed"):
         partition_way(n, 0.01, 2 * n + 1)

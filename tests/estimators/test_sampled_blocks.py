@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from gather_lakes import all_rows, row_source
 from mean_lakes import dirty_lake
 
@@ -61,17 +60,18 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dirty_lake(tmp_path_factory.mktemp("blocks"))
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("where", [None, "u > 0.3"])
-def test_blocks_are_those_of_the_sampled_mean(lake: Path, scheme: str, where: str | None) -> None:
+def test_blocks_are_those_of_the_sampled_mean(lake: Path, replace: bool, where: str | None) -> None:
     n = len(all_rows(lake, ["y"])[0])
     with row_source(lake, "y", where=where) as source:
-        mean = flat(dm.mean)(lake, "y", scheme=scheme, n_blocks=9, block_size=120, where=where, rng=3)
+        design = dm.SampledBlocks(9, 120, replace=replace)
+        mean = dm.mean(lake, "y", blocks=design, where=where, rng=3)
         seed = resolve_seed(3)[0]
         share = 1.0 if where is None else (all_rows(lake, ["u"])[0] > 0.3).mean()
         drawn = round(120 / share)  # rows are drawn before they are filtered: in proportion more
-        found = evaluated(GINI, source, seed, 9, drawn, replace=scheme == "monte_carlo")
-        plan = draw_rows([source.rows], [seed], 9, [drawn], replace=scheme == "monte_carlo")
+        found = evaluated(GINI, source, seed, 9, drawn, replace=replace)
+        plan = draw_rows([source.rows], [seed], 9, [drawn], replace=replace)
         ((one,),) = plan.gathered([source])
     np.testing.assert_allclose(found[:, 1], mean.block_estimates, rtol=1e-12)
     sizes = found[:, 0]

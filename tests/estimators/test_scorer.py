@@ -94,7 +94,7 @@ def test_wrong_arguments_end_in_one_line(data: tuple[np.ndarray, np.ndarray]) ->
         assert all(word in str(caught.value) for word in words)
     with pytest.raises(dm.ConfigError, match="rng"):
         dm.robust_scorer("squared", rng=None)
-    with pytest.raises(dm.ConfigError, match="n_blocks"):
+    with pytest.raises(dm.ConfigError, match="blocks: must be a whole number"):
         dm.robust_scorer("squared", blocks=0)
     X, y = data
     with pytest.raises(dm.ConfigError, match="one number a row"):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import flat
 from mean_lakes import KillWorkers, write
 from small_leaves import patch_leaves
 
@@ -18,14 +17,15 @@ from distmom.estimators.tournament import plan as tournament_plan
 from distmom.estimators.tournament import row_oracle
 from distmom.estimators.tournament.row_oracle import RowOracle
 
+FAR = dm.Match(beta_r=1e9)
 VARIANTS: dict[str, dict[str, Any]] = {
     "found": {},
-    "every distance": {"beta_r": 1e9},
-    "given level": {"beta_r": 0.05},
-    "chunks and a filter": {"chunk_rows": 5, "where": "u > 0.2", "beta_r": 1e9},
-    "units": {"block_by": "key", "n_blocks": 7, "beta_r": 1e9},
-    "files": {"block_by": "file", "n_blocks": 3, "beta_r": 1e9},
-    "roots of losses": {"distance": "loss", "beta_r": 1e9, "n_blocks": 5},
+    "every distance": {"match": FAR},
+    "given level": {"match": dm.Match(beta_r=0.05)},
+    "chunks and a filter": {"blocks": dm.RandomBlocks(chunk_rows=5), "where": "u > 0.2", "match": FAR},
+    "units": {"blocks": dm.UnitBlocks("key", 7), "match": FAR},
+    "files": {"blocks": dm.FileBlocks(3), "match": FAR},
+    "roots of losses": {"match": dm.Match("loss", 1e9), "blocks": 5},
     "contaminated": {"contamination": 5},
 }
 NAMES = ["p0", "p1", "p2", "p3"]
@@ -53,9 +53,9 @@ def twice(row: dict[str, np.ndarray]) -> np.ndarray:
     return 1.1 * row["x"]
 
 
-def play(folder: Path, options: dict[str, Any], **how: Any) -> dm.TournamentResult:
+def play(data: Any, options: dict[str, Any], **how: Any) -> dm.TournamentResult:
     candidates = {**{name: name for name in NAMES}, "twice": twice}
-    return flat(dm.tournament)(folder, candidates, "y", features="x", rng=3, **options, **how)
+    return dm.tournament(data, candidates, "y", features="x", rng=3, **options, **how)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -65,16 +65,16 @@ def test_cuts_threads_and_batches_change_no_bit(
     folder = lake(tmp_path)
     patch_leaves(monkeypatch)
     options = VARIANTS[variant]
-    want = play(folder, options, threads=1)
+    want = play(folder, options, executor=dm.Threads(1))
     monkeypatch.setattr(row_oracle, "LEAST_BATCH_ROWS", 1)
-    assert play(folder, options, threads=3, batch_rows=37).same_bits(want)
+    assert play(dm.scan(folder, batch_rows=37), options, executor=dm.Threads(3)).same_bits(want)
     cut = _cut(monkeypatch)
-    assert play(folder, options, threads=2, batch_rows=50).same_bits(want)
+    assert play(dm.scan(folder, batch_rows=50), options, executor=dm.Threads(2)).same_bits(want)
     assert cut[0] > 9
     monkeypatch.setattr(row_oracle, "worth_compiling", lambda *_: True)
     monkeypatch.setattr(row_oracle, "TOGETHER", 2)
     monkeypatch.setattr(row_oracle, "COLUMNS_TOGETHER", 2)
-    found = play(folder, options, threads=2)
+    found = play(folder, options, executor=dm.Threads(2))
     assert found.same_bits(want)
 
 
@@ -103,8 +103,8 @@ def test_other_seeds_give_other_parts(tmp_path: Path) -> None:
 def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, state = lake(tmp_path / "lake"), tmp_path / "s"
     monkeypatch.setattr(row_oracle, "TOGETHER", 3)
-    want = play(folder, {"beta_r": 1e9})
-    options = {"beta_r": 1e9, "state": state}
+    want = play(folder, {"match": FAR})
+    options = {"match": FAR, "state": state}
     whole, passes = RowOracle._run, [0]
 
     def stop_at(number: int) -> Any:
@@ -130,7 +130,9 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(dm.ConfigError, match="loss was 'squared', now 'absolute'"):
         play(folder, {**options, "loss": "absolute"})
     write(folder / "part=0" / "new.parquet", {"y": [1.0]})
-    with pytest.raises(dm.DataError, match=r"1 new file .*cannot be added; use on_change=.restart."):
+    with pytest.raises(
+        dm.DataError, match=r"1 new file .*cannot be added; use State\(path, on_change=.restart.\)"
+    ):
         play(folder, options)
     state.write_bytes(b"nothing")
     with pytest.raises(dm.DataError, match="is no saved state"):
@@ -141,14 +143,12 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.xdist_group("cluster")
 def test_workers_give_the_bits_of_threads(client_of: Any, tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake")
-    want = dm.tournament(folder, NAMES, "y", rng=0, executor=dm.Threads(1), match=dm.Match(beta_r=1e9))
-    assert dm.tournament(
-        folder, NAMES, "y", rng=0, executor=client_of(2), match=dm.Match(beta_r=1e9)
-    ).same_bits(want)
+    want = dm.tournament(folder, NAMES, "y", rng=0, executor=dm.Threads(1), match=FAR)
+    assert dm.tournament(folder, NAMES, "y", rng=0, executor=client_of(2), match=FAR).same_bits(want)
     client = client_of(4)
     client.register_plugin(KillWorkers(tmp_path, 1))
     try:
-        found = dm.tournament(folder, NAMES, "y", rng=0, executor=client, match=dm.Match(beta_r=1e9))
+        found = dm.tournament(folder, NAMES, "y", rng=0, executor=client, match=FAR)
     finally:
         client.unregister_worker_plugin("kill-workers")
     assert found.same_bits(want)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -26,25 +25,26 @@ def lake(folder: Path, *, bad: int | None = None, column: str = "y", n_files: in
     return folder
 
 
-@pytest.mark.parametrize("options", [{}, {"n_blocks": 15}, {"loss": "absolute", "chunk_rows": 5}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"blocks": 15}, {"loss": "absolute", "blocks": dm.RandomBlocks(chunk_rows=5)}], ids=str
+)
 def test_a_bad_file_is_told_and_named(tmp_path: Path, options: dict[str, Any]) -> None:
     folder = lake(tmp_path / "t", bad=7)
-    found = flat(dm.tournament)(folder, ["a", "b", "z"], "y", rng=0, **options)
+    found = dm.tournament(folder, ["a", "b", "z"], "y", rng=0, **options)
     for line in found:
         assert line.status[-1] == "files disagree" and line.doubtful
         assert line.notes[-1] == f"{NOTE}; use blocks=FileBlocks(); bad files are among 1: 07.parquet"
     assert NOTE in str(found) and "files disagree" in found.to_arrow()["status"][0].as_py()
     for batch_rows, threads in ((97, 1), (131_072, 3)):
-        again = flat(dm.tournament)(
-            folder, ["a", "b", "z"], "y", rng=0, batch_rows=batch_rows, threads=threads, **options
-        )
+        scan, place = dm.scan(folder, batch_rows=batch_rows), dm.Threads(threads)
+        again = dm.tournament(scan, ["a", "b", "z"], "y", rng=0, executor=place, **options)
         assert again.same_bits(found)
     assert found.files_disagree and "Do not rely on this outcome" in found._repr_html_()
     mean: Any = dm.mean(folder, "y", rng=0, blocks=105)
     assert mean.status[0] == "files disagree" and mean.accused_files == ("07.parquet",)
     assert mean.notes[-1].startswith(NOTE)  # the same words
-    loss = {name: value for name, value in options.items() if name == "loss"}
-    units = flat(dm.tournament)(folder, ["a", "b", "z"], "y", rng=0, block_by="file", **loss)  # the remedy
+    remedy = {**options, "blocks": dm.FileBlocks()}
+    units = dm.tournament(folder, ["a", "b", "z"], "y", rng=0, **remedy)
     assert units.champions == ("a",) and not any("files disagree" in line.status for line in units)
 
 
@@ -66,10 +66,10 @@ def test_clean_files_and_few_files_say_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"loss": "ranking"}, {"loss": "ranking", "scheme": "swor", "n_blocks": 15}], ids=str
+    "options", [{"loss": "ranking"}, {"loss": "ranking", "blocks": dm.SampledBlocks(15)}], ids=str
 )
 def test_losses_of_pairs_go_by_the_columns(tmp_path: Path, options: dict[str, Any]) -> None:
-    found = flat(dm.tournament)(lake(tmp_path / "t", bad=7), ["a", "b"], "y", rng=0, **options)
+    found = dm.tournament(lake(tmp_path / "t", bad=7), ["a", "b"], "y", rng=0, **options)
     for line in found:
         assert line.status[-1] == "files disagree"
         assert line.notes[-1].startswith("blocks of files tell another story about the mean of y: bad files")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -19,7 +18,7 @@ from distmom.estimators.tournament import row_oracle
 
 SCRIPT = """
 import json, os, signal, sys
-from distmom.state import file as room
+from distmom.state import state as room
 import distmom as dm
 from distmom.estimators.tournament import row_oracle
 
@@ -45,7 +44,8 @@ def save(container, sink):
 
 room.write_container = save
 row_oracle.TOGETHER = 2
-dm.tournament(lake, **json.loads(options), state=state, threads=2)
+match = dm.Match(beta_r=1e9)
+dm.tournament(lake, **json.loads(options), match=match, state=state, executor=dm.Threads(2))
 """
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -64,15 +64,15 @@ def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytes
         predictions = {f"p{j}": x * (0.8 + 0.1 * j) + 0.1 * g.normal(size=400) for j in range(4)}
         write(tmp_path / "lake" / f"{i}.parquet", {"y": y, **predictions})
     names = [f"p{j}" for j in range(4)]
-    given = {"candidates": names, "target": "y", "beta_r": 1e9, "rng": 3, "n_blocks": 7, **OPTIONS[kind]}
-    lake, state = tmp_path / "lake", tmp_path / "s"
-    want = flat(dm.tournament)(lake, **given)
+    given = {"candidates": names, "target": "y", "rng": 3, "blocks": 7, **OPTIONS[kind]}
+    lake, state, match = tmp_path / "lake", tmp_path / "s", dm.Match(beta_r=1e9)
+    want = dm.tournament(lake, **given, match=match)
     # three rounds: the first run dies while it saves its first one, each other one with its second
     for run, (at, place) in enumerate([(1, "within"), (2, "before"), (2, "within")]):
         words = [sys.executable, "-c", SCRIPT, str(lake), str(state), str(at), place, json.dumps(given)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert state.exists() == (run > 0)
-    found = flat(dm.tournament)(lake, **given, state=state)
+    found = dm.tournament(lake, **given, match=match, state=state)
     assert found.data["rounds"]["n_rounds_before"] == 2 and found.data["rounds"]["n_rounds"] == 3
     assert found.same_bits(want)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -56,17 +56,18 @@ def test_a_level_that_leaves_nobody_is_explained() -> None:
     costs = {"a": (1.0, 2.0, 3.0), "b": (2.0, 3.0, 1.0), "c": (3.0, 1.0, 2.0)}
     for name, cost in costs.items():
         columns[name] = np.array(cost)[third]
-    options = {"block_by": "block", "n_blocks": 3, "loss": "absolute"}
+    options: dict[str, Any] = {"blocks": dm.UnitBlocks("block", 3), "loss": "absolute"}
     seed = next(s for s in range(1_000) if _circular(columns, options, s))
-    found = flat(dm.tournament)(columns, list(costs), "y", rng=seed, **options)
+    found = dm.tournament(columns, list(costs), "y", rng=seed, **options)
     assert found.beta_r > 0.0 and found.champions
     with pytest.raises(dm.NoAnswerError, match="the smallest beta_r that leaves one is"):
-        flat(dm.tournament)(columns, list(costs), "y", rng=seed, beta_r=found.beta_r * 0.99, **options)
+        less = dm.Match(beta_r=found.beta_r * 0.99)
+        dm.tournament(columns, list(costs), "y", rng=seed, match=less, **options)
 
 
-def _circular(columns: dict[str, np.ndarray], options: dict[str, object], seed: int) -> bool:
+def _circular(columns: dict[str, np.ndarray], options: dict[str, Any], seed: int) -> bool:
     try:
-        found = flat(dm.tournament)(columns, ["a", "b", "c"], "y", rng=seed, **options)
+        found = dm.tournament(columns, ["a", "b", "c"], "y", rng=seed, **options)
     except dm.NoAnswerError:
         return False
     return bool(found.duels.loses.any(axis=1).all())
@@ -141,22 +142,28 @@ def test_contamination_takes_the_blocks_that_it_needs() -> None:
         ({"candidates": {"f": lambda row: row["x"]}}, "features: candidate 'f' does not say"),
         ({"candidates": {"f": 7}}, "must be a column, a function of the features or a model"),
         ({"loss": "square"}, "did you mean 'squared'"),
-        ({"loss_parameter": 2.0}, "only huber and pinball have one"),
-        ({"loss": "pinball", "loss_parameter": 1.5}, "loss_parameter"),
-        ({"scheme": "swor"}, "is for losses of pairs, not squared"),
-        ({"beta_r": -1.0}, "beta_r: must be a finite number"),
-        ({"n_blocks": "paper"}, "takes 'auto' or a number"),
+        ({"loss": dm.Loss("squared", 2.0)}, "only huber and pinball have one"),
+        ({"loss": dm.Loss("pinball", 1.5)}, "Loss: parameter: must lie between 0 and 1, the quantile"),
+        ({"blocks": dm.SampledBlocks()}, "are for losses of pairs, not squared"),
+        ({"match": 0.1}, r"must be a Match, not 0\.1"),
+        ({"blocks": "paper"}, "takes 'auto' or a number"),
         ({"target": None}, "target: name the column"),
         ({"features": ["y"], "candidates": {"f": len}}, "would see the target"),
         ({"state": "s"}, "state: data in memory, streams and frames have no files"),
     ],
 )
-def test_wrong_arguments_are_told(arguments: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_wrong_arguments_are_told(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
     given = {"candidates": ["a"], "target": "y", **arguments}
     if "state" in given:
         given["state"] = tmp_path / "s"
     with pytest.raises(dm.ConfigError, match=message):
-        flat(dm.tournament)({"y": Y, "a": X}, rng=0, **given)
+        dm.tournament({"y": Y, "a": X}, rng=0, **given)
+
+
+@pytest.mark.parametrize("level", [-1.0, np.inf, np.nan, True, "0.1"])
+def test_a_level_is_a_finite_number(level: Any) -> None:
+    with pytest.raises(dm.ConfigError, match="Match: beta_r: must be a finite number of at least 0"):
+        dm.Match(beta_r=level)
 
 
 def test_a_candidate_that_fails_is_named() -> None:
@@ -206,8 +213,7 @@ def test_models_see_only_rows_that_count() -> None:
     x[:40], y[:20] = np.nan, np.nan
     table = {"y": y, "x": x, "u": np.arange(3_000.0)}
     candidates = {"strict": strict, "poor": lambda row: 5 * row["x"]}
-    options = {"features": "x", "rng": 0}
-    found = flat(dm.tournament)(table, candidates, "y", where="u >= 40", **options)
+    found = dm.tournament(table, candidates, "y", features="x", where="u >= 40", rng=0)
     assert found.champions == ("strict",) and found[0].n_missing == 0 and found[0].n_used == 2_960
     with pytest.raises(dm.DataError, match="a missing feature"):
-        flat(dm.tournament)(table, candidates, "y", **options)
+        dm.tournament(table, candidates, "y", features="x", rng=0)

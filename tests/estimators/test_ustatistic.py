@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import flat
 from kernel_twins import PLAIN, sign, triple
 from mean_lakes import dirty_lake, write
 from ustat_twin import blocks_of, rows_of
@@ -253,6 +252,7 @@ def test_a_constant_column_and_few_rows() -> None:
         dm.ustatistic(np.array([1.0]), kernel="gini", rng=0)
 
 
+FEW = dm.CompletePairs(100)
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "columns": ({"column": ["x", "y"], "kernel": "third-moment", "by": "x"}, "also a column"),
     "more columns": ({"column": ["x"], "kernel": "kendall"}, "takes 2 columns, got 1"),
@@ -260,14 +260,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "parameters": ({"column": ["x"], "kernel": "rbf"}, "bandwidth"),
     "pairs": ({"column": "x", "kernel": "gini", "pairs": "all"}, "pairs: must be one of"),
     "budget": (
-        {"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100},
+        {"column": ["x", "y"], "kernel": "distance", "blocks": 3, "pairs": FEW},
         "blocks or more",
     ),
     "where budget": (
-        {"column": ["x", "y"], "kernel": "distance", "n_blocks": 3, "pair_budget": 100, "where": "k > 0"},
+        {"column": ["x", "y"], "kernel": "distance", "blocks": 3, "pairs": FEW, "where": "k > 0"},
         "blocks or more",
     ),
-    "paper": ({"column": "x", "kernel": "gini", "n_blocks": "paper", "confidence_level": 0.999999}, "admit"),
+    "paper": ({"column": "x", "kernel": "gini", "blocks": "paper", "confidence_level": 0.999999}, "admit"),
     "project": ({"column": "x", "kernel": "gini", "project": "psd"}, "kernels with a matrix"),
     "order": (
         {"column": ["x", "y"], "kernel": "covariance", "joint": "geometric", "interval": "order"},
@@ -281,7 +281,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_cannot_be_is_refused_in_one_line(lake: Path, name: str) -> None:
     options, words = REFUSED[name]
     with pytest.raises(dm.ConfigError, match=words) as refused:
-        flat(dm.ustatistic)(lake, rng=0, **options)
+        dm.ustatistic(lake, rng=0, **options)
     assert "\n" not in str(refused.value)
 
 

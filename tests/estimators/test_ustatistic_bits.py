@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flat import flat
 from mean_lakes import cut_work, dirty_lake, same
 from small_leaves import patch_leaves
 
@@ -20,19 +19,23 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "kernel": "covariance",
         "column": ["y", "u"],
         "by": ["key", "name"],
-        "n_blocks": 3,
+        "blocks": 3,
     },
     "covariance, geometric, stored": {
         "kernel": "covariance",
         "column": ["y", "u"],
         "joint": "geometric",
-        "order": "stored",
+        "blocks": dm.StoredBlocks(),
     },
-    "correlation of units": {"kernel": "correlation", "column": ["x", "y"], "block_by": ["name", "u"]},
+    "correlation of units": {
+        "kernel": "correlation",
+        "column": ["x", "y"],
+        "blocks": dm.UnitBlocks(["name", "u"]),
+    },
     "covariance, files, filtered": {
         "kernel": "covariance",
         "column": ["x", "y"],
-        "block_by": "file",
+        "blocks": dm.FileBlocks(),
         "where": "u > 0.3",
     },
 }
@@ -43,10 +46,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dirty_lake(tmp_path_factory.mktemp("lake"), rows=60)
 
 
-def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return flat(dm.ustatistic)(
-        lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more}
-    )
+def run(lake: Any, options: dict[str, Any], threads: int = 1) -> Any:
+    return dm.ustatistic(lake, rng=7, executor=dm.Threads(threads), **options)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -56,4 +57,4 @@ def test_parts_of_files(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(mean_plan, "LARGE_FILE", 0)
     monkeypatch.setattr(mean_plan, "SHARES", 1_000_000)
     cut_work(monkeypatch, unit_bytes=2_000, max_files=4)
-    assert same(right, run(lake, VARIANTS[name], threads=2, batch_rows=50))
+    assert same(right, run(dm.scan(lake, batch_rows=50), VARIANTS[name], threads=2))

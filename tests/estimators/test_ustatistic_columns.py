@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flat import flat
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
@@ -18,9 +17,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "random": {},
     "grouped and filtered": {"by": "name", "where": "u > 0.1"},
     "moments alone": {"kernel": "variance", "by": "key"},
-    "units": {"block_by": ["name", "part"], "n_blocks": 3},
-    "NaN kept": {"nan": "keep", "n_blocks": 101},
-    "sampled pairs": {"scheme": "monte_carlo", "pairs": "incomplete", "n_blocks": 3, "n_pairs": 50},
+    "units": {"blocks": dm.UnitBlocks(["name", "part"], 3)},
+    "NaN kept": {"nan": "keep", "blocks": 101},
+    "sampled pairs": {"pairs": dm.SampledPairs(50, replace=True), "blocks": 3},
 }
 
 
@@ -33,11 +32,12 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_columns_together_are_columns_alone(
     lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"kernel": "gini", "rng": 7, "threads": 2, **options}
-    alone = [result for name in COLUMNS for result in _each(flat(dm.ustatistic)(lake, name, **options))]
-    together = list(flat(dm.ustatistic)(lake, COLUMNS, **options))
+    options = {"kernel": "gini", "rng": 7, "executor": dm.Threads(2), **options}
+    scan = dm.scan(lake, nan=options.pop("nan", "omit"))
+    alone = [result for name in COLUMNS for result in _each(dm.ustatistic(scan, name, **options))]
+    together = list(dm.ustatistic(scan, COLUMNS, **options))
     monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # ranges of one column, of two, and of a part of one
-    cut = list(flat(dm.ustatistic)(lake, COLUMNS, **options))
+    cut = list(dm.ustatistic(scan, COLUMNS, **options))
     assert len(together) == len(alone) == len(cut)
     for one, other, third in zip(alone, together, cut, strict=True):
         assert same(one, other) and same(one, third), one.column
@@ -49,10 +49,10 @@ def _each(found: Any) -> list[Any]:
 
 def test_two_samples(lake: Path, tmp_path: Path) -> None:
     both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
-    options: dict[str, Any] = {"kernel": "auc", "rng": 7, "threads": 2}
-    together = flat(dm.ustatistic)(both, COLUMNS, **options)
+    options: dict[str, Any] = {"kernel": "auc", "rng": 7, "executor": dm.Threads(2)}
+    together = dm.ustatistic(both, COLUMNS, **options)
     for name, found in zip(COLUMNS, together, strict=True):
-        assert same(flat(dm.ustatistic)(both, name, **options), found), name
+        assert same(dm.ustatistic(both, name, **options), found), name
 
 
 def test_files_are_read_twice_however_many_columns(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of, rows_of
 
@@ -24,13 +23,13 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(data: Any, column: Any = "y", **options: Any) -> Any:
-    given = {"kernel": "gini", "pairs": "disjoint", "rng": 0, "threads": 1, **options}
-    return flat(dm.ustatistic)(data, column, **given)
+    given = {"kernel": "gini", "pairs": "disjoint", "rng": 0, "executor": dm.Threads(1), **options}
+    return dm.ustatistic(data, given.pop("column", column), **given)
 
 
 @pytest.mark.parametrize("n_blocks", [1, 5])
 def test_random_pairs_are_those_of_plain_loops(lake: Path, n_blocks: int) -> None:
-    found = run(lake, n_blocks=n_blocks)
+    found = run(lake, blocks=n_blocks)
     place = {value: i for i, (_, _, (value,)) in enumerate(rows_of(lake, ["y"]))}
     key, expected, n_pairs = stream_key(resolve_seed(0)[0], "disjoint"), [], 0
     for block, rows in enumerate(blocks_of(lake, ["y"], n_blocks)):
@@ -50,14 +49,14 @@ def test_a_sorted_column_and_its_intervals() -> None:
     mean, variance = 2.0 / np.sqrt(np.pi), 2.0 - 4.0 / np.pi
     ordered = np.sort(x)
     assert abs(run(ordered, None).estimate - mean) < SIX_SIGMA * np.sqrt(np.pi / 2 * variance / 20_000)
-    for options in ({}, {"n_blocks": 21}, {"interval": "exact", "n_blocks": 21}):
+    for options in ({}, {"blocks": 21}, {"interval": "exact", "blocks": 21}):
         found = run(x, None, **options)
         assert abs(found.estimate - mean) < SIX_SIGMA * np.sqrt(np.pi / 2 * variance / 20_000)
         assert found.interval[0] < mean < found.interval[1] and found.status == ("ok",)
     half = found.interval[1] - found.estimate
     right = width_factor(21, 0.01) * np.sqrt(variance * 21 / 20_000)
     assert half == pytest.approx(right, rel=0.05)  # a median of 21 variances of 952 pairs each
-    paper = run(x, None, n_blocks="paper", interval="paper")
+    paper = run(x, None, blocks="paper", interval="paper")
     assert paper.n_blocks == 21 and paper.interval[0] < mean < paper.interval[1]
 
 
@@ -66,13 +65,13 @@ def test_the_interval_of_a_ratio() -> None:
     g = np.random.default_rng(1)
     x = g.normal(size=20_000)
     data = {"x": x, "y": 0.5 * x + g.normal(size=x.size)}
-    a, b = (run(data, None, kernel=name, n_blocks=7, interval="exact") for name in ("kendall", "kendall-b"))
+    a, b = (run(data, None, kernel=name, blocks=7, interval="exact") for name in ("kendall", "kendall-b"))
     assert a.estimate == b.estimate
     assert b.interval == pytest.approx(a.interval, rel=0.02)
 
 
 def test_few_rows_and_a_dry_run(lake: Path) -> None:
-    few = run(np.arange(7.0), None, n_blocks=3)
+    few = run(np.arange(7.0), None, blocks=3)
     assert few.n_pairs == 3 and few.n_blocks == 3
     with pytest.raises(dm.NoAnswerError, match="takes 2"):
         run(np.array([1.0]), None)
@@ -84,16 +83,19 @@ def test_few_rows_and_a_dry_run(lake: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"scheme": "swor"}, "use scheme='partition'"),
-        ({"n_pairs": 9}, "use pairs='incomplete'"),
+        ({"blocks": dm.SampledBlocks()}, "use RandomBlocks, or SampledPairs"),
         ({"statistic": "v"}, "not paired with themselves"),
-        ({"kernel": "covariance", "column": ["x", "y"]}, "use pairs='complete'"),
+        ({"kernel": "covariance", "column": ["x", "y"]}, "use CompletePairs"),
         ({"kernel": "auc"}, "give data as a list of two"),
-        ({"kernel": "auc", "order": "stored"}, "use order='random'"),
-        ({"order": "stored"}, "use order='random'"),
+        ({"blocks": dm.StoredBlocks()}, "use RandomBlocks"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(lake: Path, options: dict[str, Any], words: str) -> None:
     with pytest.raises(dm.ConfigError, match=words) as refused:
         run(lake, **options)
     assert "\n" not in str(refused.value)
+
+
+def test_two_samples_have_no_stored_order_either(lake: Path) -> None:
+    with pytest.raises(dm.ConfigError, match="use RandomBlocks"):
+        run([lake, lake], kernel="auc", blocks=dm.StoredBlocks())

@@ -60,7 +60,7 @@ from distmom.passes import ranges, regrouping
 lake, n_blocks, most_reads, scratch = sys.argv[1:]
 regrouping.MOST_READS, regrouping.LEAST_BYTES, regrouping.PIECE_BYTES = int(most_reads), 0, 1
 regrouping.RANGE_BYTES = regrouping.LEAST_RUN = 1_000_000
-dm.ustatistic(lake, "x", kernel="gini", n_blocks=int(n_blocks), threads=1, rng=0, scratch=scratch)
+dm.ustatistic(lake, "x", kernel="gini", blocks=int(n_blocks), rng=0, executor=dm.Threads(1, scratch=scratch))
 """
     + PRINT_PEAK
 )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.estimators.ustat.ordered import worth_telling
@@ -23,7 +22,7 @@ LAWS: dict[str, Any] = {
 
 
 def told(data: Any, **options: Any) -> bool:
-    found = flat(dm.ustatistic)(data, **{"kernel": "gini", "rng": 0, **options})
+    found = dm.ustatistic(data, **{"kernel": "gini", "rng": 0, **options})
     said = "rows in order" in found.status
     assert said == any("random order first" in note for note in found.notes)
     return said
@@ -34,13 +33,13 @@ def test_a_sorted_column_is_told_and_random_order_is_the_remedy() -> None:
     x = np.sort(np.random.default_rng(1).normal(size=10_000))
     exact = dm.ustatistic({"x": x}, kernel="gini", rng=0, blocks=1).estimate
     options: dict[str, Any] = {"kernel": "gini", "confidence_level": 0.9, "rng": 0}
-    found = flat(dm.ustatistic)({"x": x}, **options)
+    found = dm.ustatistic({"x": x}, **options)
     assert found.status == ("rows in order",) and found.estimate / exact - 1 == pytest.approx(
         0.0105, abs=0.003
     )
     assert not found.interval[0] < exact < found.interval[1]
     assert re.search(r"off by about 0\.01\d? of the size", str(found))
-    mixed = flat(dm.ustatistic)({"x": np.random.default_rng(3).permutation(x)}, **options)
+    mixed = dm.ustatistic({"x": np.random.default_rng(3).permutation(x)}, **options)
     assert mixed.status == ("ok",) and mixed.interval[0] < exact < mixed.interval[1]
 
 
@@ -59,10 +58,10 @@ def test_what_is_told_and_what_is_not() -> None:
     assert told({"x": x, "y": y}, kernel="covariance")
     assert told({"x": x, "y": x + y}, kernel="kendall")
     assert told([{"x": x}, {"x": y}], kernel="energy")
-    assert told({"x": x}, pairs="disjoint", n_blocks=105, interval="none")
+    assert told({"x": x}, pairs="disjoint", blocks=105, interval="none")
     assert not told([{"x": x}, {"x": y}], kernel="auc")  # no two rows of one sample
-    assert not told({"x": x}, n_blocks=3)  # three large blocks
-    assert not told({"x": x}, scheme="swor", n_blocks=35, block_size=200)  # samples are not spread evenly
+    assert not told({"x": x}, blocks=3)  # three large blocks
+    assert not told({"x": x}, blocks=dm.SampledBlocks(35, 200))  # samples are not spread evenly
     assert not told({"x": np.tile(np.arange(12.0), 1_000)}, interval="none")  # periodic rows do no harm
     assert not worth_telling(1 / 67_000, 1.128, (1.1276, 1.1284))  # blocks of 64 million rows
 

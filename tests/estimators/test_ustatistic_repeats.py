@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from flat import flat
 from mean_lakes import dirty_lake, write
 
 import distmom as dm
@@ -64,8 +63,6 @@ def test_two_samples_and_what_is_refused(lake: Path) -> None:
     assert found.interval[0] < 0.5 < found.interval[1] and found.block_estimates.size == 5 * found.n_blocks
     with pytest.raises(dm.ConfigError, match="order statistics cover too little"):
         dm.ustatistic(lake, "x", kernel="gini", interval="order", blocks=dm.RandomBlocks(repeats=2))
-    with pytest.raises(dm.ConfigError, match="one way to cut"):
-        flat(dm.ustatistic)(lake, "x", kernel="gini", repeats=2, order="stored")
 
 
 @pytest.mark.slow

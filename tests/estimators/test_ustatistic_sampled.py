@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import explained, flat
 from gather_lakes import all_rows, row_source
 from mean_lakes import dirty_lake, same, write
 
@@ -21,8 +20,8 @@ from distmom.passes import draws
 from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]
-PAIRS: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 400}
-BLOCKS: dict[str, Any] = {"scheme": "swor", "n_blocks": 9, "block_size": 60}
+PAIRS: dict[str, Any] = {"pairs": dm.SampledPairs(400), "blocks": 5}
+BLOCKS: dict[str, Any] = {"blocks": dm.SampledBlocks(9, 60)}
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +30,31 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(data: Any, column: Any = "y", **options: Any) -> Any:
-    return flat(dm.ustatistic)(data, column, **{"kernel": "gini", "rng": 7, "threads": 1, **options})
+    given = {"kernel": "gini", "rng": 7, "executor": dm.Threads(1), **options}
+    return dm.ustatistic(data, given.pop("column", column), **given)
 
 
 def lower(values: Any) -> float:
     return float(np.sort(values)[(len(values) + 1) // 2 - 1])
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize(("name", "columns"), [("gini", ["x"]), ("kendall", ["y", "u"])])
-def test_incomplete_pairs_are_plain_means(lake: Path, scheme: str, name: str, columns: list[str]) -> None:
-    found = run(lake, columns, **{**PAIRS, "kernel": name, "scheme": scheme, "nan": "omit"})
+def test_sampled_pairs_are_plain_means(lake: Path, replace: bool, name: str, columns: list[str]) -> None:
+    found = run(lake, columns, kernel=name, pairs=dm.SampledPairs(400, replace), blocks=5)
     values, nulls = all_rows(lake, columns)
     bad = np.isnan(values).any(axis=1)
     kernel = dm.kernels.named(name)
     rows, expected, n_pairs = kernel.as_sample(values), [], 0
     for block in range(5):
-        drawn = sample_pairs(stream_key(SEED, "pairs"), block, len(bad), 400, replace=scheme != "swor")
+        drawn = sample_pairs(stream_key(SEED, "pairs"), block, len(bad), 400, replace=replace)
         first, second = (side[~bad[drawn[0]] & ~bad[drawn[1]]] for side in drawn)
         with np.errstate(invalid="ignore"):
             expected.append(kernel.value(rows[first], rows[second]).mean())
         n_pairs += first.size
     assert found.block_estimates == pytest.approx(np.array(expected), rel=1e-10)
     assert found.estimate == pytest.approx(lower(expected), rel=1e-10)
+    scheme = "monte_carlo" if replace else "swor"
     assert (found.n_pairs, found.n_used, found.scheme) == (n_pairs, (~bad).sum(), scheme)
     assert found.n_null == nulls.any(axis=1).sum() and found.n_rows == len(bad)
     said = f"{2000 - n_pairs} of 2,000 pairs drawn"
@@ -71,7 +72,7 @@ def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
 
 
 def test_default_numbers_and_a_filter(lake: Path) -> None:
-    found = run(lake, "u", pairs="incomplete", scheme="monte_carlo", where="u > 0.5")
+    found = run(lake, "u", pairs=dm.SampledPairs(replace=True), where="u > 0.5")
     values = all_rows(lake, ["u"])[0][:, 0]
     passing = int((values > 0.5).sum())
     share = (passing * (passing - 1)) / (len(values) * (len(values) - 1))
@@ -83,21 +84,23 @@ def test_default_numbers_and_a_filter(lake: Path) -> None:
     inside = values[values > 0.5]
     complete = np.abs(np.subtract.outer(inside, inside)).sum() / (passing * (passing - 1))
     assert found.interval[0] < complete < found.interval[1]
+    by_paper = run(lake, "u", pairs=dm.SampledPairs(replace=True), where="u > 0.5", blocks="paper")
+    assert same(found, by_paper)  # their number is that of the proposition anyway
 
 
 def test_ruined_constant_and_few_rows() -> None:
     x = np.random.default_rng(0).normal(size=400)
     x[0] = np.inf
-    found = run(x, None, **{**PAIRS, "n_blocks": 41, "n_pairs": 20})
+    found = run(x, None, pairs=dm.SampledPairs(20), blocks=41)
     assert 0 < found.n_ruined_blocks < 21 and np.isfinite(found.estimate)
     assert found.interval is None and "ruined" in found.interval_reason
     with pytest.raises(dm.NoAnswerError, match="blocks are ruined"):
-        run(x, None, **{**PAIRS, "n_pairs": 5_000})
+        run(x, None, pairs=dm.SampledPairs(5_000), blocks=5)
     same_values = run(np.full(50, 3.0), None, **PAIRS)
     assert (same_values.estimate, same_values.interval) == (0.0, (0.0, 0.0)) and same_values.notes
     with pytest.raises(dm.NoAnswerError, match="takes 2"):
         run(np.array([1.0]), None, **PAIRS)
-    few = run(np.array([1.0, np.nan, 2.0, np.nan]), None, **{**PAIRS, "n_blocks": 40, "n_pairs": 1})
+    few = run(np.array([1.0, np.nan, 2.0, np.nan]), None, pairs=dm.SampledPairs(1), blocks=40)
     assert 0 < few.n_blocks < 40 and few.estimate == 1.0 and "hold no tuple" in few.notes[0]
 
 
@@ -109,20 +112,23 @@ def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
     (tmp_path / "03.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(dm.DataError, match=r"03\.parquet"):
         run(tmp_path, "x", **PAIRS)
-    found = run(tmp_path, "x", **PAIRS, on_bad_file="skip")
+    found = run(dm.scan(tmp_path, on_bad_file="skip"), "x", **PAIRS)
     assert found.n_rows == 9_500 and len(found.data["skipped"]) == 1
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
+@pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("where", [None, "u > 0.3"])
 @pytest.mark.parametrize("form", ["u", "v"])
-def test_samples_of_rows_are_those_of_the_mean(lake: Path, scheme: str, where: str | None, form: str) -> None:
-    found = run(lake, **{**BLOCKS, "scheme": scheme}, where=where, statistic=form)
-    mean = flat(dm.mean)(lake, "y", **{**BLOCKS, "scheme": scheme}, where=where, rng=7)
+def test_samples_of_rows_are_those_of_the_mean(
+    lake: Path, replace: bool, where: str | None, form: str
+) -> None:
+    design = dm.SampledBlocks(9, 60, replace=replace)
+    found = run(lake, blocks=design, where=where, statistic=form)
+    mean = dm.mean(lake, "y", blocks=design, where=where, rng=7)
     assert (found.block_size, found.n_used) == (mean.block_size, mean.n_used)
     columns = all_rows(lake, ["y", "u"])[0]
     n, n_passing = len(columns), mean.n_rows
-    numbers = RowSamples(SEED, file_rows(lake), round(60 * n / n_passing), scheme != "swor").numbers(0, 9)
+    numbers = RowSamples(SEED, file_rows(lake), round(60 * n / n_passing), replace).numbers(0, 9)
     expected, n_pairs = [], 0
     for block in numbers:
         rows = columns[block][columns[block][:, 1] > 0.3] if where else columns[block]
@@ -139,14 +145,14 @@ def file_rows(lake: Path) -> np.ndarray:
         return source.rows
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
-def test_the_interval_of_samples_of_rows(lake: Path, scheme: str) -> None:
+@pytest.mark.parametrize("replace", [False, True])
+def test_the_interval_of_samples_of_rows(lake: Path, replace: bool) -> None:
     """Of variances (x - y)^2/2 at normal rows: (mu_4 - (B - 3)/(B - 1))/B = 2/(B - 1)."""
     x = np.random.default_rng(1).normal(size=20_000)
-    found = run(x, None, kernel="variance", scheme=scheme, n_blocks=501, block_size=400)
+    found = run(x, None, kernel="variance", blocks=dm.SampledBlocks(501, 400, replace=replace))
     n = x.size
-    a = row_inverse_inclusion(n, 400, replacement=scheme != "swor")
-    variance = 2 / 399 + (2 / n if scheme != "swor" else 0.0)
+    a = row_inverse_inclusion(n, 400, replacement=replace)
+    variance = 2 / 399 + (2 / n if replace else 0.0)
     right = resampled_halfwidth(variance, 501, a, 0.01)
     half = found.interval[1] - found.estimate
     assert half == pytest.approx(right, rel=0.1)  # the median of 501 estimates, biased low by a few per cent
@@ -155,26 +161,25 @@ def test_the_interval_of_samples_of_rows(lake: Path, scheme: str) -> None:
 
 def test_numbers_and_interval_of_the_proposition() -> None:
     x = np.random.default_rng(2).normal(size=3_000)
-    options: dict[str, Any] = {"scheme": "swor", "tau": 0.3, "interval": "paper", "confidence_level": 0.9}
-    found = run(x, None, **options)
+    options: dict[str, Any] = {"interval": "paper", "confidence_level": 0.9}
+    found = run(x, None, blocks=dm.SampledBlocks(tau=0.3), **options)
     k, size = morm_blocks(0.9, 0.3, 3_000, 2)
     assert (found.n_blocks, found.block_size) == (k, (size, size))
-    again = run(x, None, **options, n_blocks="paper")
-    assert again.interval == found.interval and found.interval[1] > found.interval[0]
-    other = run(x, None, **{**options, "tau": None}, n_blocks=5, block_size=100)
+    assert found.interval[1] > found.interval[0]
+    other = run(x, None, blocks=dm.SampledBlocks(5, 100), **options)
     assert other.interval is None and "the proposition holds for" in other.interval_reason
 
 
 def test_samples_of_few_rows() -> None:
     x = np.arange(12.0)
     x[3:] = np.nan
-    found = run(x, None, scheme="swor", n_blocks=40, block_size=5)
+    found = run(x, None, blocks=dm.SampledBlocks(40, 5))
     assert 0 < found.n_blocks < 40 and "hold no tuple" in found.notes[0]
     with pytest.raises(dm.NoAnswerError, match="use at most 12"):
-        run(x, None, scheme="swor", n_blocks=40, block_size=13)
+        run(x, None, blocks=dm.SampledBlocks(40, 13))
     wild = np.random.default_rng(3).normal(size=2_000)
     wild[:9] = np.inf
-    found = run(wild, None, scheme="swor", n_blocks=101, block_size=20)
+    found = run(wild, None, blocks=dm.SampledBlocks(101, 20))
     assert found.n_ruined_blocks > 0 and abs(found.estimate - 1.128) < 0.2 and found.interval is None
 
 
@@ -200,7 +205,7 @@ def test_several_columns_are_each_as_if_alone(
 
 
 def test_a_dry_run_tells_the_samples(lake: Path) -> None:
-    plan = explained(dm.ustatistic)(lake, "y", kernel="gini", **PAIRS)
+    plan = dm.explain(dm.ustatistic, lake, "y", kernel="gini", **PAIRS)
     assert (plan["n_blocks"], plan["n_pairs"], plan["tuples_one_by_one"]) == (5, 400, 2000)
     assert (plan["rows_drawn"], plan["scheme"], plan["pairs"], plan["passes"]) == (
         4000,
@@ -208,50 +213,47 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
         "incomplete",
         1,
     )
-    both = explained(dm.ustatistic)(lake, ["y", "u"], kernel="gini", **PAIRS)
+    both = dm.explain(dm.ustatistic, lake, ["y", "u"], kernel="gini", **PAIRS)
     told = ("n_blocks", "n_pairs", "tuples_one_by_one", "rows_drawn", "passes")
     assert [both[name] for name in told] == [plan[name] for name in told]
-    plan = explained(dm.ustatistic)(lake, ["y", "u"], kernel="distance", **BLOCKS)
+    plan = dm.explain(dm.ustatistic, lake, ["y", "u"], kernel="distance", **BLOCKS)
     assert (plan["n_blocks"], plan["block_size"], plan["tuples_one_by_one"]) == (9, 60, 9 * 60 * 59 // 2)
     assert (
         plan["rows_drawn"] == 540
-        and explained(dm.ustatistic)(lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
+        and dm.explain(dm.ustatistic, lake, "y", kernel="gini", **BLOCKS)["passes"] == 1
     )
-    assert explained(dm.ustatistic)(lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
+    assert dm.explain(dm.ustatistic, lake, ["y", "u"], kernel="gini", **BLOCKS)["passes"] == 2
     assert plan["affordable"] is None
-    plan = explained(dm.ustatistic)(lake, ["y", "u"], kernel="distance", **BLOCKS, pair_budget=99)
-    assert "smaller block_size" in plan["affordable"] and "incomplete" in plan["affordable"]
-    plan = dm.explain(
-        dm.ustatistic, lake, ["y", "u"], kernel="distance", pairs=dm.CompletePairs(99), blocks=3
-    )
-    assert "n_blocks=" in plan["affordable"]
+    few = dm.CompletePairs(99)
+    plan = dm.explain(dm.ustatistic, lake, ["y", "u"], kernel="distance", pairs=few, **BLOCKS)
+    assert "a smaller size" in plan["affordable"] and "SampledPairs" in plan["affordable"]
+    plan = dm.explain(dm.ustatistic, lake, ["y", "u"], kernel="distance", pairs=few, blocks=3)
+    assert "blocks or more" in plan["affordable"]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "order": ({**PAIRS, "interval": "order"}, "only the median given the data; use interval='exact'"),
-    "partition": ({"pairs": "incomplete"}, "use scheme='swor'"),
+    "its old word": ({"pairs": "incomplete"}, "is now 'sampled', or SampledPairs"),
     "groups": ({**PAIRS, "by": "key"}, "one group at a time"),
-    "size": ({**PAIRS, "block_size": 9}, "use n_pairs"),
+    "size": ({**PAIRS, **BLOCKS}, "without a size"),
     "v": ({**PAIRS, "statistic": "v"}, "not paired with themselves"),
     "paper": ({**PAIRS, "interval": "paper"}, "no bound"),
-    "tau": ({**PAIRS, "tau": 0.3}, "drop one"),
-    "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use scheme='partition'"),
+    "tau": ({**PAIRS, "blocks": dm.SampledBlocks(5, tau=0.3)}, "drop one"),
+    "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use RandomBlocks"),
     "two samples": ({**PAIRS, "kernel": "auc"}, "give data as a list of two"),
-    "too many": ({**PAIRS, "n_pairs": 10**9}, "use scheme='monte_carlo'"),
-    "budget": ({**PAIRS, "pair_budget": 1999}, "more than pair_budget"),
-    "no number": ({**PAIRS, "n_pairs": 0}, "pairs: n: must be a whole number"),
-    "one row": ({**BLOCKS, "block_size": 1}, "use at least 2"),
+    "too many": ({"pairs": dm.SampledPairs(10**9), "blocks": 5}, r"use SampledPairs\(replace=True\)"),
+    "budget": ({"pairs": dm.SampledPairs(400, budget=1999), "blocks": 5}, "more than the budget of 2e"),
+    "one row": ({"blocks": dm.SampledBlocks(9, 1)}, "use at least 2"),
     "order of blocks": ({**BLOCKS, "interval": "order"}, "only the median given the data"),
     "dear blocks": (
-        {**BLOCKS, "kernel": "distance", "pair_budget": 9, "column": ["y", "u"]},
-        "smaller block_size",
+        {**BLOCKS, "kernel": "distance", "pairs": dm.CompletePairs(9), "column": ["y", "u"]},
+        "a smaller size",
     ),
-    "stored": ({**PAIRS, "order": "stored"}, "drop order"),
-    "complete": ({"n_pairs": 5}, "use pairs='incomplete'"),
-    "repeats": ({**PAIRS, "repeats": 3}, "samples overlap already"),
+    "stored": ({**PAIRS, "blocks": dm.StoredBlocks(5)}, r"StoredBlocks\(5\) does not go with SampledPairs"),
+    "repeats": ({**PAIRS, "blocks": dm.RandomBlocks(5, repeats=3)}, "drawn from all rows"),
     "dear": (
-        {"kernel": "distance", "column": ["y", "u"], "pair_budget": 99},
-        "pairs='incomplete' with scheme=",
+        {"kernel": "distance", "column": ["y", "u"], "pairs": dm.CompletePairs(99)},
+        "SampledPairs, which draws some",
     ),
 }
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import explained, flat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import Interrupts, SomeWorkers, cut_work, dirty_lake, same, write
@@ -25,16 +24,16 @@ from distmom.passes import ranges, regrouping, spilled
 VARIANTS: dict[str, dict[str, Any]] = {
     "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},
     "columns": {"column": ["x", "y"], "by": "name"},
-    "pairs of columns": {"column": ["x", "y"], "kernel": "kendall", "n_blocks": 9},
-    "no fast form": {"kernel": dm.kernels.kernel(lambda a, b: abs(a - b) > 1.0), "n_blocks": 9},
-    "NaN kept": {"nan": "keep", "n_blocks": 101},
-    "stored, grouped": {"order": "stored", "by": "key"},
-    "chunks": {"chunk_rows": 7},
-    "units, grouped": {"block_by": "u", "by": "key", "n_blocks": 3},
-    "files": {"block_by": "file"},
-    "weights": {"column": ["y", "u"], "weights": "w", "n_blocks": 9},
-    "partitions": {"repeats": 3, "n_blocks": 9},
-    "disjoint pairs": {"pairs": "disjoint", "kernel": "distance", "column": ["x", "y"], "n_blocks": 9},
+    "pairs of columns": {"column": ["x", "y"], "kernel": "kendall", "blocks": 9},
+    "no fast form": {"kernel": dm.kernels.kernel(lambda a, b: abs(a - b) > 1.0), "blocks": 9},
+    "NaN kept": {"nan": "keep", "blocks": 101},
+    "stored, grouped": {"blocks": dm.StoredBlocks(), "by": "key"},
+    "chunks": {"blocks": dm.RandomBlocks(chunk_rows=7)},
+    "units, grouped": {"blocks": dm.UnitBlocks("u", 3), "by": "key"},
+    "files": {"blocks": dm.FileBlocks()},
+    "weights": {"column": ["y", "u"], "weights": "w", "blocks": 9},
+    "partitions": {"blocks": dm.RandomBlocks(9, repeats=3)},
+    "disjoint pairs": {"pairs": "disjoint", "kernel": "distance", "column": ["x", "y"], "blocks": 9},
 }
 
 
@@ -69,10 +68,10 @@ def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_
     return units
 
 
-def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    return flat(dm.ustatistic)(
-        lake, **{"column": "x", "kernel": "gini", "rng": 7, "threads": 1, **options, **more}
-    )
+def run(lake: Any, options: dict[str, Any], executor: Any = None, **reading: Any) -> Any:
+    given = {"column": "x", "kernel": "gini", **options}
+    data = dm.scan(lake, nan=given.pop("nan", "omit"), **reading)
+    return dm.ustatistic(data, rng=7, executor=executor or dm.Threads(1), **given)
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
@@ -82,7 +81,7 @@ def test_same_bits_as_by_reading_again(
     right = run(lake, options)
     cut_work(monkeypatch, max_files=2)
     units = patch_disk(monkeypatch)
-    assert same(right, run(lake, options, threads=3, batch_rows=33, scratch=scratch))
+    assert same(right, run(lake, options, dm.Threads(3, scratch=scratch), batch_rows=33))
     assert units == [7] and list(scratch.iterdir()) == []
 
 
@@ -90,7 +89,7 @@ def test_same_bits_compiled(lake: Path, scratch: Path, monkeypatch: pytest.Monke
     right = run(lake, VARIANTS["weights"])
     monkeypatch.setattr(mean_plan, "SMALL_BYTES", -1)
     patch_disk(monkeypatch)
-    assert same(right, run(lake, VARIANTS["weights"], threads=2, batch_rows=50, scratch=scratch))
+    assert same(right, run(lake, VARIANTS["weights"], dm.Threads(2, scratch=scratch), batch_rows=50))
 
 
 def test_same_bits_from_parts_of_files(lake: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,46 +101,47 @@ def test_same_bits_from_parts_of_files(lake: Path, scratch: Path, monkeypatch: p
             patch.setattr(mean_plan, "SHARES", 1_000_000)
             cut_work(patch, unit_bytes=2_000, max_files=4)
             units = patch_disk(patch)
-            assert same(right, run(lake, VARIANTS[name], threads=2, batch_rows=50, scratch=scratch))
+            assert same(right, run(lake, VARIANTS[name], dm.Threads(2, scratch=scratch), batch_rows=50))
             assert units[0] > 9
 
 
 def test_two_samples(lake: Path, tmp_path: Path, by_disk: list[int], scratch: Path) -> None:
     both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
-    table = [dm.ustatistic, dm.compare]
-    asked: list[dict[str, Any]] = [
-        {"kernel": "energy", "column": "y", "n_blocks": 9, "rng": 1},
-        {"column": ["x", "y"], "statistics": ["auc", "energy"], "n_permutations": 99, "rng": 1},
+    small = [dm.scan(one, batch_rows=33) for one in both]
+    test = dm.Permutations(99)
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (dm.ustatistic, {"kernel": "energy", "column": "y", "blocks": 9}),
+        (dm.compare, {"column": ["x", "y"], "statistics": ["auc", "energy"], "test": test}),
     ]
-    for function, options in zip(table, asked, strict=True):
-        found = function(both, **options, threads=2, batch_rows=33, scratch=scratch)
+    for function, options in asked:
+        found = function(small, **options, rng=1, executor=dm.Threads(2, scratch=scratch))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(regrouping, "MOST_READS", 10**9)
-            assert same(function(both, **options, threads=1), found)
+            assert same(function(both, **options, rng=1, executor=dm.Threads(1)), found)
     assert len(by_disk) == 2 and list(scratch.iterdir()) == []
 
 
 def test_a_tournament_regroups_the_rows_of_each_part(
     lake: Path, by_disk: list[int], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def play(**more: Any) -> dm.TournamentResult:
-        return flat(dm.tournament)(lake, ["u", "key"], "y", loss="ranking", n_blocks=9, rng=1, **more)
+    def play(data: Any, place: dm.Threads) -> dm.TournamentResult:
+        return dm.tournament(data, ["u", "key"], "y", loss="ranking", blocks=9, rng=1, executor=place)
 
-    found = play(threads=2, batch_rows=33, scratch=scratch)
+    found = play(dm.scan(lake, batch_rows=33), dm.Threads(2, scratch=scratch))
     assert len(by_disk) >= 2 and list(scratch.iterdir()) == []
     monkeypatch.setattr(regrouping, "MOST_READS", 10**9)
-    assert found.same_bits(play(threads=1))
+    assert found.same_bits(play(lake, dm.Threads(1)))
 
 
 def test_files_that_were_left_out_stay_out(lake: Path, by_disk: list[int], tmp_path: Path) -> None:
     bad = dirty_lake(tmp_path / "bad", rows=60)
     victim = bad / "part=2" / "005.parquet"
     victim.write_bytes(victim.read_bytes()[:-20])
-    for order in ("random", "stored"):
-        found = run(bad, {"on_bad_file": "skip", "order": order, "n_blocks": 9}, threads=2)
+    for design in (dm.RandomBlocks(9), dm.StoredBlocks(9)):
+        found = run(bad, {"blocks": design}, dm.Threads(2), on_bad_file="skip")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(regrouping, "MOST_READS", 10**9)
-            assert same(run(bad, {"on_bad_file": "skip", "order": order, "n_blocks": 9}), found)
+            assert same(run(bad, {"blocks": design}, on_bad_file="skip"), found)
         assert [skipped["file"] for skipped in found.data["skipped"]] == ["part=2/005.parquet"]
     assert len(by_disk) == 2
 
@@ -165,41 +165,43 @@ def test_any_cut_has_the_bits_of_one_range(
     folder = tmp_path_factory.mktemp("cuts")
     for i, n in enumerate(sizes):
         write(folder / f"{i}.parquet", {"x": np.random.default_rng(i).normal(size=n)})
-    right = run(folder, {"n_blocks": n_blocks})
+    right = run(folder, {"blocks": n_blocks})
     with pytest.MonkeyPatch.context() as patch:
         cut_work(patch, max_files=1)
         patch.setattr(ranges, "RANGE_BYTES", range_bytes)
-        again = run(folder, {"n_blocks": n_blocks}, batch_rows=batch_rows)
+        again = run(folder, {"blocks": n_blocks}, batch_rows=batch_rows)
         units = patch_disk(patch, room, range_bytes)
-        found = run(folder, {"n_blocks": n_blocks}, batch_rows=batch_rows, threads=2)
+        found = run(folder, {"blocks": n_blocks}, dm.Threads(2), batch_rows=batch_rows)
     assert same(right, again) and same(right, found) and units == [len(sizes)]
 
 
 def test_the_plan_says_when_and_where(
     lake: Path, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def plan(**more: Any) -> tuple[int, str | None]:
-        found = explained(dm.ustatistic)(lake, "x", kernel="gini", n_blocks=9, threads=1, **more)
+    def plan(place: dm.Threads) -> tuple[int, str | None]:
+        found = dm.explain(dm.ustatistic, lake, "x", kernel="gini", blocks=9, executor=place)
         return found["passes"], found["sorted_on_disk"]
 
-    assert plan() == (2, None)
+    assert plan(dm.Threads(1)) == (2, None)
     monkeypatch.setattr(ranges, "RANGE_BYTES", 3_000)
-    assert plan() == (10, None)  # so few bytes are read again
+    assert plan(dm.Threads(1)) == (10, None)  # so few bytes are read again
     monkeypatch.setattr(regrouping, "LEAST_BYTES", 0)
     rows = dm.explain(dm.ustatistic, lake, "x", kernel="gini", blocks=9)["n_rows"]
-    passes, told = plan(scratch=scratch)
+    passes, told = plan(dm.Threads(1, scratch=scratch))
     assert passes == 2 and told is not None and told.endswith(f" kB in {scratch}")
     assert 10 * rows < 1_000 * float(told.split()[0]) < 10 * rows + 50_000
     with monkeypatch.context() as patch:
         patch.setattr(Scratch, "reaches_all", False)
-        assert plan() == (10, "no: name a folder that all workers share as scratch")
-    assert plan(memory_limit="300MB") == (10, "no: there is not enough memory to sort rows")
+        assert plan(dm.Threads(1)) == (10, "no: name a folder that all workers share as scratch")
+    small = dm.Threads(1, memory_limit="300MB")
+    assert plan(small) == (10, "no: there is not enough memory to sort rows")
     monkeypatch.setattr(Scratch, "free_bytes", lambda _: 100)
-    passes, told = plan()
+    passes, told = plan(dm.Threads(1))
     assert passes == 10 and told is not None and told.endswith("kB have no room; name a folder as scratch")
-    for function in (run, lambda *a, **k: plan(scratch=scratch)):
+    named = dm.Threads(1, scratch=scratch)
+    for call in (lambda: run(lake, {"blocks": 9}, named), lambda: plan(named)):
         with pytest.raises(ResourceError, match=r"scratch: .* are needed and 100 B can be had in"):
-            function(lake, {"n_blocks": 9}, scratch=scratch)
+            call()
     assert list(scratch.iterdir()) == []
 
 
@@ -213,8 +215,8 @@ def test_an_interrupt_leaves_nothing(
     after: int, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_work(monkeypatch, max_files=8)  # two units count, two sort, some evaluate
-    with pytest.raises(KeyboardInterrupt):
-        run(lake, {"n_blocks": 101}, threads=2, progress=Interrupts(after), scratch=scratch)
+    with pytest.raises(KeyboardInterrupt), dm.options(progress=Interrupts(after)):
+        run(lake, {"blocks": 101}, dm.Threads(2, scratch=scratch))
     assert len(by_disk) == 1 and list(scratch.iterdir()) == []
 
 
@@ -227,16 +229,16 @@ def test_failures_are_one_line_and_leave_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(SpillWriter, "_flush", full)
         with pytest.raises(ResourceError, match=r"No space left on device, .* another folder as scratch$"):
-            run(lake, {}, scratch=scratch)
+            run(lake, {}, dm.Threads(1, scratch=scratch))
     with monkeypatch.context() as patch:  # as workers that do not share the folder see it
         patch.setattr("distmom.passes.block_pass.make_folder", lambda *_: scratch / "elsewhere")
         with pytest.raises(ResourceError, match=r"No such file or directory; name a folder .* share"):
-            run(lake, {}, scratch=scratch)
+            run(lake, {}, dm.Threads(1, scratch=scratch))
     bucket_batches = spilled.bucket_batches
     with monkeypatch.context() as patch:  # the lake changes between the passes
         patch.setattr(spilled, "bucket_batches", lambda *a: (b.slice(1) for b in bucket_batches(*a)))
         with pytest.raises(DataError, match="other rows than when they were counted"):
-            run(lake, {}, scratch=scratch)
+            run(lake, {}, dm.Threads(1, scratch=scratch))
     assert list(scratch.iterdir()) == []
 
 
@@ -246,9 +248,9 @@ def test_a_block_that_does_not_fit_is_refused(
 ) -> None:
     monkeypatch.setattr(ranges, "WORDS", 10**7)  # for each row of the block that is evaluated
     monkeypatch.setattr("distmom.passes.counted.cuts_blocks", lambda *_: by_tiles)
-    words = r"the largest range of blocks: projected memory .*; use more blocks \(n_blocks\), which"
+    words = r"the largest range of blocks: projected memory .*; use more blocks, which"
     with pytest.raises(ResourceError, match=words):
-        run(lake, {"n_blocks": 1, "threads": 2}, scratch=scratch)
+        run(lake, {"blocks": 1}, dm.Threads(2, scratch=scratch))
     assert by_disk == [] and list(scratch.iterdir()) == []
 
 
@@ -257,7 +259,7 @@ def test_a_block_that_does_not_fit_is_refused(
 def test_same_bits_on_workers(
     lake: Path, client_of: Callable[[int], SomeWorkers], by_disk: list[int], scratch: Path
 ) -> None:
-    found = run(lake, VARIANTS["weights"], client=client_of(2), threads=None, scratch=scratch)
+    found = run(lake, VARIANTS["weights"], dm.Cluster(client_of(2), scratch=scratch))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regrouping, "MOST_READS", 10**9)
         assert same(run(lake, VARIANTS["weights"]), found)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import SomeWorkers, dirty_lake, same
 
 import distmom as dm
@@ -19,17 +18,15 @@ from distmom.passes import ranges, tile_runs
 SQUARE = dm.kernels.kernel(lambda a, b: np.minimum((a - b) ** 2, 1.0))
 
 VARIANTS: dict[str, dict[str, Any]] = {
-    "one block": {"kernel": "distance", "column": ["y", "u"], "n_blocks": 1},
-    "three": {"kernel": "rbf", "parameters": 1.0, "column": ["y", "u"], "n_blocks": 3},
-    "a function, columns and groups": {"kernel": SQUARE, "column": ["y", "u"], "by": "name", "n_blocks": 1},
-    "weights": {"kernel": "distance", "column": ["y", "u"], "n_blocks": 1, "weights": "w"},
-    "V": {"kernel": SQUARE, "column": "y", "n_blocks": 1, "statistic": "v", "interval": "none"},
+    "one block": {"kernel": "distance", "column": ["y", "u"], "blocks": 1},
+    "three": {"kernel": dm.kernels.rbf(1.0), "column": ["y", "u"], "blocks": 3},
+    "a function, columns and groups": {"kernel": SQUARE, "column": ["y", "u"], "by": "name", "blocks": 1},
+    "weights": {"kernel": "distance", "column": ["y", "u"], "blocks": 1, "weights": "w"},
+    "V": {"kernel": SQUARE, "column": "y", "blocks": 1, "statistic": "v", "interval": "none"},
     "samples of rows": {
         "kernel": "distance",
         "column": ["y", "u"],
-        "scheme": "swor",
-        "n_blocks": 3,
-        "block_size": 400,
+        "blocks": dm.SampledBlocks(3, 400),
     },
 }
 
@@ -56,30 +53,26 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return waves
 
 
-def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
-    chosen = dict(options)
-    bandwidth = chosen.pop("parameters", None)
-    if bandwidth is not None:
-        chosen["kernel"] = dm.kernels.rbf(bandwidth)
-    return flat(dm.ustatistic)(lake, rng=7, **{**chosen, **more})
+def run(lake: Any, options: dict[str, Any], executor: Any) -> Any:
+    return dm.ustatistic(lake, rng=7, executor=executor, **options)
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 def test_threads_share_the_pairs_of_a_block(
     lake: Path, options: dict[str, Any], small_tiles: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = run(lake, options, threads=1)
+    right = run(lake, options, dm.Threads(1))
     assert not small_tiles  # one thread takes block after block where the rows are
-    assert same(right, run(lake, options, threads=3))
+    assert same(right, run(lake, options, dm.Threads(3)))
     assert max(small_tiles) == 6 and min(small_tiles) >= 1
     monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # one block after the other is handed over
-    assert same(right, run(lake, options, threads=4, batch_rows=33))
+    assert same(right, run(dm.scan(lake, batch_rows=33), options, dm.Threads(4)))
 
 
 def test_two_samples(lake: Path, tmp_path: Path, small_tiles: list[int]) -> None:
     both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=15)]
-    options = {"kernel": dm.kernels.mmd(1.0), "column": ["y", "u"], "n_blocks": 1}
-    assert same(run(both, options, threads=1), run(both, options, threads=2))
+    options = {"kernel": dm.kernels.mmd(1.0), "column": ["y", "u"], "blocks": 1}
+    assert same(run(both, options, dm.Threads(1)), run(both, options, dm.Threads(2)))
     assert sum(small_tiles) > 3
 
 
@@ -103,6 +96,6 @@ def test_workers_share_them_too(
 ) -> None:
     client = client_of(4)
     for name in ("one block", "weights"):
-        found = run(lake, VARIANTS[name], client=client)
-        assert same(run(lake, VARIANTS[name], threads=1), found), name
+        found = run(lake, VARIANTS[name], client)
+        assert same(run(lake, VARIANTS[name], dm.Threads(1)), found), name
     assert small_tiles

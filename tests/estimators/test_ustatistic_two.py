@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import write
 
 import distmom as dm
@@ -41,14 +40,14 @@ def test_a_share_and_a_block_size_are_of_both_samples(tmp_path: Path) -> None:
         write(tmp_path / name / "0.parquet", {"x": g.normal(size=2 * n), "keep": keep})
         both.append(tmp_path / name)
     options: dict[str, Any] = {"kernel": "auc", "rng": 0}
-    share = flat(dm.ustatistic)(both, "x", where="keep == 1", contamination=0.01, **options)
-    number = flat(dm.ustatistic)(both, "x", where="keep == 1", contamination=10, **options)
+    share = dm.ustatistic(both, "x", where="keep == 1", contamination=0.01, **options)
+    number = dm.ustatistic(both, "x", where="keep == 1", contamination=10, **options)
     assert share.same_bits(number)
-    sized = flat(dm.ustatistic)(both, "x", block_size=100, **options)
-    assert sized.same_bits(flat(dm.ustatistic)(both, "x", n_blocks=19, **options))
+    sized = dm.ustatistic(both, "x", blocks=dm.RandomBlocks(size=100), **options)
+    assert sized.same_bits(dm.ustatistic(both, "x", blocks=19, **options))
     assert sized.block_size[0] >= 104 and sized.block_size[1] <= 107  # 2,000 rows in 19 blocks
     with pytest.raises(dm.NoAnswerError, match="rows of all samples"):
-        flat(dm.ustatistic)(both, "x", block_size=3_000, **options)
+        dm.ustatistic(both, "x", blocks=dm.RandomBlocks(size=3_000), **options)
 
 
 def test_whole_files_of_two_samples(tmp_path: Path) -> None:

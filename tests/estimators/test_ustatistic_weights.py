@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from kernel_twins import PLAIN
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of
@@ -49,20 +48,20 @@ def test_the_fast_forms_of_blocks(lake: Path) -> None:
     """One block: the weighted double loop over all complete rows of positive weight."""
     rows = [row for block in blocks_of(lake, ["y", "u", "w"], 1, weighted=True) for row in block]
     one = [(row[0], row[-1]) for row in blocks_of(lake, ["y", "w"], 1, weighted=True)[0]]
-    options: dict[str, Any] = {"weights": "w", "n_blocks": 1, "rng": 0}
-    gini = flat(dm.ustatistic)(lake, "y", kernel="gini", **options)
+    options: dict[str, Any] = {"weights": "w", "blocks": 1, "rng": 0}
+    gini = dm.ustatistic(lake, "y", kernel="gini", **options)
     assert gini.estimate == pytest.approx(weighted_mean(lambda a, b: abs(a[0] - b[0]), one), rel=1e-10)
     assert gini.plain_estimate == pytest.approx(gini.estimate, rel=1e-12)
     y, w = np.array(one).T
     assert gini.n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum()) and gini.n_used == len(one)
     centre = np.average(y, weights=w)
-    v = flat(dm.ustatistic)(lake, "y", kernel="variance", statistic="v", **options)
+    v = dm.ustatistic(lake, "y", kernel="variance", statistic="v", **options)
     assert v.estimate == pytest.approx(np.average((y - centre) ** 2, weights=w), rel=1e-10)
     w = np.array(rows)[:, -1]
-    matrix = flat(dm.ustatistic)(lake, ["y", "u"], kernel="covariance", **options)
+    matrix = dm.ustatistic(lake, ["y", "u"], kernel="covariance", **options)
     right = np.cov(np.array(rows)[:, :2].T, aweights=w, ddof=0) * w.sum() ** 2 / (w.sum() ** 2 - (w**2).sum())
     assert matrix.estimate == pytest.approx(right, rel=1e-10)
-    tau = flat(dm.ustatistic)(lake, ["y", "u"], kernel="kendall", **options)
+    tau = dm.ustatistic(lake, ["y", "u"], kernel="kendall", **options)
     sign = weighted_mean(lambda a, b: np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]), rows)
     assert tau.estimate == pytest.approx(sign, rel=1e-10)
 
@@ -119,12 +118,12 @@ def test_intervals_cover_the_weighted_statistic() -> None:
     below 0.007. The control: half-widths grow by the root of rows over effective rows, here about 1.6.
     """
     hits, ratio, growth = 0, [], []
-    options: dict[str, Any] = {"kernel": "gini", "n_blocks": 9, "interval": "exact", "confidence_level": 0.9}
+    options: dict[str, Any] = {"kernel": "gini", "blocks": 9, "interval": "exact", "confidence_level": 0.9}
     for seed in range(20):
         g = np.random.default_rng(seed)
         x, w = g.normal(size=900), np.exp(g.normal(size=900))
-        found = flat(dm.ustatistic)({"x": x, "w": w}, "x", weights="w", rng=seed, **options)
-        plain = flat(dm.ustatistic)(x, rng=seed, **options)
+        found = dm.ustatistic({"x": x, "w": w}, "x", weights="w", rng=seed, **options)
+        plain = dm.ustatistic(x, rng=seed, **options)
         hits += found.interval[0] < 2.0 / np.sqrt(np.pi) < found.interval[1]
         ratio.append((found.interval[1] - found.interval[0]) / (plain.interval[1] - plain.interval[0]))
         growth.append(np.sqrt(900 / found.n_effective))
@@ -136,15 +135,18 @@ def test_intervals_cover_the_weighted_statistic() -> None:
     ("options", "words"),
     [
         ({"pairs": "disjoint"}, "pairs are formed with equal chances"),
-        ({"scheme": "swor"}, "equal chances"),
-        ({"repeats": 3}, "weighted rows are not repeated"),
+        ({"blocks": dm.SampledBlocks()}, "equal chances"),
+        ({"blocks": dm.RandomBlocks(repeats=3)}, "weighted rows are not repeated"),
         ({"interval": "paper"}, "unweighted"),
-        ({"kernel": "distance", "column": ["x", "y"], "pair_budget": 10}, "no fast form with weights"),
+        (
+            {"kernel": "distance", "column": ["x", "y"], "pairs": dm.CompletePairs(10)},
+            "no fast form with weights",
+        ),
     ],
 )
 def test_what_does_not_go_with_weights(lake: Path, options: dict[str, Any], words: str) -> None:
     with pytest.raises(dm.ConfigError, match=words) as refused:
-        flat(dm.ustatistic)(lake, **{"column": "x", "kernel": "gini", "weights": "w", **options})
+        dm.ustatistic(lake, **{"column": "x", "kernel": "gini", "weights": "w", **options})
     assert "\n" not in str(refused.value)
 
 

@@ -83,7 +83,7 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
         "[output]",
         '[blocks]\ndesign = "units"\n[output]',
         11,
-        'blocks.design: "units" needs columns; add columns to [blocks]',
+        'blocks.columns: name the columns whose values make a unit; for files use blocks.design = "files"',
     ),
     "library: blocks": (
         "[output]",

@@ -10,7 +10,7 @@ from reduction_twin import make_files
 from small_leaves import LEAF, patch_leaves
 
 from distmom.reductions.accumulate.leaves import LeafCutter, Rows, missing_rows, strange_rows
-from distmom.reductions.counts.row_count import RowCount
+from distmom.reductions.counting import RowCount
 
 
 def rows_from(first: int, n: int) -> Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from pages import EVIL, PAGES, WILD, X
 
 import distmom as dm
 from distmom.lake.columns.times import DAY, TimeScale
-from distmom.report.page.parts import Curve, Grid, Line, Strip
+from distmom.report.page.parts import Grid
+from distmom.report.page.pictures import Curve, Line, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.svg import draw_curve, draw_strip
 from distmom.report.page.telling import leave_out
@@ -90,7 +92,7 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
     assert "outside of that interval" in text and "contaminated" in text
     assert "at most 50 of 101 blocks" in text
-    assert "dm.mean({'x': '<ndarray>'}, 'x', blocks=101, confidence_level=0.95, rng=7)" in text
+    assert "dm.mean({'x': <ndarray>}, 'x', blocks=101, confidence_level=0.95, rng=7)" in text
     assert f"numpy {np.__version__}" in text
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.solvers import Projection, ball, psd_cone, simplex, unconstrained
+from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unconstrained
 
 Floats = NDArray[np.float64]
 

@@ -4,16 +4,11 @@ import numpy as np
 import pytest
 from problems import Problem, Quadratics, problems
 
-from distmom.solvers import (
-    AGGREGATORS,
-    Adam,
-    Backtracking,
-    Decaying,
-    Descent,
-    DescentState,
-    HeldOut,
-    descend,
-)
+from distmom.solvers.aggregators import AGGREGATORS
+from distmom.solvers.descent import Descent, descend
+from distmom.solvers.held_out import HeldOut
+from distmom.solvers.state import DescentState
+from distmom.solvers.step_sizes import Adam, Backtracking, Decaying
 
 STEP_SIZES = [Decaying(0.2, np.inf), Decaying(0.5), Adam(0.3), Backtracking(1.0)]
 ROBUST = [name for name in AGGREGATORS if name != "plain"]

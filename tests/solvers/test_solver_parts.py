@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.solvers import HeldOut, ball, psd_cone, simplex
+from distmom.solvers.held_out import HeldOut
 from distmom.solvers.iterates import Iterates
+from distmom.solvers.projections import ball, psd_cone, simplex
 
 points = st.lists(st.floats(-5, 5), min_size=1, max_size=6).map(np.array)
 

@@ -15,7 +15,7 @@ import distmom as dm
 from distmom.lake import FileRef
 from distmom.state import Checkpoint, Fingerprint, Saved, shown
 from distmom.state.checkpoint import Content
-from distmom.state.files import Change, change
+from distmom.state.saved import Change, change
 
 PRINT = Fingerprint.of({"column": "x", "where": shown("(a 1)", "a = 1")}, {"n_blocks": 5}, 7, 7)
 

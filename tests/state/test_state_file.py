@@ -13,9 +13,9 @@ import pytest
 
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake.files.atomic import atomic_file
-from distmom.state import file as room
+from distmom.state import state as room
 from distmom.state.container import Container
-from distmom.state.file import check_state_path, read_state, write_state
+from distmom.state.state import check_state_path, read_state, write_state
 
 LARGE = Container("test", {}, {"x": np.arange(100_000.0)})
 SMALL = Container("test", {}, {"x": np.arange(3.0)})
@@ -65,7 +65,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from distmom.errors import ResourceError\n"
         "from distmom.state.container import Container\n"
-        "from distmom.state.file import write_state\n"
+        "from distmom.state.state import write_state\n"
         "try:\n"
         f"    write_state(Path({str(path)!r}), Container('test', {{}}, {{'x': np.arange(1e6)}}))\n"
         "except ResourceError as error:\n"

@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 from distmom.numerics.losses.pair_risks import MetricRisk
-from distmom.solvers import AGGREGATORS, Decaying, Descent, RiskBlocks, descend, psd_cone
+from distmom.solvers.aggregators import AGGREGATORS
+from distmom.solvers.blocks import RiskBlocks
+from distmom.solvers.descent import Descent, descend
+from distmom.solvers.projections import psd_cone
+from distmom.solvers.step_sizes import Decaying
 
 SEEDS = range(12)
 

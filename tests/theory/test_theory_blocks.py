@@ -108,7 +108,7 @@ def test_message_in_full() -> None:
     assert str(caught.value) == (
         "confidence_level: medians of means of n=10 rows admit delta = 1 - confidence_level in [0.01832, "
         "1), got confidence_level=0.999 (delta=0.001); use a confidence_level of at most 0.98168, "
-        "or give n_blocks"
+        "or give the number of blocks"
     )
     assert caught.value.exit_code == 2
 

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from distmom.checks import check_count
 from distmom.cluster.executors import connect
-from distmom.cluster.executors.machine import memory_bytes, usable_cpus
 from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.interrupts import interrupts
-from distmom.cluster.memory import parse_bytes
+from distmom.cluster.memory import memory_bytes, parse_bytes, usable_cpus
 from distmom.cluster.outcome import Executor
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError
@@ -38,19 +37,15 @@ class Backend:
 
         A task that runs on a cluster leaves its thread to other tasks meanwhile.
 
+        ConfigError if a client is asynchronous, an address malformed, or `scratch` no folder; ResourceError
+        if the scheduler cannot be reached, worker processes cannot be started, or one of them has other
+        versions, see `distmom.cluster.executors.versions`.
+
         Parameters
         ----------
         load : callable, optional
             A function of a module that every worker process of a cluster calls once, in the background: it
             loads what the first unit would have to wait for.
-
-        Raises
-        ------
-        ConfigError
-            An asynchronous client, or a malformed address; `scratch` is no folder.
-        ResourceError
-            The scheduler cannot be reached, worker processes cannot be started, or a scheduler or worker has
-            other versions, see `distmom.cluster.executors.versions`.
         """
         limit, folder = parse_bytes(self.memory_limit), Scratch(self.scratch)
         with interrupts.deferred():
@@ -229,10 +224,7 @@ class Anywhere(Backend):
 def as_backend(executor: Any) -> Backend:
     """The backend that a value of ``executor=`` means.
 
-    Raises
-    ------
-    ConfigError
-        If it is neither None, a backend, an address, nor something that looks like a Dask client.
+    ConfigError if it is neither None, a backend, an address, nor something that looks like a Dask client.
 
     Examples
     --------

@@ -12,15 +12,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from distmom.cluster.batch import UnitBatch
-from distmom.cluster.executors.machine import memory_bytes
 from distmom.cluster.executors.threads import FutureTasks
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
+from distmom.cluster.interrupts import stoppable
+from distmom.cluster.memory import memory_bytes
 from distmom.cluster.outcome import Finished, UnitOutcome, Work
 from distmom.cluster.plan import Unit
+from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
-from distmom.cluster.stop import stoppable
 from distmom.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -35,25 +35,17 @@ def thread_left_to_units() -> Iterator[None]:
 
 def active_client() -> Any:
     """The current Dask client. Who has one has imported distributed; importing it here would cost 0.6 s."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None or not hasattr(distributed, "Client"):
-        return None
-    try:
-        return distributed.Client.current()
-    except ValueError:
-        return None
+    with suppress(KeyError, AttributeError, ValueError):  # not imported, not wholly, no client
+        return sys.modules["distributed"].Client.current()
+    return None
 
 
 def share_of_worker() -> int | None:
     """Threads for each of the tasks that this Dask worker runs now; ``None`` outside of a task."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None or not hasattr(distributed, "get_worker"):
-        return None
-    try:
-        state = distributed.get_worker().state
-    except ValueError:
-        return None
-    return max(1, int(state.nthreads) // max(1, len(state.executing)))
+    with suppress(KeyError, AttributeError, ValueError):
+        state = sys.modules["distributed"].get_worker().state
+        return max(1, int(state.nthreads) // max(1, len(state.executing)))
+    return None
 
 
 def to_client(client: Any) -> ClientExecutor:

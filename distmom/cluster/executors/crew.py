@@ -53,10 +53,7 @@ class Crew(Protocol):
     def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:
         """Answers to questions, each about the part of that number.
 
-        Raises
-        ------
-        CrewLostError
-            If they do not come within seconds.
+        CrewLostError if they do not come within seconds.
         """
 
     def close(self) -> None:

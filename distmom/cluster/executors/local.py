@@ -26,10 +26,7 @@ SETTINGS = {
 def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecutor:
     """Start ``workers`` processes of one thread each; `ClientExecutor.close` ends them.
 
-    Raises
-    ------
-    ResourceError
-        The processes cannot be started.
+    ResourceError if the processes cannot be started.
     """
     ending = ExitStack()
     # if a worker's thread has to start this helper first, SIGINT is unblocked there afterwards

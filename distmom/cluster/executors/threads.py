@@ -7,12 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 
-from distmom.cluster.batch import UnitBatch
-from distmom.cluster.executors.machine import memory_bytes, usable_cpus
+from distmom.cluster.interrupts import Stopped, stoppable
+from distmom.cluster.memory import memory_bytes, usable_cpus
 from distmom.cluster.outcome import Finished, Work
 from distmom.cluster.plan import Unit
+from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
-from distmom.cluster.stop import Stopped, stoppable
 
 
 class FutureTasks:

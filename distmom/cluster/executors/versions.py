@@ -79,10 +79,7 @@ def decisive_here() -> tuple[str, ...]:
 def refuse_others(wanted: tuple[str, ...]) -> None:
     """Stop a task that was sent to a process with other versions: a worker that joined a run later.
 
-    Raises
-    ------
-    ResourceError
-        Names the first difference.
+    ResourceError, which names the first difference.
     """
     for theirs, ours in zip(decisive_here(), wanted, strict=True):
         if theirs != ours:
@@ -95,16 +92,13 @@ _REMEDY = "install the client's versions there, then run again"
 def compare_versions(client: Client, workers: Mapping[str, Mapping[str, Any]]) -> None:
     """Compare the versions of scheduler and workers with ours, those of each worker process once.
 
+    ResourceError if versions differ so that the run would break, or give other bits; a table is logged
+    before.
+
     Parameters
     ----------
-    client : distributed.Client
     workers : mapping
         What the scheduler says of each address; none yet is fine, see `refuse_others`.
-
-    Raises
-    ------
-    ResourceError
-        Versions differ so that the run would break, or give other bits; a table is logged before.
     """
     # by folder as well: a worker that was started anew may have the port of the one before
     present = {(address, str(worker["local_directory"])) for address, worker in workers.items()}

@@ -143,7 +143,7 @@ def compare(
     both = samples_of(data, by, where) or (Sample(as_scan(data, where), ""),)
     scans = [one.scan for one in both]
     options = compare_options(statistics, test, scans, blocks, interval, confidence_level)
-    question = CompareQuestion(both, column, by, samples, options, rng)
+    question = CompareQuestion(both, column, by, samples, options, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]
 
 

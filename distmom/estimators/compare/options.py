@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from distmom.checks import check_choice
-from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, UnitBlocks, as_design
+from distmom.designs.blocks import FileBlocks, RandomBlocks, UnitBlocks, as_design
+from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import CompletePairs
 from distmom.designs.permutations import Permutations
 from distmom.errors import ConfigError

@@ -67,7 +67,7 @@ def draw_rows(
         )
         found.append(run_units(work, plan.units, sampling.merge, executor, progress=progress).state)
     first, second = found
-    if plans[0].options.block_by is not None:
+    if plans[0].options.design.of_units:
         limit = min((one.numbers[-1] for one in found if one.full), default=None)
         if limit is not None:
             return first.below(limit), second.below(limit)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,13 @@ from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permute
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts
-from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.partition import sample_question, sample_results
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
 from distmom.numerics.kernels.catalogue import mean_difference
-from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.census import column_share
 from distmom.passes.opening import Names, open_data
-from distmom.reductions.block_means import load_kernels
 from distmom.report import CompareResult, Results
 
 if TYPE_CHECKING:
@@ -35,7 +32,7 @@ Opened = Sequence[tuple["Source", "ReadOptions"]]
 
 
 @dataclass
-class CompareQuestion:
+class CompareQuestion(RowsQuestion):
     """Whether columns have one distribution in two samples.
 
     Attributes
@@ -55,12 +52,6 @@ class CompareQuestion:
     by: str | None
     values: Sequence[Any] | None
     options: CompareOptions
-    rng: Any = None
-    seed: int = field(init=False)
-    shown_seed: int | str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.seed, self.shown_seed = resolve_seed(self.rng)
 
     @cached_property
     def opened(self) -> Opened:
@@ -69,7 +60,7 @@ class CompareQuestion:
 
     def open(self, samples: Sequence[Sample]) -> Opened:
         """The rows of each of these samples."""
-        units = self.options.rows.block_by
+        units = self.options.rows.design.columns
         opened = [open_data(one.scan, self.column, None, units) for one in samples]
         if any(source.one_pass for source, _ in opened):
             raise ConfigError(
@@ -85,16 +76,6 @@ class CompareQuestion:
     def columns(self) -> tuple[str, ...]:
         """The columns that are compared."""
         return self.opened[0][1].columns
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether some of the data is in this process."""
-        return any(source.in_memory for source, _ in self.opened)
-
-    def load(self) -> Callable[[], None] | None:
-        """The kernels, where they will be used."""
-        files = tuple(file for source, _ in self.opened for file in source.files)
-        return load_kernels if worth_compiling(files, column_share(*self.opened[0])) else None
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedComparison:
         """Names, types and combinations are checked; no row is read."""
@@ -118,7 +99,9 @@ class PlannedComparison:
         scans = tuple(one.scan for one in question.samples) * (1 if question.by is None else 2)
         if question.by is not None:  # what its pass needs is refused here too
             plan_values(scans[0], question.columns[0], question.by, executor, None)
-        first = UStatQuestion(scans, question.columns[0], None, options.of(mean_difference()), question.seed)
+        first = UStatQuestion(
+            scans, question.columns[0], None, options.of(mean_difference()), rng=question.seed
+        )
         told = first.plan(executor, None).describe(executor)
         told.pop("kernel")
         return {
@@ -163,7 +146,7 @@ def _compared(
     plans = plan_passes(opened, plain, seed, executor, progress)
     passes = run_passes(plans, (), plain, executor, progress)
     asked, tests = [], []
-    by_units = options.rows.block_by is not None
+    by_units = options.rows.design.of_units
     for c, name in enumerate(columns):
         mine = [one.column(c) for one in passes]
         plans = [

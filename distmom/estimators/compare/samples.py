@@ -14,7 +14,7 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.mean.question import run_plan
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import MeanOptions
 from distmom.lake.filters import as_filter
 from distmom.lake.group_filter import GroupFilter
 from distmom.lake.keys.keyvalues import Component, components
@@ -80,7 +80,7 @@ def _labels(scans: Sequence[Scan]) -> tuple[str, str]:
 def plan_values(scan: Scan, column: str, by: str, executor: Executor, progress: Progress | None) -> MeanPlan:
     """The pass that finds the values of the column that makes the samples."""
     source, read = open_data(scan, column, by)
-    share, options = column_share(source, read), row_options(scan, RandomBlocks())
+    share, options = column_share(source, read), MeanOptions.of(scan, RandomBlocks())
     return plan_mean(source, read, options, 0, executor, progress, share, few_groups=True)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from distmom.designs.blocks import BlockDesign, RandomBlocks, as_design
+from distmom.designs.blocks import RandomBlocks, as_design
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.describe.question import DescribeQuestion
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import MeanOptions
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import DescribeResult
@@ -111,8 +112,8 @@ def describe(
     scan = as_scan(data, where)
     if scan.nan != "omit":
         raise ConfigError(f"nan: a profile counts NaN and leaves it out; drop nan={scan.nan!r} from the scan")
-    options = row_options(scan, _design(blocks), confidence_level=confidence_level)
-    return answer(DescribeQuestion(scan, columns, by, options, rng), executor)  # type: ignore[no-any-return]
+    options = MeanOptions.of(scan, _design(blocks), confidence_level=confidence_level)
+    return answer(DescribeQuestion(scan, columns, by, options, rng=rng), executor)  # type: ignore[no-any-return]
 
 
 def _design(blocks: Any) -> BlockDesign:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,11 @@ from distmom.cluster.work import ReadAndReduce
 from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.describe.plan import Columns, DescribePlan, open_columns, plan_describe
 from distmom.estimators.facts import data_facts
-from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.mean.question import check_state
 from distmom.estimators.options import MeanOptions
-from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
+from distmom.estimators.question import RowsQuestion
 from distmom.passes.opening import Names
 from distmom.passes.scan import Scan
-from distmom.reductions.block_means import load_kernels
 from distmom.report import DescribeResult
 
 if TYPE_CHECKING:
@@ -29,41 +25,25 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DescribeQuestion:
+class DescribeQuestion(RowsQuestion):
     """What the columns of a scan are like, and which files or units are not like the others."""
 
     scan: Scan
     columns: Names
     by: Names
     options: MeanOptions
-    rng: Any = None
-    seed: int = field(init=False)
-    shown_seed: int | str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.seed, self.shown_seed = resolve_seed(self.rng)
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions, Columns]:
         """The source, what to read of it, and what can be said of each column."""
         return open_columns(self.scan, self.columns, self.by)
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether the data is in this process."""
-        return self.opened[0].in_memory
-
-    def load(self) -> Callable[[], None] | None:
-        """The kernels, where they will be used."""
-        source, read, _ = self.opened
-        return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
-
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedProfile:
         """The pass over all columns."""
         source, read, kinds = self.opened
-        share = column_share(source, read)
         return PlannedProfile(
-            source, plan_describe(source, read, kinds, self.options, self.seed, executor, progress, share)
+            source,
+            plan_describe(source, read, kinds, self.options, self.seed, executor, progress, self.share),
         )
 
 

@@ -178,7 +178,7 @@ def _result(
         plain_lift=variant.plain / control.plain - 1.0 if control.plain else math.nan,
         status=tuple(status_list(status)),
         **both,
-        unit=plan.options.block_by,
+        unit=plan.options.design.unit,
         n_units_exact=None if control.units is None else control.units.n_units_exact,
         n_blocks=n_blocks,
         n_ruined_blocks=int(answer.n_ruined[0]),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from distmom.checks import check_choice, names_of
-from distmom.designs.blocks import BlockDesign, FileBlocks, RandomBlocks, UnitBlocks
+from distmom.designs.blocks import FileBlocks, RandomBlocks, UnitBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.difference.question import DifferenceQuestion
-from distmom.estimators.options import PLAIN_INTERVALS
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import DifferenceResult, Results
@@ -125,14 +125,14 @@ def difference(
     _check_names(metric, by, denominator, unit)
     check_choice("interval", interval, PLAIN_INTERVALS)
     scan = as_scan(data, where)
-    options = row_options(
+    options = MeanOptions.of(
         scan,
         _design(unit),
         joint=denominator is not None,
         interval=interval,
         confidence_level=confidence_level,
     )
-    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng)
+    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from distmom.estimators.learn.rows import Met
 from distmom.estimators.learn.steps import Place
-from distmom.solvers import DescentState
+from distmom.solvers.state import DescentState
 from distmom.state import Checkpoint, Saved
 from distmom.state.checkpoint import Content
-from distmom.state.files import Change
-from distmom.state.saved import understood
+from distmom.state.saved import Change, understood
 
 if TYPE_CHECKING:
     from distmom.lake import FileRef

@@ -18,7 +18,7 @@ from distmom.lake.columns.schema import kind_of
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.keyvalues import NAN, NULL, Key
 from distmom.passes.census import column_share
-from distmom.reductions.counts.distinct_keys import DistinctKeys
+from distmom.reductions.counting import DistinctKeys
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

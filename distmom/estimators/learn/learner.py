@@ -35,7 +35,9 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.passes.scan import as_scan
-from distmom.solvers import AGGREGATORS, Descent, DescentState
+from distmom.solvers.aggregators import AGGREGATORS
+from distmom.solvers.descent import Descent
+from distmom.solvers.state import DescentState
 
 try:
     from sklearn.base import BaseEstimator

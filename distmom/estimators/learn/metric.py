@@ -21,7 +21,7 @@ from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk
 from distmom.numerics.losses.table import names_of
-from distmom.solvers import psd_cone
+from distmom.solvers.projections import psd_cone
 
 THRESHOLD = 2.0
 """Squared distance between near and far, as in the paper; only a unit, since the metric may be scaled."""

@@ -16,7 +16,7 @@ from distmom.estimators.learn.parameters import check_positive, with_shared_para
 from distmom.estimators.learn.run import Learned, Problem, Sample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import UserRisk
-from distmom.solvers import Projection, ball, psd_cone, simplex, unconstrained
+from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unconstrained
 
 
 @with_shared_parameters

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from distmom.checks import check_choice, check_count, check_fraction
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.solvers import AGGREGATORS, Adam, Backtracking, Decaying, StepSize
+from distmom.solvers.aggregators import AGGREGATORS
+from distmom.solvers.step_sizes import Adam, Backtracking, Decaying, StepSize
 
 STEP_RULES = ("decaying", "constant", "adam", "backtracking")
 AVERAGING = ("mean", "geometric_median", "none")

@@ -21,7 +21,7 @@ from distmom.estimators.learn.data import (
 from distmom.estimators.learn.rows import LakeRows
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
-from distmom.report.result import plain
+from distmom.report.values import plain
 from distmom.state import Fingerprint, open_checkpoint, shown
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.cluster.stop import Stopped
+from distmom.cluster.interrupts import Stopped
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.passes.gather import COPIES, RowSource, gather_rows
 from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
-    from distmom.cluster.stop import Flag
+    from distmom.cluster.interrupts import Flag
     from distmom.cluster.work import SkippedFile
 
 Fates = NDArray[np.uint8]

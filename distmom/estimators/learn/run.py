@@ -20,16 +20,11 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
-from distmom.solvers import (
-    Descent,
-    DescentState,
-    HeldOut,
-    Outcome,
-    Projection,
-    RiskBlocks,
-    descend,
-    unconstrained,
-)
+from distmom.solvers.blocks import RiskBlocks
+from distmom.solvers.descent import Descent, Outcome, descend
+from distmom.solvers.held_out import HeldOut
+from distmom.solvers.projections import Projection, unconstrained
+from distmom.solvers.state import DescentState
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress

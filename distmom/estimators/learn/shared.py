@@ -16,7 +16,7 @@ from distmom.errors import ConfigError
 from distmom.estimators.learn.parameters import Shape
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.block_risk import BlockRisk, UserRisk
-from distmom.solvers import RiskBlocks
+from distmom.solvers.blocks import RiskBlocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -17,7 +17,8 @@ from distmom.estimators.learn.shared import SharedBlocks, share
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.random.virtual_order import VirtualOrder
-from distmom.solvers import DescentState, RiskBlocks
+from distmom.solvers.blocks import RiskBlocks
+from distmom.solvers.state import DescentState
 
 if TYPE_CHECKING:
     from distmom.cluster.executors.crew import Crew

@@ -20,7 +20,7 @@ from distmom.estimators.learn.question import LearnQuestion
 from distmom.estimators.learn.rows import Met
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
-from distmom.report.train_result import TrainResult
+from distmom.report.kinds.train import TrainResult
 from distmom.report.write import check_output, write_whole
 
 CURVES = (".csv", ".parquet", ".svg")

@@ -12,8 +12,7 @@ from distmom.checks import names_of
 from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.counted_times import with_times_of
-from distmom.estimators.mean.fingerprint import Made
+from distmom.estimators.mean.fingerprint import Made, with_times_of
 from distmom.estimators.mean.manifest import Ledger, Numbered
 from distmom.estimators.mean.plan import MeanPlan, check_weights
 from distmom.estimators.mean.row_stream import (
@@ -27,7 +26,6 @@ from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.renamed import answering
-from distmom.estimators.row_options import design_words
 from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
@@ -121,7 +119,7 @@ class MeanAccumulator:
         name: str = "",
     ) -> None:
         options = MeanOptions(
-            **design_words(as_design(blocks)),
+            as_design(blocks),
             contamination=contamination,
             weights=weights,
             joint=joint,
@@ -152,7 +150,7 @@ class MeanAccumulator:
                 values if weights is None else (*values, weights),
                 keys,
                 vectors=() if options.joint else None,
-                units=unit_columns(options.block_by, values),
+                units=unit_columns(options.design.columns, values),
             ),
             where,
             None if condition is None else condition.identity,

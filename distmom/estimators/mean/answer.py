@@ -14,7 +14,6 @@ from distmom.estimators.mean.counts import fields_of_groups
 from distmom.estimators.mean.notes import block_notes, value_notes, weight_notes
 from distmom.estimators.mean.partition import accused_files, answer_columns, row_and_cell_blocks
 from distmom.estimators.mean.sampled import sampled_fields
-from distmom.estimators.options import SAMPLING
 from distmom.inference.estimate import Estimates, Shown
 from distmom.inference.ladder import Merger
 from distmom.inference.status import NoInterval, Status
@@ -49,7 +48,7 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
         shared = fields_of_groups(plan, state, c, column, by)
         if joint:
             shared = [fields | {"columns": names, "method": joint} for fields in shared]
-        if plan.options.scheme in SAMPLING:
+        if plan.options.design.sampled:
             every = sampled_fields(plan, state, columns, shared)
         else:
             every = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))

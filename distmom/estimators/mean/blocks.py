@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distmom.designs.blocks import check_most_blocks
+from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
-from distmom.estimators.options import SAMPLING, MeanOptions
-from distmom.estimators.row_options import design_of
+from distmom.estimators.options import MeanOptions
 from distmom.reductions.layouts import (
     FileLayout,
     Layout,
@@ -79,37 +78,38 @@ def choose_blocks(
     `n_rows` is the number of rows of the lake where it has been counted, `n_valid` that of the rows which
     pass the filter, `n_units` that of the units, such as files, which are put into blocks as a whole.
     """
+    design = options.design
     passing = n_rows if n_valid is None else n_valid
-    if options.scheme in SAMPLING:
+    if design.sampled:
         if n_rows is None or passing is None:
             raise AssertionError("sampling needs the number of rows")
         return _sampled(options, seed, n_rows, passing)
     n_blocks, outlying = _fixed_number(options, n_rows), 0
     if options.contamination is not None:
-        of = passing if options.block_by is None else n_units
+        of = passing if not design.of_units else n_units
         if of is None:
             raise AssertionError("contamination needs the number of rows or units")
         n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
     sample = SAMPLE_OF_GROUP if grouped else SAMPLE
-    if options.block_by is not None:
+    if design.of_units:
         n_cells = _unit_cells(n_blocks, grouped)
-        by_file = options.block_by == "file"
+        by_file = design.by_file
         layout = FileLayout() if by_file else UnitLayout(n_cells)
         return Blocks(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
-    n_fine, width = _fine(options.fine, n_blocks, grouped)
+    n_fine, width = _fine(design.fine, n_blocks, grouped)
     n_kept = n_fine // width
     cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
-    if options.order == "stored":
+    if design.stored:
         if n_rows is None:
             raise AssertionError("stored order needs the number of rows")
         return Blocks(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
-    if options.repeats > 1:
+    if design.repeats > 1:
         check_most_blocks(
-            f"blocks: {options.repeats} repeats of {n_kept} fine blocks", options.repeats * n_kept
+            f"blocks: {design.repeats} repeats of {n_kept} fine blocks", design.repeats * n_kept
         )
-        repeated = RepeatedLayout(seed, n_fine, options.repeats, width)
+        repeated = RepeatedLayout(seed, n_fine, design.repeats, width)
         return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
-    random = RandomLayout(seed, n_fine, width, options.chunk_rows)
+    random = RandomLayout(seed, n_fine, width, design.chunk_rows)
     return Blocks(random, cells, sample, n_blocks, outlying=outlying)
 
 
@@ -118,40 +118,44 @@ def fixed_by(options: MeanOptions) -> str | None:
 
     Such blocks cannot take rows that come later.
     """
-    if options.scheme in SAMPLING or options.order == "stored" or options.block_size is not None:
-        return repr(design_of(options))
+    design = options.design
+    if design.sampled or design.stored or design.size is not None:
+        return repr(design)
     if isinstance(options.contamination, float):
         return f"contamination={options.contamination}, a share,"
-    counted = not isinstance(options.block_by, tuple)  # the best number for many units is taken anyway
-    if options.contamination is not None and not isinstance(options.n_blocks, int) and counted:
+    counted = not design.columns  # the best number for many units is taken anyway
+    if options.contamination is not None and design.number is None and counted:
         return f"contamination={options.contamination} without a number of blocks"
     return None
 
 
 def needs_row_counts(options: MeanOptions) -> bool:
     """Whether the rows must be counted before the main pass."""
-    return needs_passing_rows(options) or options.order == "stored" or options.block_size is not None
+    design = options.design
+    return needs_passing_rows(options) or design.stored or design.size is not None
 
 
 def needs_passing_rows(options: MeanOptions) -> bool:
     """Whether it matters how many of the rows pass the filter."""
-    return options.scheme in SAMPLING or (options.contamination is not None and options.block_by is None)
+    design = options.design
+    return design.sampled or (options.contamination is not None and not design.of_units)
 
 
 def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
-    if options.block_size is not None:
+    design = options.design
+    if design.size is not None:
         if n_rows is None:
             raise AssertionError("a block size needs the number of rows")
-        if options.block_size > n_rows:
+        if design.size > n_rows:
             raise NoAnswerError(
-                f"blocks: size: {options.block_size} exceeds the {n_rows} rows of the data; lower it"
+                f"blocks: size: {design.size} exceeds the {n_rows} rows of the data; lower it"
             )
-        k = n_rows // options.block_size
-        check_most_blocks(f"blocks: size: {options.block_size} of {n_rows} rows", k)
+        k = n_rows // design.size
+        check_most_blocks(f"blocks: size: {design.size} of {n_rows} rows", k)
         return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
-    if options.n_blocks == "paper":
+    if design.n == "paper":
         return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]
-    return options.n_blocks if isinstance(options.n_blocks, int) else None
+    return design.number
 
 
 def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
@@ -177,16 +181,17 @@ def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
 
 def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:
     """Numbers of the randomized median of means, given or from the proposition."""
-    replace = options.scheme == "monte_carlo"
-    given = options.n_blocks if isinstance(options.n_blocks, int) else None
-    k, size = given, options.block_size
+    design = options.design
+    replace = design.replace
+    given = design.number
+    k, size = given, design.size
     if k is None or size is None:
-        tau = 0.45 if options.tau is None else options.tau
+        tau = 0.45 if design.tau is None else design.tau
         prescribed = morm_blocks(options.confidence_level, tau, n_valid)
         k = prescribed[0] if k is None else k
         size = prescribed[1] if size is None else size
         check_most_blocks(f"blocks: tau: {tau:g}", k)
-    elif options.tau is not None:
+    elif design.tau is not None:
         raise ConfigError("SampledBlocks: tau: n and size say all; drop tau")
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"

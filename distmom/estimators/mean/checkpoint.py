@@ -14,7 +14,7 @@ from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.state import KIND, SavedMean
 from distmom.estimators.options import MeanOptions
 from distmom.state import Checkpoint, open_checkpoint
-from distmom.state.files import Change
+from distmom.state.saved import Change
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 class Keeper:
     """The state of one run: which files are in its sums, and which are still to be read.
 
-    Raises
-    ------
-    DataError
-        If the state does not hold what it should.
+    DataError if the state does not hold what it should.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -51,19 +48,15 @@ class Keeper:
     ) -> tuple[Ledger, ReadOptions]:
         """Compare with what the state was made of, before anything is read.
 
+        ConfigError if it was made with other options, of other columns, or of another lake; or if there is no
+        lake; DataError if files that it holds have changed or are gone, and are not to be read again.
+
         Returns
         -------
         ledger : Ledger
             What the run goes on from.
         read : ReadOptions
             What to read, times being counted from the days of the state.
-
-        Raises
-        ------
-        ConfigError
-            If it was made with other options, of other columns, or of another lake; or if there is no lake.
-        DataError
-            If files that it holds have changed or are gone, and are not to be read again.
         """
         self._checkpoint.check_source(data, source, "use MeanAccumulator, or drop state")
 

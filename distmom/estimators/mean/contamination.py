@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from distmom.designs.blocks import MOST_BLOCKS
+from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.options import MeanOptions
 from distmom.theory import best_blocks
@@ -53,7 +53,7 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
             f"contamination: {o:,} arbitrary {what} of {n:,} leave no majority; lower it to at most "
             f"{(n - 1) // 2:,}"
         )
-    best = best_blocks(n, options.delta, o, repeated=options.repeats > 1)
+    best = best_blocks(n, options.delta, o, repeated=options.design.repeats > 1)
     if n_blocks is None:
         if best > MOST_BLOCKS:
             remedy = (
@@ -76,4 +76,4 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
 
 def counted_as(options: MeanOptions) -> str:
     """What `contamination` counts, in a word."""
-    return "rows" if options.block_by is None else "files" if options.block_by == "file" else "units"
+    return "rows" if not options.design.of_units else "files" if options.design.by_file else "units"

@@ -62,7 +62,7 @@ def shared_fields(
         "n_null": nulls,
         "n_nan": nans,
         "n_inf": infs,
-        "scheme": plan.options.scheme,
+        "scheme": plan.options.design.scheme,
         **weightless,
     }
 

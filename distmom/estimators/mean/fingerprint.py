@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from distmom.estimators.mean.counted_times import scale_from_facts
+from distmom.designs.blocks import DESIGNS
 from distmom.estimators.options import MeanOptions
-from distmom.lake.columns.times import kind_of_times
+from distmom.lake.columns.times import DAY, TimeKind, TimeScale, Unit, kind_of_times
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
+from distmom.reductions.state import MeanState
 from distmom.state import Fingerprint, shown
 
 ROWS = ("nan", "missing")
@@ -16,6 +18,9 @@ ROWS = ("nan", "missing")
 
 ANSWER = ("interval", "on_bad_file")
 """Options that the sums do not depend on. All others say which blocks are kept."""
+
+
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in DESIGNS}
 
 
 class Counted(NamedTuple):
@@ -32,7 +37,6 @@ class Made:
 
     Attributes
     ----------
-    options : MeanOptions
     read : ReadOptions
         What was read of each file; its filter apart.
     where, condition : str or None
@@ -93,18 +97,24 @@ class Made:
             **{f"column {name!r}": f"{kind_of_times(scale)}s" for name, scale in read.times},
             **{f"type of folders {name}=": kind for name, kind in self.partitions},
         }
-        design = {name: value for name, value in options.items() if name not in (*ROWS, *ANSWER)}
+        design = {name: value for name, value in options.items() if name not in (*ROWS, *ANSWER, "design")}
+        design["blocks"] = repr(self.options.design)
         return Fingerprint.of(question, design, self.seed, self.shown_seed)
 
     def to_facts(self) -> dict[str, Any]:
         """As JSON carries it."""
-        return {**asdict(self), "seed": f"0x{self.seed:032x}"}
+        facts = {**asdict(self), "seed": f"0x{self.seed:032x}"}
+        facts["options"]["design"] = [type(self.options.design).__name__, facts["options"]["design"]]
+        return facts
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> Made:
         """What `to_facts` wrote; an error of Python's if it did not."""
         given = {name: _tuples(value) for name, value in facts.items()}
-        given["options"] = MeanOptions(**{n: _tuples(v) for n, v in facts["options"].items()})
+        options = {n: _tuples(v) for n, v in facts["options"].items()}
+        kind, fields = options["design"]
+        options["design"] = KINDS[kind](**{n: _tuples(v) for n, v in fields.items()})
+        given["options"] = MeanOptions(**options)
         read = {n: _tuples(v) for n, v in facts["read"].items()}
         read["times"] = tuple((name, scale_from_facts(scale)) for name, scale in read["times"])
         given["read"] = ReadOptions(**read)
@@ -114,3 +124,40 @@ class Made:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+MOST_DAYS = 1 << 40
+"""Farther from 1970 than any time that Arrow stores."""
+
+
+def with_times_of(read: ReadOptions, other: ReadOptions) -> ReadOptions:
+    """The options with the scales of columns that were null throughout here, but not there."""
+    known = {**dict(other.times), **dict(read.times)}
+    return replace(read, times=tuple((name, known[name]) for name in read.columns if name in known))
+
+
+def recounted(
+    state: MeanState | None, columns: Sequence[str], then: ReadOptions, now: ReadOptions
+) -> MeanState | None:
+    """Sums of these columns, counted from the days of `then`, as counted from those of `now`.
+
+    Means are rounded once more, at 2**-53 of the distance between the days; nothing else changes.
+    """
+    before, after = then.scales, now.scales
+    days = [before[name].base - after[name].base if name in before else 0 for name in columns]
+    if state is None or not any(days):
+        return state
+    return state.moved([float(n * DAY) for n in days])
+
+
+def scale_from_facts(facts: Any) -> TimeScale | None:
+    """The scale that JSON carries; an error of Python's if it is none."""
+    if facts is None:
+        return None
+    scale = TimeScale(**facts)
+    words = scale.kind in get_args(TimeKind) and scale.unit in get_args(Unit)
+    if not words or not isinstance(scale.zone, str | None):
+        raise ValueError(f"{facts!r} is no scale of times")
+    if type(scale.base) is not int or abs(scale.base) > MOST_DAYS:
+        raise ValueError(f"{scale.base!r} is no day")
+    return scale

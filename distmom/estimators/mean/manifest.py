@@ -178,10 +178,7 @@ class Ledger:
     def number(self, bad: Sequence[SkippedFile]) -> None:
         """Give numbers to the new files, but for those whose footers have turned out bad.
 
-        Raises
-        ------
-        DataError
-            If a footer is bad and the blocks depend on the rows of this file, as counted before.
+        DataError if a footer is bad and the blocks depend on the rows of this file, as counted before.
         """
         if bad and self.counted is not None:
             raise DataError(bad[0].reason)

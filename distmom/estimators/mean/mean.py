@@ -9,7 +9,7 @@ from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
 from distmom.estimators.mean.question import MeanQuestion
-from distmom.estimators.row_options import row_options
+from distmom.estimators.options import MeanOptions
 from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -36,9 +36,10 @@ def mean(
 ) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
 
-    The rows are cut into blocks at random, each block has its mean, and the answer is the lower median of the
-    block means. It estimates the expectation of a row under independent rows of finite variance; up to about
-    0.69 times the number of fine blocks of arbitrary rows, or a minority of bad files, do not move it far.
+    Rows are assigned to blocks at random, each block has its mean, and the estimate is the lower median of
+    the block means. It estimates the expectation of a row under independent rows of finite variance; up to
+    about 0.69 times the number of fine blocks of arbitrary rows, or a minority of bad files, do not move it
+    far.
 
     Parameters
     ----------
@@ -96,18 +97,18 @@ def mean(
         A file is damaged, changed, or of a type that cannot be averaged; a vector has another length; the
         state is damaged, or files that it holds have changed since or are gone.
     NoAnswerError
-        There are no rows, or no finite answer because half or more of the blocks are ruined.
+        There are no rows, or no finite answer because half or more of the blocks are non-finite.
     ResourceError
         The memory does not suffice, or the cluster was lost.
 
     Notes
     -----
-    With K blocks of B rows and p* the Beta quantile at which P(Bin(K, p*) >= ceil(K/2)) = delta, the
-    ``exact`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean (Cantelli's
+    With K blocks of B rows and p* the Beta quantile at which P(Bin(K, p*) >= ceil(K/2)) = delta,
+    the ``exact`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean (Cantelli's
     inequality for both sides): if that variance were known, the interval would hold with probability of at
     least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The ``order`` interval
-    covers the median of the law of one block mean, which differs from the mean by a term of smaller order.
-    Its level is that of independent blocks, so it is refused for samples and repeated partitions.
+    covers the median of the distribution of one block mean, which differs from the mean by a term of smaller
+    order. Its level is that of independent blocks, so it is refused for samples and repeated partitions.
 
     With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
     counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
@@ -116,10 +117,10 @@ def mean(
     where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
     ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
     2^-200 they are zero. A block whose weights are all zero is left out. Few rows decide where weights are
-    very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a spread that grows with the
+    very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a scale that grows with the
     root of the weight, ``exact`` at 99 % covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5, and
     ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
-    With one spread for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
+    With one scale for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
 
     With `UnitBlocks` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
     its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
@@ -128,11 +129,11 @@ def mean(
     The exact interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
     than 10 %). Fewer than ten units a block draw a note.
 
-    Where all values are equal the interval is that value, and a note says so: with probability 1 - delta at
-    most a share log(1/delta)/n of the rows of the law differ, which none of the n rows showed.
+    Where all values are equal the interval is that value, and a note says so: with probability 1 - delta,
+    at most a share log(1/delta)/n of the distribution has other values, which none of the n rows showed.
 
-    Up to o blocks may be arbitrary (o rows by `contamination`, or the ruined ones if these are more): p* is
-    then that of P(Bin(K - o, p*) >= ceil(K/2) - o) = delta, and ``order`` takes its ranks from K - o fair
+    Up to o blocks may be arbitrary (o rows by `contamination`, or the non-finite ones if these are more): p*
+    is then that of P(Bin(K - o, p*) >= ceil(K/2) - o) = delta, and ``order`` takes its ranks from K - o fair
     coins. K > 2 o only makes the answer finite: for o = 10 at 99 %, K = 21 gives 152 standard errors and
     K = 59, the best, gives 13.
 
@@ -146,12 +147,12 @@ def mean(
     farther than C r from the mean vector, C = (1 - a)/sqrt(1 - 2 a), more than a K of them are farther than
     r, each with probability of at most trace(Sigma)/(B r^2). The trace is the sum of robust variances of the
     coordinates. Distances are Euclidean: bring coordinates of different units to one scale before. Under
-    ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is wild in one
-    is set aside for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so they hold
-    together. A null in a list makes its row null, a NaN counts by `nan`. Memory grows with d 2**17 rows.
-    With weights a row has one for all coordinates, and effective rows take the place of B. Over repeated
-    partitions the median is that of all their blocks; the radius has their exponential tail in place of the
-    binomial one and is about half as long again.
+    ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is an outlier
+    in one is screened out for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so
+    they hold together. A null in a list makes its row null, a NaN counts as the scan says. Memory grows with
+    d 2**17 rows. With weights a row has one for all coordinates, and effective rows take the place of B. Over
+    repeated partitions the median is that of all their blocks; the radius has their exponential tail in place
+    of the binomial one and is about half as long again.
 
     One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
     column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition; with weights 110 and
@@ -197,7 +198,7 @@ def mean(
     ([1.01, 2.01], True)
     """
     scan = as_scan(data, where)
-    options = row_options(
+    options = MeanOptions.of(
         scan,
         as_design(blocks),
         contamination=contamination,
@@ -207,5 +208,5 @@ def mean(
         confidence_level=confidence_level,
     )
     limit = as_backend(executor).memory_limit
-    question = MeanQuestion(scan, column, by, options, rng, state, limit)
+    question = MeanQuestion(scan, column, by, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -9,10 +9,10 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from distmom.cluster.executors.machine import memory_bytes
+from distmom.cluster.memory import memory_bytes
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.counted_times import with_times_of
+from distmom.estimators.mean.fingerprint import with_times_of
 from distmom.estimators.mean.manifest import Ledger, Left
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
@@ -20,7 +20,7 @@ from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.reductions.roots import turned
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import Saved, State
-from distmom.state.file import check_state_path, read_state
+from distmom.state.state import check_state_path, read_state
 
 
 def merge_states(

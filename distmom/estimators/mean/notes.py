@@ -45,7 +45,8 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
     elif wanted is not None and 0 < n_blocks < wanted:
         yield f"only {n_blocks} of {wanted} blocks hold rows; the empty ones are left out"
     files_first = bool(answer.files_first[line])
-    by_rows = plan.options.order == "random" and plan.options.chunk_rows == 1 and not files_first
+    design = plan.options.design
+    by_rows = not design.stored and design.chunk_rows == 1 and not files_first
     if by_rows and math.isfinite(answer.file_effect[line]):
         yield ALIKE
     if int(answer.status[line]) & Status.FILES_DISAGREE:
@@ -56,7 +57,7 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
 
 def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     """The remark on units that are few for their blocks."""
-    what = "files" if plan.options.block_by == "file" else "units"
+    what = "files" if plan.options.design.by_file else "units"
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"

@@ -12,7 +12,7 @@ from distmom.inference.estimate import Estimates, Promise
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Status
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.reductions.layouts import FileLayout, StoredLayout, UnitLayout
+from distmom.reductions.layouts import FileLayout, UnitLayout
 from distmom.reductions.roots import cell_of
 from distmom.reductions.state import MeanState
 
@@ -50,7 +50,7 @@ def row_and_cell_blocks(
     heard = plan.blocks.n_cells and plan.blocks.hears_files
     cells = moments.at((..., slice(n, None))) if heard else None
     rows = moments.at((..., slice(n // layout.repeats)))
-    together = isinstance(layout, StoredLayout) or plan.options.chunk_rows > 1
+    together = plan.options.design.stored or plan.options.design.chunk_rows > 1
     return rows, cells, "stored" if together else "rows"
 
 

@@ -92,7 +92,7 @@ class MeanPlan:
             "largest_unit_bytes": max((u.n_bytes for u in (*self.units, *self.late)), default=0),
             "merge_depth": merge_depth((*self.units, *self.late), len(self.files)),
             "bytes_to_scheduler": scheduler_bytes((*self.units, *self.late)),
-            "scheme": self.options.scheme,
+            "scheme": self.options.design.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,
             "fine_blocks": layout.n_blocks // layout.repeats or self.blocks.n_cells,
@@ -180,7 +180,7 @@ def plan_mean(
         most_bytes=executor.memory // (2 * executor.threads_per_process) if grouped else None,
         compiled=worth_compiling(files, share, blocks.layout),
         joint=bool(options.joint),
-        count_units=None if options.block_by is None else "columns" if read.units else "file",
+        count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
@@ -265,7 +265,7 @@ def _counted(
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
     n_valid = _passing_rows(source, read, files, options, executor, progress)
     # units in columns are counted while they are read; no share of them is allowed for
-    n_units = None if options.block_by is None else len(files) if options.block_by == "file" else PLENTY
+    n_units = None if not options.design.of_units else len(files) if options.design.by_file else PLENTY
     counted = Counted(n_rows, n_valid, n_units)
     if ledger is not None:
         ledger.counted = counted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,12 @@ from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.answer import answer_of, together
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper, open_keeper
-from distmom.estimators.mean.plan import MeanPlan, plan_mean, worth_compiling
+from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.question import RowsQuestion
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
-from distmom.reductions.block_means import load_kernels
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class MeanQuestion:
+class MeanQuestion(RowsQuestion):
     """The robust means of columns of a scan, in groups or not.
 
     Attributes
@@ -49,11 +47,8 @@ class MeanQuestion:
     column: Names
     by: Names
     options: MeanOptions
-    rng: Any = None
     state: Any = None
     memory_limit: int | str | None = None
-    seed: int = field(init=False)
-    shown_seed: int | str = field(init=False)
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,7 +62,12 @@ class MeanQuestion:
         """The source, what to read of it, and which of it a saved state holds already."""
         joint = bool(self.options.joint)
         source, read = open_data(
-            self.scan, self.column, self.by, self.options.block_by, joint=joint, weights=self.options.weights
+            self.scan,
+            self.column,
+            self.by,
+            self.options.design.columns,
+            joint=joint,
+            weights=self.options.weights,
         )
         if self.keeper is None:
             return source, read, None
@@ -75,16 +75,6 @@ class MeanQuestion:
             self.scan.data, source, read, self.options, self.seed, self.shown_seed
         )
         return source, read, ledger
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the data is in this process."""
-        return self.opened[0].in_memory
-
-    def load(self) -> Callable[[], None] | None:
-        """The kernels, where they will be used."""
-        source, read, _ = self.opened
-        return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedMean:
         """The pass, its blocks and units; without the filter where blocks depend on how many rows pass."""
@@ -103,8 +93,7 @@ class MeanQuestion:
     ) -> MeanPlan:
         """The pass over what is read and not in the ledger yet."""
         source = self.opened[0]
-        share = column_share(source, read)
-        return plan_mean(source, read, self.options, self.seed, executor, progress, share, ledger)
+        return plan_mean(source, read, self.options, self.seed, executor, progress, self.share, ledger)
 
 
 @dataclass

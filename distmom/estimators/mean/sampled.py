@@ -49,9 +49,9 @@ def _of_group(plan: MeanPlan, every: BlockState, fields: dict[str, Any]) -> dict
             drawn = (plan.blocks.block_size or 0) * n_used // (plan.n_rows or n_used)
             options, variance = plan.options, mean_variance(float(row[0]), size)
             return paper_sample_halfwidth(
-                options.confidence_level, options.tau, variance, k, (drawn,), (n_used,)
+                options.confidence_level, options.design.tau, variance, k, (drawn,), (n_used,)
             )
-        replacement = plan.options.scheme == "monte_carlo"
+        replacement = plan.options.design.replace
         inverse = row_inverse_inclusion(n_used, int(sizes.max()), replacement=replacement)
         variances = [mean_variance(float(s), size, n_used if replacement else None) for s in row]
         return resampled_width(variances, k, inverse, delta, method), None

@@ -9,8 +9,7 @@ import numpy as np
 
 from distmom.cluster import Merged
 from distmom.errors import DataError
-from distmom.estimators.mean.counted_times import recounted
-from distmom.estimators.mean.fingerprint import Counted, Made
+from distmom.estimators.mean.fingerprint import Counted, Made, recounted
 from distmom.estimators.mean.manifest import Ledger, Left, Numbered
 from distmom.lake.source import FileRef
 from distmom.reductions.state import MeanState, sizes_of
@@ -18,9 +17,8 @@ from distmom.reductions.stream import LeafStream, StreamState
 from distmom.state import Saved
 from distmom.state.arrays import from_arrays, to_arrays
 from distmom.state.checkpoint import Content
-from distmom.state.files import texts_from_bytes, texts_to_bytes
 from distmom.state.fingerprint import check_same
-from distmom.state.saved import understood
+from distmom.state.saved import texts_from_bytes, texts_to_bytes, understood
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -42,10 +40,8 @@ class SavedMean:
 
     Attributes
     ----------
-    made : Made
     sums : dict
         Description of the sums, see `MeanPlan.sums`.
-    ledger : Ledger
     stream : StreamState or None
         Rows of an accumulator, whose name is the one path of the main tree.
     sizes : tuple of int or None

@@ -13,7 +13,7 @@ from distmom.estimators.planning.ways import rows_for_way
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.report.plan_result import PlannedWay
+from distmom.report.kinds.plan import PlannedWay
 from distmom.theory import (
     best_blocks,
     default_tuples,

@@ -25,7 +25,7 @@ from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.versions import versions
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.report.plan_result import PlannedWay, PlanResult
+from distmom.report.kinds.plan import PlannedWay, PlanResult
 
 REPEATS = 5
 """Random partitions to compare with."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from distmom.designs.blocks import RandomBlocks, SampledBlocks
 from distmom.errors import ConfigError
-from distmom.report.plan_result import PlannedWay
+from distmom.report.kinds.plan import PlannedWay
 from distmom.theory import (
     best_blocks,
     binomial_p,

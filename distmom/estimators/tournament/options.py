@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from distmom.checks import check_choice, check_count, check_fraction, whole
-from distmom.designs.blocks import BlockDesign
+from distmom.checks import check_choice, check_count, check_fraction
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.designs.loss import Loss
 from distmom.designs.match import Match
-from distmom.designs.pairs import DisjointPairs, PairDesign, SampledPairs
+from distmom.designs.pairs import CompletePairs, DisjointPairs, PairDesign
 from distmom.errors import ConfigError
-from distmom.estimators.options import SAMPLING, MeanOptions
-from distmom.estimators.row_options import design_words, samples_of_pairs
+from distmom.estimators.options import MeanOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.losses.table import LOSSES, names_of
 from distmom.passes.scan import Scan
 from distmom.reductions.losses.candidates import RowLoss
 
-DISTANCES = ("auto", "prediction", "loss")
 PARTS, PAIR_PARTS = 3, 2
 """Of a tournament: distances, matches, and with losses of rows matches of the finalists."""
-
-SCHEMES = ("partition", *SAMPLING)
-PAIRS = ("complete", "incomplete")
 
 PAIR_BUDGET = 2 * 10**10
 """Losses of pairs that a run may evaluate unless it is told otherwise: ten minutes on two threads or so."""
@@ -40,18 +35,12 @@ class TournamentOptions:
     loss_parameter: float | None = None
     distance: str = "auto"
     beta_r: float | None = None
-    n_blocks: int | str = "auto"
+    design: BlockDesign = field(default_factory=RandomBlocks)
+    pairs: PairDesign = field(default_factory=CompletePairs)
     contamination: int | float | None = None
-    chunk_rows: int = 1
-    block_by: str | tuple[str, ...] | None = None
     missing: str = "error"
     on_bad_file: str = "error"
     confidence_level: float = 0.99
-    scheme: str = "partition"
-    block_size: int | None = None
-    pairs: str = "complete"
-    n_pairs: int | None = None
-    pair_budget: int = PAIR_BUDGET
 
     def __post_init__(self) -> None:
         if isinstance(self.loss, str):
@@ -60,14 +49,9 @@ class TournamentOptions:
             raise ConfigError(
                 f"loss: must be a name or a function of truths and predictions, not {self.loss!r}"
             )
-        check_choice("distance", self.distance, DISTANCES)
         self._check_parameter()
-        _check_level("beta_r", self.beta_r)
-        if self.n_blocks == "paper":
-            raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
-        common = self.common
-        for name in ("n_blocks", "contamination", "chunk_rows", "block_by"):
-            object.__setattr__(self, name, getattr(common, name))
+        self._check_design()
+        object.__setattr__(self, "contamination", self.common.contamination)
         self._check_pairs()
 
     @property
@@ -85,52 +69,67 @@ class TournamentOptions:
     @property
     def sampled(self) -> bool:
         """Whether blocks are samples of the rows or pairs of a part."""
-        return self.scheme in SAMPLING or self.pairs == "incomplete"
+        return self.design.sampled
 
     @property
     def common(self) -> MeanOptions:
         """Those that a mean has too."""
         return MeanOptions(
-            n_blocks=self.n_blocks,
+            RandomBlocks(self.design.number or "auto") if self.sampled else self.design,
             contamination=self.contamination,
-            chunk_rows=self.chunk_rows,
-            block_by=self.block_by,
             missing=self.missing,
             on_bad_file=self.on_bad_file,
             confidence_level=self.confidence_level,
         )
+
+    @property
+    def pair_budget(self) -> int:
+        """Losses of pairs that a run may evaluate."""
+        return self.pairs.budget or PAIR_BUDGET
+
+    def _check_design(self) -> None:
+        design = self.design
+        if isinstance(self.pairs, DisjointPairs):
+            raise ConfigError("pairs: a tournament takes complete or sampled pairs; use SampledPairs(n)")
+        if design.stored or design.repeats > 1 or design.fine != "standard" or design.tau is not None:
+            raise ConfigError(
+                f"blocks: a tournament has its rows in random parts, so {design!r} does not fit; "
+                "use RandomBlocks, UnitBlocks, FileBlocks or, for losses of pairs, SampledBlocks(n, size)"
+            )
+        if design.n == "paper":
+            raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
+        if design.size is not None and not design.sampled:
+            raise ConfigError(
+                f"blocks: a tournament takes a number of blocks, not {design!r}; use n in place of size"
+            )
 
     def _check_parameter(self) -> None:
         value = self.loss_parameter
         if value is None:
             return
         if self.loss == "mahalanobis":
-            check_fraction("loss_parameter", value, math.inf, "the squared distance between near and far")
+            check_fraction("Loss: parameter", value, math.inf, "the squared distance between near and far")
             return
         have = {name: loss.parameter for name in row_losses() if (loss := LOSSES[name]).parameter is not None}
         parameter = have.get(self.loss) if isinstance(self.loss, str) else None
         if parameter is None:
             raise ConfigError(
-                f"loss_parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
+                f"Loss: parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
             )
-        check_fraction("loss_parameter", value, parameter.below, f"the {parameter.name}")
+        check_fraction("Loss: parameter", value, parameter.below, f"the {parameter.name}")
 
     def _check_pairs(self) -> None:
         """What is only for losses of pairs, or not for these."""
-        check_choice("scheme", self.scheme, SCHEMES)
-        check_choice("pairs", self.pairs, PAIRS)
-        object.__setattr__(self, "pair_budget", whole(self.pair_budget))
-        check_count("pair_budget", self.pair_budget)
         if not self.pairwise:
-            for name, only, word in (("pairs", "complete", "pairs"), ("scheme", "partition", "blocks")):
-                if getattr(self, name) != only:
+            for word, sampled in (("pairs", self.pairs.name != "complete"), ("blocks", self.sampled)):
+                if sampled:
                     raise ConfigError(
                         f"{word}: samples are for losses of pairs, not {self.loss_name}; drop them"
                     )
         if self.pairwise and self.distance == "prediction":
             raise ConfigError("match: distance='prediction': pairs are compared by roots of losses; drop it")
-        if self.block_size is not None:
-            check_count("SampledBlocks: size", self.block_size, 2)
+        if self.design.size is not None:
+            check_count("SampledBlocks: size", self.design.size, 2)
         if self.sampled and self.contamination is not None:
             raise ConfigError("contamination: is for a partition of the rows, not for samples; drop it")
 
@@ -172,14 +171,6 @@ def pair_losses() -> tuple[str, ...]:
     return ("mahalanobis", *rankings(), "clustering")
 
 
-def _check_level(name: str, value: Any) -> None:
-    if value is None:
-        return
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not good or not math.isfinite(value) or value < 0.0:
-        raise ConfigError(f"{name}: must be a finite number of at least 0, not {value!r}")
-
-
 def tournament_options(
     scan: Scan,
     loss: Any,
@@ -199,30 +190,16 @@ def tournament_options(
     """
     if not isinstance(match, Match):
         raise ConfigError(f"match: must be a Match, not {match!r}; such as Match(beta_r=0.1)")
-    if isinstance(pairs, DisjointPairs):
-        raise ConfigError("pairs: a tournament takes complete or sampled pairs; use SampledPairs(n)")
-    if isinstance(pairs, SampledPairs):
-        design = samples_of_pairs(design, pairs)
-    words = design_words(design)
-    for name, plain in (("order", "random"), ("repeats", 1), ("fine", "standard"), ("tau", None)):
-        if words.pop(name, plain) != plain:
-            raise ConfigError(
-                f"blocks: a tournament has its rows in random parts, so {design!r} does not fit"
-            )
-    if words["block_size"] is not None and not design.sampled:
-        raise ConfigError(f"blocks: a tournament takes a number of blocks, not {design!r}")
     parameter = loss.parameter if isinstance(loss, Loss) else None
     return TournamentOptions(
         loss=loss.name if isinstance(loss, Loss) else loss,
         loss_parameter=parameter,
         distance=match.distance,
         beta_r=match.beta_r,
+        design=pairs.blocks(design),
+        pairs=pairs,
         contamination=contamination,
         missing=scan.missing,
         on_bad_file=scan.on_bad_file,
         confidence_level=confidence_level,
-        pairs=pairs.name,
-        n_pairs=pairs.n if isinstance(pairs, SampledPairs) else None,
-        pair_budget=getattr(pairs, "budget", None) or PAIR_BUDGET,
-        **words,
     )

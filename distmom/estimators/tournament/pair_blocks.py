@@ -39,7 +39,7 @@ def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
     options, n_parts, wanted = plan.options, plan.options.n_parts, plan.n_blocks
     if n_used < 2 * n_parts:
         raise NoAnswerError(f"{n_used:,} rows that count are too few for {n_parts} parts; use more rows")
-    if options.n_blocks == "auto" and options.contamination is None and options.block_by is None:
+    if options.design.number is None and options.contamination is None and not options.design.of_units:
         wanted = joined_blocks(n_used // (n_parts * PAIR_ROWS))
     numbers, lowered = given_numbers(np.array([n_used]), n_parts * wanted, 2)
     return wanted if options.sampled else int(numbers[0]) // n_parts, bool(lowered[0])
@@ -57,13 +57,13 @@ def rows_drawn(plan: TournamentPlan, n_rows: int, n_used: int, n_blocks: int) ->
     if not options.sampled:
         return None
     n_part, n_good, share = n_rows // n_parts, n_used // n_parts, n_used / n_rows
-    again = options.scheme == "monte_carlo"
-    if options.pairs == "incomplete":
+    again = options.design.replace
+    if options.pairs.name == "incomplete":
         most = max(1, options.pair_budget // (n_parts * n_blocks * m))
         default = default_tuples(n_good, n_parts * n_blocks, replacement=again)
-        drawn = math.ceil((options.n_pairs or min(most, default)) / share**2)
+        drawn = math.ceil((options.pairs.n or min(most, default)) / share**2)
         return drawn if again else min(drawn, n_part * (n_part - 1) // 2)
-    size = options.block_size or min(SAMPLED_ROWS, n_good)
+    size = options.design.size or min(SAMPLED_ROWS, n_good)
     if not again and size > n_good:
         raise ConfigError(
             f"blocks: size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
@@ -79,7 +79,9 @@ def n_losses(plan: TournamentPlan, sizes: Ints, drawn: int | None) -> int:
         exact = sizes.astype(object)
         n_pairs = int((exact * (exact - 1) // 2).sum())
     else:
-        n_pairs = len(sizes) * (drawn if plan.options.pairs == "incomplete" else drawn * (drawn - 1) // 2)
+        n_pairs = len(sizes) * (
+            drawn if plan.options.pairs.name == "incomplete" else drawn * (drawn - 1) // 2
+        )
     return n_pairs * len(plan.field.candidates)
 
 
@@ -106,7 +108,7 @@ def describe_pairs(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
     return {
         "n_bytes": int(sum(f.size for f in plan.source.files) * share),
         "n_blocks": n_blocks,
-        "scheme": plan.options.scheme,
+        "scheme": plan.options.design.scheme,
         "drawn": drawn,
         "n_losses": needed,
         "seconds": round(needed / (RATE * executor.threads), 1),

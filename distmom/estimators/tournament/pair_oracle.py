@@ -106,7 +106,7 @@ class PairOracle:
 
     @property
     def _by_pairs(self) -> bool:
-        return self._plan.options.pairs == "incomplete"
+        return self._plan.options.pairs.name == "incomplete"
 
     def _run(self, part: int, work: PairLosses) -> BlockLossTable:
         """What is made of the blocks of a part."""
@@ -125,7 +125,7 @@ class PairOracle:
         """Sampled blocks of a part: rows, or pairs of which both rows count or none."""
         assert self._drawn is not None and self._rows is not None
         seed, n_part = self._plan.seed, self._rows.n_rows // self.n_parts
-        again, whole = self._plan.options.scheme == "monte_carlo", self.n_parts * self._n_blocks
+        again, whole = self._plan.options.design.replace, self.n_parts * self._n_blocks
         if self._by_pairs:
             key = stream_key(seed, "pairs")
             drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again, compiled=False)
@@ -144,9 +144,10 @@ class PairOracle:
 def _counted(plan: TournamentPlan, executor: Executor, progress: Progress | None) -> tuple[Counted, int]:
     """The first pass, its cells the blocks of one part after the other; and how many a part has."""
     source, read, options, n_parts = plan.source, plan.read, plan.options, plan.options.n_parts
+    common = options.common
     blank = replace(
-        options.common,
-        n_blocks=n_parts * plan.n_blocks,
+        common,
+        design=common.design.with_number(n_parts * plan.n_blocks),
         contamination=None,
         joint="coordinatewise",
         interval="none",

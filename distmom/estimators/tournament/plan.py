@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from distmom.designs.blocks import MOST_BLOCKS
+from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
@@ -121,20 +121,20 @@ def plan_tournament(
     rows: tuple[int, ...] | None = None
     skipped: tuple[SkippedFile, ...] = ()
     large = any(f.size > LARGE_FILE for f in source.files)
-    by_rows = options.pairwise or (options.contamination is not None and options.block_by is None)
+    by_rows = options.pairwise or (options.contamination is not None and not options.design.of_units)
     if by_rows or large or (source.in_memory and not once):
         census = count_rows(source, executor, options.on_bad_file)
         good = tuple(f for f, n in zip(source.files, census.rows.tolist(), strict=True) if n >= 0)
         rows, skipped = tuple(n for n in census.rows.tolist() if n >= 0), census.bad
         source = replace(source, files=good) if skipped else source  # type: ignore[type-var]
-    n_blocks, outlying = AUTOMATIC if options.n_blocks == "auto" else int(options.n_blocks), None
+    n_blocks, outlying = (AUTOMATIC if options.design.number is None else options.design.number), None
     if options.contamination is not None:
         n_rows = _number_of(source, read, options, rows, executor, progress)
         n_blocks, outlying = _contaminated(options, n_rows)
     if options.n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
             f"blocks: {options.n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower "
-            "contamination or n_blocks, or take the worst rows out by where"
+            "contamination or their number, or take the worst rows out by where"
         )
     plan = TournamentPlan(source, read, field, options, seed, n_blocks, rows, skipped, outlying)
     if options.pairwise:
@@ -151,8 +151,8 @@ def _number_of(
     progress: Progress | None,
 ) -> int:
     """Rows that pass the filter, or units."""
-    if options.block_by is not None:
-        return len(source.files) if options.block_by == "file" else PLENTY
+    if options.design.of_units:
+        return len(source.files) if options.design.by_file else PLENTY
     if read.where is None:
         assert rows is not None
         return sum(rows)
@@ -172,9 +172,9 @@ def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
             f"contamination: {o:,} arbitrary {what} of {n_rows:,} could outvote the blocks of one of "
             f"{n_parts} parts; lower it, or use more rows"
         ) from error
-    if options.n_blocks == "auto":
+    if options.design.number is None:
         return best, o
-    given, most = int(options.n_blocks), part_outlying(o, n_parts, common.delta)
+    given, most = options.design.number, part_outlying(o, n_parts, common.delta)
     if given <= 2 * most:
         raise ConfigError(
             f"contamination: of {o:,} arbitrary {what} up to {most:,} fall into one part and may outvote "

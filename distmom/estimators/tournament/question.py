@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from distmom.estimators.facts import data_facts
-from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.question import RowsQuestion
 from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import TournamentOptions
@@ -18,10 +17,8 @@ from distmom.estimators.tournament.state import KIND, RoundKeeper, fingerprint
 from distmom.lake import ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
 from distmom.passes.opening import Names, unit_columns
 from distmom.passes.scan import Scan
-from distmom.reductions.block_means import load_kernels
 from distmom.state import Checkpoint, open_checkpoint
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class TournamentQuestion:
+class TournamentQuestion(RowsQuestion):
     """Which of the candidates is the best on the rows of a scan."""
 
     scan: Scan
@@ -38,11 +35,8 @@ class TournamentQuestion:
     target: str | None
     features: Names
     options: TournamentOptions
-    rng: Any = None
     state: Any = None
     memory_limit: int | str | None = None
-    seed: int = field(init=False)
-    shown_seed: int | str = field(init=False)
     checkpoint: Checkpoint | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,20 +54,10 @@ class TournamentQuestion:
             found = find_pair_candidates(self.candidates, self.target, self.features, names, options)
         else:
             found = find_candidates(self.candidates, self.target, self.features, names, options.loss)
-        units = unit_columns(options.block_by, found.columns)
+        units = unit_columns(options.design.columns, found.columns)
         where, batch_rows = as_filter(self.scan.where, source), self.scan.batch_rows
         read = ReadOptions(found.columns, (), where, self.scan.missing, batch_rows, None, units)
         return source, read, found
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the data is in this process."""
-        return self.opened[0].in_memory
-
-    def load(self) -> Callable[[], None] | None:
-        """The kernels, where they will be used."""
-        source, read, _ = self.opened
-        return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedTournament:
         """Parts and blocks; what a saved state was made of is compared."""

@@ -200,8 +200,8 @@ def declare(plan: TournamentPlan, source: Source, chosen: Sequence[int]) -> tupl
     options, field = plan.options, plan.field.of(chosen)
     most = max(LEAST_BATCH_ROWS, BATCH_BYTES // (8 * len(field.columns)))
     read = replace(plan.read, columns=field.columns, batch_rows=min(plan.read.batch_rows, most, LEAF_ROWS))
-    unit = None if options.block_by is None else "file" if options.block_by == "file" else "columns"
-    parts = Parts(plan.seed, options.n_parts, plan.n_blocks, options.chunk_rows, unit)
+    unit = ("file" if options.design.by_file else "columns") if options.design.of_units else None
+    parts = Parts(plan.seed, options.n_parts, plan.n_blocks, options.design.chunk_rows, unit)
     compiled = worth_compiling(source.files, column_share(source, read))
     # cells of whole files, by which bad files are heard: not where files are few, or blocks are of units
     cells = FINE_OF_GROUP if unit is None and len(plan.source.files) >= LEAST_FILES else 0
@@ -241,6 +241,6 @@ def _width(plan: TournamentPlan, counts: Ints) -> int:
             f"part {empty[0] + 1} of {len(counts)} has no rows: {int(counts.sum()):,} in all are too few "
             "for a tournament; use more rows, or units that are smaller"
         )
-    if plan.options.n_blocks != "auto" or plan.options.contamination is not None:
+    if plan.options.design.number is not None or plan.options.contamination is not None:
         return 1
     return int(counts.shape[1]) // joined_blocks(int(per_part.min()))

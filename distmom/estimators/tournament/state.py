@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.state import Checkpoint, Fingerprint, shown
 from distmom.state.checkpoint import Content
-from distmom.state.files import Change
+from distmom.state.saved import Change
 
 if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
 
 KIND = "tournament"
 
-APART = ("loss", "distance", "missing", "on_bad_file")
+APART = ("loss", "distance", "design", "pairs", "missing", "on_bad_file")
 """Options that are in the question, have other names here, or do not change the sums of the rounds."""
 
 SUMS = 2
@@ -96,5 +96,6 @@ def fingerprint(
     names = [f.name for f in fields(options) if f.name not in APART]
     design = {"loss": options.loss_name, "distance": options.measured, "version of the sums": SUMS}
     design |= {name: getattr(options, name) for name in names}
+    design |= {"blocks": repr(options.design), "pairs": repr(options.pairs)}
     design["candidates"] = shown(candidates, [name for name, *_ in candidates])
     return Fingerprint.of(question, design, seed, shown_seed)

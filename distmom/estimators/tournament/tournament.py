@@ -42,8 +42,8 @@ def tournament(
     """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
 
     Every candidate predicts the target of a row, or has a loss on pairs of rows: a metric, a ranking, a
-    partition. Blocks of rows decide each match by majority, so a few wild rows or labels decide nothing, as
-    they do where the least mean loss is taken.
+    partition. Blocks of rows decide each match by majority, so a few outliers or wrong labels decide nothing;
+    where the smallest mean loss is taken they do.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def tournament(
         pairs, of all candidates.
     blocks : {"auto"}, int, or block design
         As for `distmom.mean`: blocks of each part, 63, or fewer where they would have less than eight rows.
-        With `UnitBlocks`, `FileBlocks` or ``chunk_rows`` whole units or runs of rows share a part and a
+        With `UnitBlocks`, `FileBlocks` or chunks of rows whole units or runs of rows share a part and a
         block. `SampledBlocks`, of losses of pairs only, have 256 rows unless ``size`` is given.
     contamination : int or float, optional
         Number or share of rows (of units) that may be arbitrary: takes the number of blocks that is best for
@@ -116,7 +116,7 @@ def tournament(
 
     Notes
     -----
-    The rows are cut at random into three disjoint parts of K blocks. On the second, f loses to g if its loss
+    Rows are assigned at random to three disjoint parts of K blocks. On the second, f loses to g if its loss
     is larger on more than half of the blocks (both directions are counted). On the first, Phi(f, g) is the
     lower median of the block means of their distance; their match is allowed if Phi(f, g) > beta r. With
     t_f = max Phi(f, g) over the g that beat f, the finalists are H = {f: t_f <= beta r}, and beta r, if not
@@ -143,7 +143,7 @@ def tournament(
 
     A file that is bad as a whole has rows in all blocks of rows. From ten files on, cells of whole files are
     compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs: on
-    the columns); where they tell another story the status of the candidate also is ``files disagree``, and
+    the columns); where they disagree, so does the status of the candidate (``files disagree``), and
     `FileBlocks` are the remedy.
 
     References
@@ -175,5 +175,5 @@ def tournament(
         confidence_level=confidence_level,
     )
     limit = as_backend(executor).memory_limit
-    question = TournamentQuestion(scan, candidates, target, features, options, rng, state, limit)
+    question = TournamentQuestion(scan, candidates, target, features, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

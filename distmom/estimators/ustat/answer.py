@@ -257,7 +257,7 @@ def why_none(result: UStatisticResult, degree: int) -> str:
     if not result.n_inf and not result.n_nan:
         return (
             f"{name}: no finite answer: the kernel has no value in {result.n_ruined_blocks} of "
-            f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks (n_blocks), "
+            f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks, "
             "or rows with more different values"
         )
     return (

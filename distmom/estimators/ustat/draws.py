@@ -101,12 +101,12 @@ def planned_draws(
     Raises
     ------
     ConfigError
-        If there are no such numbers, or the pairs of samples of pairs are more than `pair_budget`.
+        If there are no such numbers, or the pairs of samples of pairs are more than the budget.
     NoAnswerError
         If there are too few rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
-    again = options.rows.scheme == "monte_carlo"
+    again = options.rows.design.replace
     if options.pairs == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
         compiled = compiled or k * drawn > SMALL_DRAWS
@@ -134,19 +134,19 @@ def row_numbers(
         If a sample has fewer rows of a lake than a tuple, or the proposition does not reach the level.
     """
     rows, degrees = options.rows, options.kernel.degrees
-    tau = TAU if rows.tau is None else rows.tau
+    tau = TAU if rows.design.tau is None else rows.design.tau
     if len(n_rows) > 1:
         k, sizes = _several_numbers(options, tau, n_passing)
         drawn = [-(-size * n // max(m, 1)) for size, n, m in zip(sizes, n_rows, n_passing, strict=True)]
-        if rows.scheme != "monte_carlo":
+        if not rows.design.replace:
             drawn = [min(size, n) for size, n in zip(drawn, n_rows, strict=True)]
         return k, tuple(drawn)
-    if rows.block_size is None:
+    if rows.design.size is None:
         morm_blocks(rows.confidence_level, tau, n_passing[0], degrees[0])
-    elif rows.block_size < degrees[0]:
+    elif rows.design.size < degrees[0]:
         raise ConfigError(
             f"blocks: size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
-            f"{rows.block_size}; use at least {degrees[0]}"
+            f"{rows.design.size}; use at least {degrees[0]}"
         )
     blocks = choose_blocks(rows, seed=seed, n_files=0, grouped=False, n_rows=n_rows[0], n_valid=n_passing[0])
     assert blocks.n_blocks is not None and blocks.block_size is not None
@@ -158,20 +158,21 @@ def _several_numbers(
 ) -> tuple[int, tuple[int, ...]]:
     """Samples K of several lakes, and rows of each in one, before those that the filter drops are added."""
     rows, degrees = options.rows, options.kernel.degrees
-    given = rows.n_blocks if isinstance(rows.n_blocks, int) else None
-    if rows.block_size is None:
+    given = rows.design.number
+    if rows.design.size is None:
         k, sizes = morgu_blocks(rows.confidence_level, tau, n_passing, degrees)
         return k if given is None else given, sizes
-    sizes = tuple(max(rows.block_size * n // max(sum(n_passing), 1), 0) for n in n_passing)
+    sizes = tuple(max(rows.design.size * n // max(sum(n_passing), 1), 0) for n in n_passing)
     if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
         raise ConfigError(
-            f"blocks: size: {rows.block_size} rows in proportion to {', '.join(f'{n:,}' for n in n_passing)} "
+            f"blocks: size: {rows.design.size} rows in proportion to "
+            f"{', '.join(f'{n:,}' for n in n_passing)} "
             f"are {', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
     if given is None:
         return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
-    if rows.tau is not None:
+    if rows.design.tau is not None:
         raise ConfigError("tau: the number and size of blocks say all; drop tau")
     return given, sizes
 
@@ -186,16 +187,16 @@ def pair_numbers(
     Raises
     ------
     ConfigError
-        If there are no such numbers, or the pairs are more than `pair_budget`.
+        If there are no such numbers, or the pairs are more than the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
-    repeats = rows.scheme == "monte_carlo"
-    if isinstance(rows.n_blocks, int):
-        if rows.tau is not None:
+    repeats = rows.design.replace
+    if rows.design.number is not None:
+        if rows.design.tau is not None:
             raise ConfigError("tau: it sets the number of samples, and n gives it; drop one")
-        k = rows.n_blocks
+        k = rows.design.number
     else:
-        k = morm_blocks(rows.confidence_level, TAU if rows.tau is None else rows.tau, PLENTY)[0]
+        k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
     m = options.n_pairs
     if m is None:
@@ -207,7 +208,7 @@ def pair_numbers(
     if k * m > options.pair_budget:
         raise ConfigError(
             f"pairs: n: {k:,} samples of {m:,} pairs are more than the budget of {options.pair_budget:.2g}; "
-            "lower n_pairs or n_blocks, or allow a larger budget"
+            "lower either number, or allow a larger budget"
         )
     drawn = -(-m * everything // passing) if passing else m
     return k, m, drawn if repeats else min(drawn, max(everything, 1))

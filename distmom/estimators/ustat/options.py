@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.checks import check_choice, check_count
-from distmom.designs.blocks import BlockDesign
-from distmom.designs.pairs import PairDesign, SampledPairs
+from distmom.designs.design import BlockDesign
+from distmom.designs.pairs import PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
-from distmom.estimators.options import JOINT, SAMPLING, MeanOptions, refuse_pairs
-from distmom.estimators.row_options import row_options, samples_of_pairs
+from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.scan import Scan
@@ -101,7 +100,7 @@ class UStatOptions:
         met = {
             "SampledPairs": self.pairs == "incomplete",
             "DisjointPairs": self.pairs == "disjoint",
-            "StoredBlocks": self.rows.order == "stored",
+            "StoredBlocks": self.rows.design.stored,
             "SampledBlocks": self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
             "statistic='v'": self.statistic == "v",
@@ -113,7 +112,7 @@ class UStatOptions:
     @property
     def sampled(self) -> bool:
         """Whether blocks are samples that share rows."""
-        return self.rows.scheme in SAMPLING
+        return self.rows.design.sampled
 
     @property
     def few_blocks(self) -> int | None:
@@ -124,7 +123,7 @@ class UStatOptions:
         for other kernels, and where something else sets the number.
         """
         rows = self.rows
-        free = rows.n_blocks == "auto" and rows.contamination is None and rows.block_size is None
+        free = not rows.design.fixed and rows.contamination is None
         return DEGENERATE_BLOCKS if free and self.kernel.degrees == (2, 2) else None
 
     def column_sets(self, read: ReadOptions) -> list[tuple[str, ...]]:
@@ -160,19 +159,17 @@ def ustat_options(
     confidence_level: float,
     **promise: Any,
 ) -> UStatOptions:
-    """Options from the arguments of `distmom.ustatistic`; `promise` are those of `row_options`."""
+    """Options from the arguments of `distmom.ustatistic`; `promise` are those of `MeanOptions`."""
     made = named(kernel) if isinstance(kernel, str) else kernel
     check_scans(scans)
-    if isinstance(pairs, SampledPairs):
-        design = samples_of_pairs(design, pairs)
+    design = pairs.blocks(design)
     # samples have the number of their own proposition unless it is given
     by_paper = design.n == "paper"
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     first = design.with_number("auto") if by_paper else design
-    rows = row_options(scans[0], first, confidence_level=confidence_level, **promise)
-    n_pairs = pairs.n if isinstance(pairs, SampledPairs) else None
-    budget = getattr(pairs, "budget", None) or PAIR_BUDGET
-    options = UStatOptions(made, statistic, pairs.name, n_pairs, budget, rows, by_paper, joint, project)
+    rows = MeanOptions.of(scans[0], first, confidence_level=confidence_level, **promise)
+    budget = pairs.budget or PAIR_BUDGET
+    options = UStatOptions(made, statistic, pairs.name, pairs.n, budget, rows, by_paper, joint, project)
     if not by_paper:
         return options
     if rows.contamination is not None:
@@ -181,7 +178,7 @@ def ustat_options(
             "use blocks='auto'"
         )
     k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
-    return replace(options, rows=replace(rows, n_blocks=k))
+    return replace(options, rows=replace(rows, design=design.with_number(k)))
 
 
 def check_scans(scans: Sequence[Scan]) -> None:

@@ -141,9 +141,9 @@ def sample_results(
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
     """What a block holds, for the rule, and whether the variance is estimated within blocks."""
     rows = options.rows
-    if rows.block_by is not None:
+    if rows.design.of_units:
         return "units", False
-    if rows.order == "stored" or rows.chunk_rows > 1:
+    if rows.design.stored or rows.design.chunk_rows > 1:
         return "stored", False
     return "statistics", rows.interval != "none"
 

@@ -75,7 +75,7 @@ class Blocks(NamedTuple):
         """Tuples, further passes and memory."""
         kernel, plan = options.kernel, self.plan
         blocks = list(zip(*(one.sizes.tolist() for one in self.cells), strict=True))
-        lines *= options.rows.repeats
+        lines *= options.rows.design.repeats
         n_tuples = lines * (
             tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
             if options.pairs == "complete"
@@ -88,7 +88,7 @@ class Blocks(NamedTuple):
             each = [names] if options.joint_rows else [(name, *names[width:]) for name in names[:width]]
             pieces = [Piece(sizes, mine, plan.reader.options.batch_rows) for mine in each]
             regrouping = planned_regrouping(
-                pieces * options.rows.repeats, executor, on_disk=not self.in_memory
+                pieces * options.rows.design.repeats, executor, on_disk=not self.in_memory
             )
             n_passes, needed, spilled = 1 + regrouping.passes, regrouping.needed, regrouping.note
         return {

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from distmom.estimators.facts import data_facts
-from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
 from distmom.estimators.ustat.samples import sample_data
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.census import column_share
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan, as_scan
-from distmom.reductions.block_means import load_kernels
 from distmom.report import Results
 
 if TYPE_CHECKING:
@@ -35,38 +31,22 @@ def scans_of(data: Any, where: Any, kernel: str | Kernel) -> tuple[Scan, ...]:
 
 
 @dataclass
-class UStatQuestion:
+class UStatQuestion(RowsQuestion):
     """The robust U-statistics of columns of one or several scans, in groups or not."""
 
     scans: tuple[Scan, ...]
     column: Names
     by: Names
     options: UStatOptions
-    rng: Any = None
-    seed: int = field(init=False)
-    shown_seed: int | str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.seed, self.shown_seed = resolve_seed(self.rng)
 
     @cached_property
     def opened(self) -> list[tuple[Source, ReadOptions]]:
         """The source of each sample, and what to read of it."""
         rows, joint = self.options.rows, self.options.joint_rows
         return [
-            open_data(scan, self.column, self.by, rows.block_by, joint=joint, weights=rows.weights)
+            open_data(scan, self.column, self.by, rows.design.columns, joint=joint, weights=rows.weights)
             for scan in self.scans
         ]
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether some of the data is in this process."""
-        return any(source.in_memory for source, _ in self.opened)
-
-    def load(self) -> Callable[[], None] | None:
-        """The kernels, where they will be used."""
-        files = tuple(file for source, _ in self.opened for file in source.files)
-        return load_kernels if worth_compiling(files, column_share(*self.opened[0])) else None
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedUStat:
         """Names, types and combinations are checked; no row is read."""

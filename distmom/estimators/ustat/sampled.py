@@ -102,7 +102,7 @@ def _pairs(
         seed,
         draws.plan.n_blocks,
         draws.drawn,
-        replace=options.rows.scheme == "monte_carlo",
+        replace=options.rows.design.replace,
         spread=options.rows.interval != "none",
         compiled=draws.compiled,
         progress=progress,

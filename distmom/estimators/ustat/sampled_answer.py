@@ -145,8 +145,8 @@ def drawn_rows(
         if kind == "paper":
             used = [d * n // of for d, n, of in zip(drawn, n_used, n_rows, strict=True)]
             how = typical / smallest, sizes.size, used, n_used, options.kernel.degrees
-            return paper_sample_halfwidth(rows.confidence_level, rows.tau, *how)
-        replacement = rows.scheme == "monte_carlo"
+            return paper_sample_halfwidth(rows.confidence_level, rows.design.tau, *how)
+        replacement = rows.design.replace
         variance = typical / smallest + (typical / sum(n_used) if replacement else 0.0)
         largest = blocks.sizes[filled].max(axis=0)
         a = min(

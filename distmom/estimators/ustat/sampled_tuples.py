@@ -171,8 +171,8 @@ def tuple_plan(
     NoAnswerError
         If a lake has too few rows.
     """
-    check_count("n_blocks", n_blocks)
-    check_count("n_pairs", n_tuples)
+    check_count("blocks", n_blocks)
+    check_count("pairs: n", n_tuples)
     degrees = kernel.degrees
     for n, degree in zip(n_rows, degrees, strict=True):
         if n < degree:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from distmom.designs.blocks import check_most_blocks
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
@@ -20,6 +21,7 @@ from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.census import column_share, count_rows, count_valid
 from distmom.passes.opening import refuse_times
+from distmom.passes.scan import Scan
 from distmom.reductions.state import MeanState, aligned
 
 if TYPE_CHECKING:
@@ -46,9 +48,10 @@ def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
         return tuple(data)
     number = {2: "two", 3: "three"}.get(n, str(n))
-    example = "['a/', 'b/']" if n == 2 else "['a/', 'b/', 'c/', …]"
+    one = "scan({!r})" if isinstance(data, Scan) else "{!r}"
+    example = ", ".join(one.format(path) for path in ("a/", "b/", "c/")[:n]) + (", …" if n > 3 else "")
     raise ConfigError(
-        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as {example}"
+        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as [{example}]"
     )
 
 
@@ -109,15 +112,15 @@ def numbers_of_all(
     rows = options.rows
     if len(samples) == 1 or options.sampled:
         return options
-    if rows.block_size is not None:
+    if rows.design.size is not None:
         n = sum(rows_of(source, options, executor) for source, _ in samples)
-        if rows.block_size > n:
+        if rows.design.size > n:
             raise NoAnswerError(
-                f"blocks: size: {rows.block_size} exceeds the {n} rows of all samples; lower it"
+                f"blocks: size: {rows.design.size} exceeds the {n} rows of all samples; lower it"
             )
-        k = n // rows.block_size
-        check_most_blocks(f"blocks: size: {rows.block_size} of {n} rows", k)
-        rows = replace(rows, block_size=None, n_blocks=k - 1 + k % 2)
+        k = n // rows.design.size
+        check_most_blocks(f"blocks: size: {rows.design.size} of {n} rows", k)
+        rows = replace(rows, design=rows.design.with_number(k - 1 + k % 2))
     if isinstance(rows.contamination, float):
         n = sum(_passing(*sample, options, executor, progress) for sample in samples)
         rows = replace(rows, contamination=outlying_number(rows.contamination, n))
@@ -133,7 +136,7 @@ def _passing(
     source: Source, read: ReadOptions, options: UStatOptions, executor: Executor, progress: Progress | None
 ) -> int:
     """Rows of a sample that pass the filter, or its files where these are the units."""
-    if options.rows.block_by == "file":
+    if options.rows.design.by_file:
         return len(source.files)
     if read.where is None:
         return rows_of(source, options, executor)
@@ -178,7 +181,7 @@ def plan_passes(
     """
     counted = replace(options.rows, joint="coordinatewise" if options.joint_rows else False, interval="none")
     if options.sampled:
-        counted = replace(counted, scheme="partition", n_blocks="auto", block_size=None, tau=None)
+        counted = replace(counted, design=RandomBlocks())
     plans = []
     for number, (source, read) in enumerate(samples):
         own, share = sample_seed(seed, number), column_share(source, read)

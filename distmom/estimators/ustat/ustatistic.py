@@ -38,9 +38,9 @@ def ustatistic(
 ) -> UStatisticResult | Results:
     """Median of U-statistics: the mean of a function of pairs of rows that bad rows and files cannot move.
 
-    The rows are cut into blocks at random, each block has its U-statistic over all pairs of its rows, and the
-    answer is the lower median of these. It estimates the expectation of the kernel at independent rows, whose
-    value must have a finite variance.
+    Rows are assigned to blocks at random, each block has its U-statistic over all pairs of its rows, and the
+    estimate is the lower median of these. It estimates the expectation of the kernel at independent rows,
+    whose value must have a finite variance.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def ustatistic(
     DataError
         A file is damaged, changed, or of a type that cannot be used, such as a date.
     NoAnswerError
-        There are too few rows, or no finite answer because half or more of the blocks are ruined.
+        There are too few rows, or no finite answer because half or more of the blocks are non-finite.
     ResourceError
         The rows of one block do not fit into memory, those that are sorted not into the scratch folder, or
         the cluster was lost.
@@ -115,14 +115,14 @@ def ustatistic(
     little unless the kernel is degenerate (sigma_1 = 0; then give few `blocks`).
 
     The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
-    unbiased estimates from the means of the kernel at each row; for others the jackknife. Of units,
-    stored order or chunks it is the spread between blocks alone. Intervals are those of `distmom.mean`:
-    ``order`` covers the median of the law of a block's statistic, ``exact`` would hold with the stated
+    unbiased estimates from the means of the kernel at each row; for others the jackknife. Of units, stored
+    order or chunks it is the variance between blocks alone. Intervals are those of `distmom.mean`: ``order``
+    covers the median of the distribution of a block's statistic, ``exact`` would hold with the stated
     probability if the variance were known.
 
     With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
-    that of the law in which rows are drawn in proportion to their weight; its variance is that of the
-    jackknife, and blocks have rows of positive weight alone.
+    that of the distribution in which rows are drawn in proportion to their weight; its variance is that of
+    the jackknife, and blocks have rows of positive weight alone.
 
     Of a ratio of two U-statistics N/D (`concordance`) the ``exact`` interval is Fieller's: the R around the
     answer for which the exact interval of N - R D, whose mean is 0 at the true ratio, holds 0. Where that of
@@ -134,32 +134,32 @@ def ustatistic(
     number of blocks is given and their denominators vary by more than 0.4 of them. `kendall-b` and
     `correlation` divide by a root of two statistics: their ``exact`` is linearised, as is that of samples.
 
-    With `repeats` the answer is the median of the blocks of all partitions, nearer to the statistic of all
-    rows, and the interval that of repeated partitions.
+    With repeated partitions the answer is the median of the blocks of all of them, nearer to the statistic of
+    all rows, and the interval that of repeated partitions.
 
-    Measured on Gini's difference (400 replications of 1,050 rows; normal, Student 3 and log-normal laws; the
+    Measured on Gini's difference (400 replications of 1,050 rows; normal, Student 3 and log-normal rows; the
     rule, 9, 15 and the paper's blocks, and disjoint pairs): ``order`` covered 0.94 to 0.99 at 95 % and 0.98
     to 1.00 at 99 %, ``exact`` 0.995 to 1.00.
 
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
-    such as the energy distance are degenerate where both have one law, their blocks skewed: ``"auto"`` then
-    takes 9 blocks. Where blocks of whole files tell another story about the mean of a column than random
-    blocks, the status is ``files disagree``: the answer is by random blocks all the same, use `FileBlocks`.
+    such as the energy distance are degenerate where both have one distribution, their blocks skewed:
+    ``"auto"`` then takes 9 blocks. Where blocks of whole files and random blocks disagree about the mean of a
+    column, the status is ``files disagree``: the estimate is by random blocks all the same, use `FileBlocks`.
 
-    Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so
-    order statistics of their values cover only the median given the data: their interval is ``exact``, by a
-    bound for such medians that would hold for every law with finite variance if that were known. A sample of
-    M pairs holds up to 2 M rows; the fewer, the more wild rows the median bears. Its value has the variance
-    Var(U_n) + (N - M)/(N - 1) (Var h - Var U_n)/M without repeats among the N pairs (tuples of all samples)
-    that there are, (1 - 1/M) Var(U_n) + Var(h)/M with them. In samples of rows with
-    replacement a row may be paired with itself, which moves the statistic by (h(x, x) - theta)/n on average.
-    Several columns are counted in one pass, and have the same rows or pairs drawn, as if each were alone.
+    Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so order statistics of their
+    values cover only the median given the data: their interval is ``exact``, by a bound for such medians that
+    would hold for every distribution of finite variance if that were known. A sample of M pairs holds up to 2
+    M rows; the fewer, the more outliers the median tolerates. Its value has the variance Var(U_n) + (N -
+    M)/(N - 1) (Var h - Var U_n)/M without repeats among the N pairs (tuples of all samples) that there are,
+    (1 - 1/M) Var(U_n) + Var(h)/M with them. In samples of rows with replacement a row may be paired with
+    itself, which moves the statistic by (h(x, x) - theta)/n on average. Several columns are counted in one
+    pass, and have the same rows or pairs drawn, as if each were alone.
 
     Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
     (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90 % then covers 30 %). Where it
-    may matter the status says ``rows in order``, by the variances between and within fine blocks, unless wild
-    rows hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
+    may matter the status says ``rows in order``, by the variances between and within fine blocks, unless
+    outliers hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
     ``sample(fraction=1, shuffle=True)``), or use few `blocks`.
 
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
@@ -171,7 +171,7 @@ def ustatistic(
     rows, sorted by ranges of blocks, in a folder of its own in the scratch folder, which is removed at the
     end, also after errors and Ctrl-C. Memory is then that of a batch and of the largest block. Variances,
     covariances, correlations and squared distances take one pass and no rows are kept; their variance is
-    the spread between the fine blocks of a block. Kernels with a fast form take O(n log n) time or less,
+    that between the fine blocks of a block. Kernels with a fast form take O(n log n) time or less,
     others n^2/(2 K) evaluations; where blocks are few and large, their pairs are shared out in tiles of
     2^15 x 2^15 rows at most. The same data and seed give the same bits on any number of threads or
     workers.
@@ -205,4 +205,4 @@ def ustatistic(
         interval=interval,
         confidence_level=confidence_level,
     )
-    return answer(UStatQuestion(scans, column, by, options, rng), executor)  # type: ignore[no-any-return]
+    return answer(UStatQuestion(scans, column, by, options, rng=rng), executor)  # type: ignore[no-any-return]

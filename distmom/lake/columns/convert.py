@@ -45,6 +45,8 @@ _EXACT_INTEGER = 2**53
 def to_float64(array: pa.Array) -> tuple[Values, Valid]:
     """Values of a numeric array, rounded once to float64, and which of them are not null.
 
+    TypeError if the array's type is none of these.
+
     Parameters
     ----------
     array : pyarrow.Array
@@ -57,11 +59,6 @@ def to_float64(array: pa.Array) -> tuple[Values, Valid]:
     valid : (n,) bool, or None
         None where nothing is null. NaN is not null.
 
-    Raises
-    ------
-    TypeError
-        If the array's type is none of these.
-
     Examples
     --------
     >>> to_float64(pa.array([1, None, 3], pa.int16()))[1]
@@ -73,16 +70,12 @@ def to_float64(array: pa.Array) -> tuple[Values, Valid]:
 def converter(type_: pa.DataType, scale: TimeScale | None = None) -> Converter:
     """The function that turns arrays of one type into values: chosen once a file, called for each batch.
 
+    TypeError if the type holds no numbers.
+
     Parameters
     ----------
-    type_ : pyarrow.DataType
     scale : TimeScale, optional
         For a type of dates, timestamps or durations.
-
-    Raises
-    ------
-    TypeError
-        If the type holds no numbers.
     """
     if type_ in _NUMPY_TYPES:
         return partial(_plain_values, _NUMPY_TYPES[type_])
@@ -207,7 +200,6 @@ def one_value(value: int | float | str | bool | None, type_: pa.DataType) -> pa.
     ----------
     value : int, float, str, bool or None
         For decimals the unscaled integer, for dates and times the count of the type's unit.
-    type_ : pyarrow.DataType
     """
     return some_values([value], type_)
 

@@ -35,12 +35,8 @@ def settle(
 ) -> tuple[ReadOptions, dict[str, Reference]]:
     """Check the names, roles and types of the columns asked for: the options with their list columns, types.
 
-    Raises
-    ------
-    ConfigError
-        If no file has a column of that name, or the condition does not fit the columns' types.
-    DataError
-        If a column's type cannot be read in its role, or some files lack it.
+    ConfigError if no file has a column of that name, or the condition does not fit the columns' types;
+    DataError if a column's type cannot be read in its role, or some files lack it.
     """
     names = tuple(dict.fromkeys(name for name, _ in roles_of(options)))
     references = find_references(names, partition_names, schemas, options.missing, root)
@@ -61,6 +57,9 @@ def find_references(
 ) -> dict[str, Reference]:
     """First file and type of each column where it is not null throughout; none for all-null columns.
 
+    ConfigError if no file has a column of that name; DataError if some files lack it and ``missing`` is
+    ``"error"``, or a file has it twice.
+
     Parameters
     ----------
     names : sequence of str
@@ -70,13 +69,6 @@ def find_references(
     schemas : callable
         Starts the files' schemas over, in the order of the listing; read until every column is settled,
         as a rule by the first.
-
-    Raises
-    ------
-    ConfigError
-        If no file has a column of that name.
-    DataError
-        If some files lack it and ``missing`` is ``"error"``, or a file has it twice.
     """
     found: dict[str, Reference] = {}
     seen_in: dict[str, str] = {}
@@ -131,10 +123,6 @@ def check_role(name: str, role: Role, reference: Reference | None, schemas: Sche
 
     If another file has it with a type that can, the message names both, so that the outcome is the same
     whichever comes first.
-
-    Raises
-    ------
-    DataError
     """
     if reference is None or fits(role, reference.kind):
         return

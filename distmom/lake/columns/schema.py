@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
@@ -124,44 +125,33 @@ def roles_of(options: ReadOptions) -> list[tuple[str, Role]]:
     return roles
 
 
+_TESTS: tuple[tuple[Kind, tuple[Callable[[pa.DataType], bool], ...]], ...] = (
+    ("number", (patypes.is_integer, patypes.is_floating, patypes.is_decimal)),
+    ("bool", (patypes.is_boolean,)),
+    ("null", (patypes.is_null,)),
+    ("text", (patypes.is_string, patypes.is_large_string, patypes.is_string_view)),
+    ("timestamp", (patypes.is_timestamp,)),
+    ("date", (patypes.is_date,)),
+    ("binary", (patypes.is_binary, patypes.is_large_binary, patypes.is_binary_view)),
+    ("binary", (patypes.is_fixed_size_binary,)),
+    ("time", (patypes.is_time,)),
+    ("duration", (patypes.is_duration,)),
+    ("struct", (patypes.is_struct,)),
+    ("vector", (patypes.is_list, patypes.is_large_list, patypes.is_fixed_size_list)),
+    ("list", (patypes.is_nested,)),
+)
+
+
 def kind_of(type_: pa.DataType) -> Kind:
     """Family of a type; a dictionary counts as what its values are."""
     if patypes.is_dictionary(type_):
         return kind_of(type_.value_type)
-    if patypes.is_integer(type_) or patypes.is_floating(type_) or patypes.is_decimal(type_):
-        return "number"
-    if patypes.is_boolean(type_):
-        return "bool"
-    if patypes.is_null(type_):
-        return "null"
-    if patypes.is_string(type_) or patypes.is_large_string(type_) or patypes.is_string_view(type_):
-        return "text"
-    if patypes.is_timestamp(type_):
+    kind: Kind = next((kind for kind, tests in _TESTS if any(test(type_) for test in tests)), "other")
+    if kind == "timestamp":
         return "timestamp" if type_.tz is None else "zoned"
-    if patypes.is_date(type_):
-        return "date"
-    return _rare_kind(type_)
-
-
-def _rare_kind(type_: pa.DataType) -> Kind:
-    if (
-        patypes.is_binary(type_)
-        or patypes.is_large_binary(type_)
-        or patypes.is_binary_view(type_)
-        or patypes.is_fixed_size_binary(type_)
-    ):
-        return "binary"
-    if patypes.is_time(type_):
-        return "time"
-    if patypes.is_duration(type_):
-        return "duration"
-    if patypes.is_struct(type_):
-        return "struct"
-    if patypes.is_list(type_) or patypes.is_large_list(type_) or patypes.is_fixed_size_list(type_):
+    if kind == "vector":
         return "vector" if kind_of(type_.value_type) in ("number", "bool", "null") else "list"
-    if patypes.is_nested(type_):
-        return "list"
-    return "other"
+    return kind
 
 
 def type_name(type_: pa.DataType) -> str:
@@ -180,10 +170,7 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
     Numbers of any width mix, also with booleans when they are values, and so do times of one kind in any
     unit; null goes with anything.
 
-    Raises
-    ------
-    DataError
-        Otherwise. It names the column and, where two files differ, both types and a file of each.
+    Otherwise DataError, with the column and, where two files differ, both types and a file of each.
     """
     kind = kind_of(type_)
     fits_role = kind in _KINDS_OF_ROLE[role]

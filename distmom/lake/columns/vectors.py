@@ -49,6 +49,8 @@ def lengths(array: pa.Array) -> tuple[Values, Valid]:
 def components(array: pa.Array, width: int, keep: Mask) -> list[tuple[Values, Valid]]:
     """Elements of the lists of an array, one column for each place in the list.
 
+    WrongLength if a list that counts has another length.
+
     Parameters
     ----------
     array : pyarrow.Array
@@ -63,11 +65,6 @@ def components(array: pa.Array, width: int, keep: Mask) -> list[tuple[Values, Va
     list of (values, valid)
         As `convert.to_float64` gives them, for each place. A null list is null in all places, a null
         element in its own.
-
-    Raises
-    ------
-    WrongLength
-        If a list that counts has another length.
     """
     lists = _lists(array)
     there = lists.valid
@@ -133,12 +130,8 @@ def measured(reader: AnyReader, files: Sequence[FileRef]) -> AnyReader:
 
     Long lists are read in batches of fewer rows: these take no more memory than those of some columns.
 
-    Raises
-    ------
-    NoAnswerError
-        If no row of the first thousand files has a vector.
-    DataError
-        If the first one has no elements.
+    NoAnswerError if no row of the first thousand files has a vector; DataError if the first one has no
+    elements.
     """
     options = reader.options
     if not options.vectors:

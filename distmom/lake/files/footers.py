@@ -61,6 +61,9 @@ def open_parquet(
 ) -> Iterator[pq.ParquetFile]:
     """Open a file for streaming; errors inside become one-line errors that name it.
 
+    DataError if the file changed since it was listed, before or while it was read, is damaged, or has not as
+    many rows as the table's log says.
+
     Parameters
     ----------
     dictionaries : sequence of str
@@ -69,12 +72,6 @@ def open_parquet(
         Columns to be read at a time: so many buffers.
     columns : TableColumns, optional
         Under whose names the file's columns go.
-
-    Raises
-    ------
-    DataError
-        If the file changed since it was listed, before or while it was read, is damaged, or has not as many
-        rows as the table's log says.
     """
     path = location(root, file)
     try:
@@ -137,10 +134,7 @@ def _check_version(filesystem: pafs.FileSystem, path: str, version: bytes | None
 def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> None:
     """Compare size and modification time (of objects, to the second) with those of the listing.
 
-    Raises
-    ------
-    DataError
-        If they differ, or the file is gone.
+    DataError if they differ, or the file is gone.
     """
     info = filesystem.get_file_info(location(root, file))
     if info.type == pafs.FileType.NotFound:
@@ -208,10 +202,7 @@ def first_values(
 ) -> pa.Array | None:
     """The first rows of a column in which it is not null; None if there are none among the first million.
 
-    Raises
-    ------
-    DataError
-        As `open_parquet`.
+    DataError as `open_parquet`.
     """
     with open_parquet(filesystem, root, file, columns=columns) as parquet:
         position = column_positions(parquet).get(name, -1)

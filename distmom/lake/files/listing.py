@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.files import patterns
-from distmom.lake.files.build import build_lake
-from distmom.lake.files.places import local_path, store_of
+from distmom.lake.files.places import has_wildcard, local_path, store_of
 from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
-from distmom.lake.lake import Lake
+from distmom.lake.lake import Lake, build_lake
 from distmom.lake.messages import first_line
 from distmom.lake.source import Source
-from distmom.lake.tables import recognise
-from distmom.lake.tables.open_table import open_table, table_name
+from distmom.lake.tables.open_table import open_table, refuse_listed_tables, refuse_tables_above, table_name
 
 MOST_LEVELS = 30  # deeper, it is a link that leads back: its files would count forty times
 
@@ -29,6 +28,12 @@ def open_lake(
     storage_options: Mapping[str, object] | None = None,
 ) -> Source:
     """List the files that ``data`` names, or wrap data that is already in memory.
+
+    ConfigError if ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong;
+    DataError if a path does not exist, no file is found, a file is given twice, the folder lies in a table, a
+    table's log cannot be read or not all rows of its live files count, the partition keys of two files
+    differ, or there is no such bucket; ResourceError if an object store cannot be reached, denies access, or
+    is still too busy after all attempts.
 
     Parameters
     ----------
@@ -47,17 +52,6 @@ def open_lake(
     Returns
     -------
     Lake, MemoryLake or StreamLake
-
-    Raises
-    ------
-    ConfigError
-        If ``data`` is of a kind that is not read, or mixes stores; or a storage option is wrong.
-    DataError
-        If a path does not exist, no file is found, a file is given twice, the folder lies in a table, a
-        table's log cannot be read or not all rows of its live files count, the
-        partition keys of two files differ, or there is no such bucket.
-    ResourceError
-        If an object store cannot be reached, denies access, or is still too busy after all attempts.
 
     Notes
     -----
@@ -166,7 +160,7 @@ def _read_list_file(name: str) -> list[str]:
 
 def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo], int]:
     """Root, files and number of names passed over of one item of the list."""
-    if not is_local(filesystem) and patterns.has_wildcard(path):
+    if not is_local(filesystem) and has_wildcard(path):
         info = pafs.FileInfo(path, type=pafs.FileType.NotFound)  # keys rarely have such characters
     else:
         info = filesystem.get_file_info(path)
@@ -177,16 +171,16 @@ def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, 
     if info.type == pafs.FileType.File:
         return path.rpartition("/")[0] or "/", [info], 0
     if info.type == pafs.FileType.Directory:
-        recognise.refuse_tables_above(filesystem, [path])
+        refuse_tables_above(filesystem, [path])
         listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
         return path, *_select(path, listed)
-    if not patterns.has_wildcard(path):
+    if not has_wildcard(path):
         if not is_local(filesystem):
             bucket = path.partition("/")[0]
             if filesystem.get_file_info(bucket).type == pafs.FileType.NotFound:
                 raise DataError(f"{name}: no such bucket {bucket!r}; check its name")
         raise DataError(f"no such file or folder: {name}")
-    root, rest = patterns.split_pattern(path)
+    root, rest = _split_pattern(path)
     if filesystem.get_file_info(root).type != pafs.FileType.Directory:
         raise DataError(f"no such folder: {root} (from the pattern {name})")
     return root, *_expand_pattern(filesystem, root, rest)
@@ -196,13 +190,13 @@ def _expand_pattern(
     filesystem: pafs.FileSystem, root: str, rest: list[str]
 ) -> tuple[list[pafs.FileInfo], int]:
     """Files that a pattern matches, and those below the folders that it matches."""
-    matched = patterns.expand(filesystem, root, rest)
+    matched = _expand(filesystem, root, rest)
     folders = [info.path for info in matched if info.type == pafs.FileType.Directory]
     if rest[-1] != "**":  # which has listed everything already
         below = [filesystem.get_file_info(pafs.FileSelector(path, recursive=True)) for path in folders]
         matched = list({info.path: info for infos in [matched, *below] for info in infos}.values())
     found, ignored = _select(root, matched)
-    recognise.refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
+    refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
     return found, ignored
 
 
@@ -237,5 +231,73 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
                 seen.append(info)
         elif info.type != pafs.FileType.Directory:
             raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
-    recognise.refuse_listed_tables(seen)
+    refuse_listed_tables(seen)
     return files, len(ignored)
+
+
+def _split_pattern(path: str) -> tuple[str, list[str]]:
+    """Split an absolute pattern into the folder before its first wildcard and the rest's names."""
+    names = path.split("/")
+    first = next(i for i, name in enumerate(names) if has_wildcard(name))
+    return "/".join(names[:first]) or "/", names[first:]
+
+
+def _expand(filesystem: pafs.FileSystem, root: str, names: list[str]) -> list[pafs.FileInfo]:
+    """Files and folders that a pattern matches, level by level, so that other folders are not listed.
+
+    Parameters
+    ----------
+    root : str
+        Folder before the first wildcard.
+    names : list of str
+        The pattern's names below it.
+
+    Notes
+    -----
+    As in a shell, a wildcard does not match a leading dot; ``_name`` is left to the caller's rule.
+    """
+    found = [pafs.FileInfo(root, type=pafs.FileType.Directory)]
+    for depth, name in enumerate(names):
+        last = depth == len(names) - 1
+        folders = [info for info in found if info.type == pafs.FileType.Directory]
+        if name == "**":
+            below = [info for folder in folders for info in _list(filesystem, folder.path, recursive=True)]
+            # "**" is any number of folders, none included; at the end it is every file below them
+            found = below if last else folders + below
+            found = [info for info in found if not _hidden(info.path[len(root) :])]
+        else:
+            matches = _matcher(name)
+            below = [info for folder in folders for info in _list(filesystem, folder.path, recursive=False)]
+            found = [info for info in below if matches(info.base_name)]
+    unique = {info.path: info for info in found}
+    return list(unique.values())
+
+
+def _list(filesystem: pafs.FileSystem, folder: str, *, recursive: bool) -> list[pafs.FileInfo]:
+    listed: list[pafs.FileInfo]
+    if filesystem.type_name != "gcs":
+        listed = filesystem.get_file_info(pafs.FileSelector(folder, recursive=recursive))
+        return listed
+    # of this store only objects are listed: folders are what stands before their slashes
+    listed = filesystem.get_file_info(pafs.FileSelector(folder, recursive=True))
+    found = {info.path: info for info in listed}
+    for info in listed:
+        above = info.path.rpartition("/")[0]
+        while len(above) > len(folder) and above not in found:
+            found[above] = pafs.FileInfo(above, type=pafs.FileType.Directory)
+            above = above.rpartition("/")[0]
+    start = len(folder) + 1
+    return [info for info in found.values() if recursive or "/" not in info.path[start:]]
+
+
+def _matcher(name: str) -> Callable[[str], bool]:
+    if not has_wildcard(name):
+        return lambda candidate: candidate == name
+    pattern = re.compile(fnmatch.translate(name))
+    return lambda candidate: (
+        pattern.match(candidate) is not None and (name.startswith(".") or not candidate.startswith("."))
+    )
+
+
+def _hidden(relative: str) -> bool:
+    return "/." in relative

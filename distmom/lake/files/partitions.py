@@ -21,17 +21,14 @@ Pairs = tuple[tuple[str, str | None], ...]
 def parse_folders(folders: Sequence[str], name: str) -> Pairs:
     """Keys and values of the folders above a file, outermost first; other folders are passed over.
 
+    DataError if a key occurs twice.
+
     Parameters
     ----------
     folders : sequence of str
         Raw names of the folders below the listing's root, still percent-encoded.
     name : str
         The file, for messages.
-
-    Raises
-    ------
-    DataError
-        If a key occurs twice.
     """
     pairs: dict[str, str | None] = {}
     for folder in folders:
@@ -50,6 +47,8 @@ def parse_folders(folders: Sequence[str], name: str) -> Pairs:
 def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
     """Bring the pairs of all files into one order of keys, that of the first file.
 
+    DataError if two files have different keys; it names one of each.
+
     Parameters
     ----------
     found : iterable of (file name, pairs)
@@ -61,11 +60,6 @@ def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tup
         The keys.
     rows : list of tuple of str or None
         Values of each file.
-
-    Raises
-    ------
-    DataError
-        If two files have different keys; it names one of each.
     """
     names: tuple[str, ...] = ()
     first_file: str | None = None

@@ -52,3 +52,8 @@ def local_path(name: str) -> str:
             raise ConfigError(f"{name}: a file:// URL must be local (file:///folder/…)")
         name = unquote(parts.path)
     return os.path.abspath(os.path.expanduser(name)).replace(os.sep, "/")  # noqa: PTH100, PTH111 (keeps symlinks)
+
+
+def has_wildcard(path: str) -> bool:
+    """Whether a path holds a wildcard."""
+    return any(mark in path for mark in "*?[")

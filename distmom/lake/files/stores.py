@@ -95,10 +95,7 @@ class Address(NamedTuple):
 def address_of(name: str) -> Address | None:
     """The place in an object store that a URL names; None for any other name.
 
-    Raises
-    ------
-    ConfigError
-        If it holds credentials, names no bucket, or has a wildcard in its bucket.
+    ConfigError if it holds credentials, names no bucket, or has a wildcard in its bucket.
     """
     scheme, separator, rest = name.partition("://")
     kind = _KINDS.get(scheme.lower()) if separator else None
@@ -126,12 +123,8 @@ def address_of(name: str) -> Address | None:
 def open_store(address: Address, given: Mapping[str, object] | None) -> pafs.FileSystem:
     """The filesystem of an address.
 
-    Raises
-    ------
-    ConfigError
-        If an option is unknown or its value wrong, or this PyArrow was built without the store.
-    ResourceError
-        If nothing listens at the endpoint.
+    ConfigError if an option is unknown or its value wrong, or this PyArrow was built without the store;
+    ResourceError if nothing listens at the endpoint.
     """
     options = settled(address, given)
     if "endpoint" in options:
@@ -148,10 +141,7 @@ def open_store(address: Address, given: Mapping[str, object] | None) -> pafs.Fil
 def settled(address: Address, given: Mapping[str, object] | None) -> dict[str, str]:
     """The options given, checked, and those of the environment.
 
-    Raises
-    ------
-    ConfigError
-        If an option is unknown or its value wrong.
+    ConfigError if an option is unknown or its value wrong.
     """
     options = _checked(address.kind, given or {})
     if address.account is not None and options.setdefault("account_name", address.account) != address.account:

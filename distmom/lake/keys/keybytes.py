@@ -84,10 +84,7 @@ def _number_bytes(value: Any) -> bytes:
 def key_bytes(array: pa.Array) -> Messages:
     """Bytes of the values of an array that is not a dictionary; anything, but not none, where it is null.
 
-    Raises
-    ------
-    DataError
-        If values of its type cannot be keys.
+    DataError if values of its type cannot be keys.
     """
     found = None
     if patypes.is_integer(array.type):

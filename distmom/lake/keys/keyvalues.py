@@ -40,13 +40,7 @@ _CLOCKS = ("date", "timestamp", "zoned", "time", "duration")
 
 
 def components(array: pa.Array) -> list[Component]:
-    """Components of the values of an array.
-
-    Raises
-    ------
-    DataError
-        If values of its type cannot be keys.
-    """
+    """Components of the values of an array. DataError if values of its type cannot be keys."""
     type_ = array.type
     if patypes.is_null(type_):
         return [NULL] * len(array)

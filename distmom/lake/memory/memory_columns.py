@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.memory.memory_lake import MemoryColumn, refuse
 from distmom.lake.messages import first_line
 from distmom.numerics.arrays import Bools
 
@@ -47,28 +46,19 @@ class NumpyColumn:
         return pa.Array.from_buffers(self.type, len(rows), [bitmap, pa.py_buffer(data)])
 
 
-@dataclass(frozen=True)
-class ArrowColumn:
-    """An Arrow column in chunks; a range within one chunk is not copied."""
+MemoryColumn: TypeAlias = NumpyColumn | pa.ChunkedArray
 
-    data: pa.ChunkedArray
 
-    @property
-    def type(self) -> pa.DataType:
-        """Arrow type."""
-        return self.data.type
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def slice(self, start: int, stop: int) -> pa.Array:
-        """Rows ``[start, stop)``."""
-        part = self.data.slice(start, stop - start)
-        if part.num_chunks == 1:
-            return part.chunk(0)
-        if isinstance(part.type, pa.DictionaryType):
-            part = part.unify_dictionaries()
-        return pa.concat_arrays(part.chunks) if part.num_chunks else pa.nulls(0, part.type)
+def arrow_rows(column: MemoryColumn, start: int, stop: int) -> pa.Array:
+    """Rows ``[start, stop)`` of a column; a range within one chunk is not copied."""
+    if isinstance(column, NumpyColumn):
+        return column.slice(start, stop)
+    part = column.slice(start, stop - start)
+    if part.num_chunks == 1:
+        return part.chunk(0)
+    if isinstance(part.type, pa.DictionaryType):
+        part = part.unify_dictionaries()
+    return pa.concat_arrays(part.chunks) if part.num_chunks else pa.nulls(0, part.type)
 
 
 def columns_of(data: Any) -> list[tuple[str, MemoryColumn]]:
@@ -77,23 +67,18 @@ def columns_of(data: Any) -> list[tuple[str, MemoryColumn]]:
     A one-dimensional array is the column ``"x"``; the columns of a two-dimensional one are ``"0"``,
     ``"1"``, …; those of a structured array have its fields' names.
 
-    Raises
-    ------
-    ConfigError
-        If the object is of no kind that is read.
+    ConfigError if the object is of no kind that is read.
     """
     if isinstance(data, np.ndarray):
         return _numpy_columns(data)
     if isinstance(data, pa.Table):
-        return [
-            (name, ArrowColumn(column)) for name, column in zip(data.column_names, data.columns, strict=True)
-        ]
+        return list(zip(data.column_names, data.columns, strict=True))
     if isinstance(data, pa.RecordBatch):
         return columns_of(pa.Table.from_batches([data]))
     if isinstance(data, pa.ChunkedArray):
-        return [("x", ArrowColumn(data))]
+        return [("x", data)]
     if isinstance(data, pa.Array):
-        return [("x", ArrowColumn(pa.chunked_array([data])))]
+        return [("x", pa.chunked_array([data]))]
     if isinstance(data, Mapping):
         return [(_name(name), _one_column(values, f"column {name!r}")) for name, values in data.items()]
     if isinstance(data, (list, tuple)):
@@ -118,7 +103,7 @@ def _imported(data: Any) -> list[tuple[str, MemoryColumn]]:
             try:
                 return columns_of(pa.RecordBatchReader.from_stream(data).read_all())
             except (pa.ArrowException, TypeError):  # no stream of batches, but perhaps one of arrays
-                return [("x", ArrowColumn(pa.chunked_array(data)))]
+                return [("x", pa.chunked_array(data))]
         array = pa.array(data)
     except (pa.ArrowException, TypeError, NotImplementedError) as error:
         raise ConfigError(f"data: cannot import it through Arrow: {first_line(error)}") from error
@@ -177,7 +162,7 @@ def _numpy_column(array: NDArray[Any], missing: Bools | None) -> MemoryColumn:
         return NumpyColumn(array, type_, missing)
     if array.dtype.kind in "OUST" or array.dtype.kind in "fmM":
         try:
-            return ArrowColumn(pa.chunked_array([_through_arrow(array, missing)]))
+            return pa.chunked_array([_through_arrow(array, missing)])
         except (pa.ArrowException, TypeError) as error:
             raise DataError(f"data: an array of {array.dtype}: {first_line(error)}") from error
     raise DataError(f"data: an array of {array.dtype} holds neither numbers, texts nor times")
@@ -218,3 +203,12 @@ def _arrow_type(dtype: np.dtype[Any]) -> pa.DataType | None:
         if step == 1 and unit in _TIME_UNITS:
             return pa.timestamp(unit) if dtype.kind == "M" else pa.duration(unit)
     return None
+
+
+def refuse(data: object) -> ConfigError:
+    """The error for an object of no kind that is read."""
+    kind = f"{type(data).__module__}.{type(data).__name__}"
+    return ConfigError(
+        f"data: cannot read an object of type {kind}; give a path, a list of paths, an Arrow table, a NumPy "
+        "array, a dict of columns, or a frame with the Arrow PyCapsule interface"
+    )

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from distmom.errors import ConfigError, DataError
+from distmom.errors import DataError
 from distmom.lake.assemble import Assembler, Column
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import Reference, roles_of
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.files.footers import FIRST_ROWS
+from distmom.lake.memory.memory_columns import MemoryColumn, arrow_rows, columns_of
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
-
-
-class MemoryColumn(Protocol):
-    """A column that gives Arrow arrays of ranges of its rows, without copying where it can."""
-
-    @property
-    def type(self) -> pa.DataType:
-        """Arrow type."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def slice(self, start: int, stop: int) -> pa.Array:
-        """Rows ``[start, stop)``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,9 +27,6 @@ class MemoryLake(Source):
 
     Attributes
     ----------
-    columns : mapping of str to MemoryColumn
-    n_rows : int
-    n_bytes : int
     files : tuple of FileRef
         One, with the path ``""``.
     """
@@ -65,14 +48,9 @@ class MemoryLake(Source):
     def reader(self, options: ReadOptions) -> MemoryReader:
         """A reader of these columns, which holds their memory.
 
-        Raises
-        ------
-        ConfigError
-            If there is no column of that name, or the condition does not fit the columns' types.
-        DataError
-            If a column's type cannot be read.
-        NoAnswerError
-            If the length of a list column is looked for and no row has one.
+        ConfigError if there is no column of that name, or the condition does not fit the columns' types;
+        DataError if a column's type cannot be read; NoAnswerError if the length of a list column is looked
+        for and no row has one.
         """
         return measured(self.checked(options), self.files)
 
@@ -85,7 +63,7 @@ class MemoryLake(Source):
 
         def near(reference: Reference) -> TimeScale:
             assert reference.scale is not None
-            return reference.scale.near(self.columns[reference.column].slice(0, first))
+            return reference.scale.near(arrow_rows(self.columns[reference.column], 0, first))
 
         return MemoryReader(with_times(options, references, near), self.n_rows, self.n_bytes, columns)
 
@@ -110,7 +88,7 @@ class MemoryReader(BatchReader):
         end = self.n_rows if stop is None else min(stop, self.n_rows)
         for low in range(start, end, self.options.batch_rows):
             high = min(low + self.options.batch_rows, end)
-            arrays = [column.slice(low, high) for column in self.columns.values()]
+            arrays = [arrow_rows(column, low, high) for column in self.columns.values()]
             n_bytes = self.n_bytes * high // self.n_rows - self.n_bytes * low // self.n_rows
             yield assembler.batch(arrays, low, high - low, n_bytes)
 
@@ -118,15 +96,9 @@ class MemoryReader(BatchReader):
 def open_memory(data: Any) -> MemoryLake:
     """Wrap data in memory; see `distmom.lake.open_lake`.
 
-    Raises
-    ------
-    ConfigError
-        If the object is of no kind that is read.
-    DataError
-        If its columns differ in length, or a name occurs twice.
+    ConfigError if the object is of no kind that is read; DataError if its columns differ in length, or a name
+    occurs twice.
     """
-    from distmom.lake.memory.memory_columns import columns_of
-
     columns = columns_of(data)
     if not columns:
         raise DataError("the data has no columns")
@@ -149,12 +121,3 @@ def _row_bytes(type_: pa.DataType) -> int:
         return max(1, int(type_.bit_width) // 8)
     except ValueError:
         return 16
-
-
-def refuse(data: object) -> ConfigError:
-    """The error for an object of no kind that is read."""
-    kind = f"{type(data).__module__}.{type(data).__name__}"
-    return ConfigError(
-        f"data: cannot read an object of type {kind}; give a path, a list of paths, an Arrow table, a NumPy "
-        "array, a dict of columns, or a frame with the Arrow PyCapsule interface"
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
@@ -12,7 +13,6 @@ import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
 from distmom.lake.columns.vectors import measured
-from distmom.lake.memory.memory_columns import ArrowColumn
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.messages import first_line
 from distmom.lake.source import BATCH_ROWS, Batch, BatchReader, FileRef, ReadOptions, Source
@@ -51,13 +51,7 @@ class StreamLake(Source):
         return self.stored
 
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
-        """Rows of the one file.
-
-        Raises
-        ------
-        ConfigError
-            If the stream ends only once and does not tell.
-        """
+        """Rows of the one file. ConfigError if the stream ends only once and does not tell."""
         if self.count is None:
             raise ConfigError(
                 "data: a stream of batches is read only once, but these options need the number of rows "
@@ -66,13 +60,7 @@ class StreamLake(Source):
         return np.full(len(self.files if files is None else files), self.count(), np.int64)
 
     def table(self, names: Sequence[str]) -> pa.Table:
-        """All rows of some columns: the stream is read.
-
-        Raises
-        ------
-        DataError
-            If it breaks.
-        """
+        """All rows of some columns: the stream is read. DataError if it breaks."""
         row, records = 0, []
         schema = pa.schema([self.stored.field(name) for name in names])
         try:
@@ -86,14 +74,9 @@ class StreamLake(Source):
     def reader(self, options: ReadOptions) -> StreamReader:
         """A reader of these columns, after the checks that data in memory undergoes.
 
-        Raises
-        ------
-        ConfigError
-            If the stream can be read only once and its type does not tell the length of its lists.
+        ConfigError if the stream can be read only once and its type does not tell the length of its lists.
         """
-        empty = {
-            name: ArrowColumn(pa.chunked_array([], self.stored.field(name).type)) for name in self._names()
-        }
+        empty = {name: pa.chunked_array([], self.stored.field(name).type) for name in self._names()}
         pattern = MemoryLake(empty, 0, 0, self.files).checked(options)
         reader = StreamReader(pattern.options, pattern, self)
         unknown = [name for name, width in pattern.options.vectors or () if not width]
@@ -154,7 +137,7 @@ class StreamReader(BatchReader):
             raise broken(row, error) from error
 
     def _slices(self, record: pa.RecordBatch, names: Sequence[str], row: int) -> Iterator[Batch]:
-        columns = {name: ArrowColumn(pa.chunked_array([record.column(name)])) for name in names}
+        columns = {name: pa.chunked_array([record.column(name)]) for name in names}
         part = replace(
             self.pattern,
             options=self.options,
@@ -177,17 +160,11 @@ def open_stream(data: Any) -> StreamLake | list[str] | None:
     if type(data).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset")):
         return _open_dataset(data)
     if isinstance(data, pa.RecordBatchReader):
-        return _open_reader(data)
+        return StreamLake(data.schema, lambda names, rows: iter(data))
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__"):
-        try:
-            return _open_reader(pa.RecordBatchReader.from_stream(data))
-        except pa.ArrowInvalid:  # a stream of arrays, which is one column
-            return None
+        with suppress(pa.ArrowInvalid):  # a stream of arrays, which is one column
+            return open_stream(pa.RecordBatchReader.from_stream(data))
     return None
-
-
-def _open_reader(reader: pa.RecordBatchReader) -> StreamLake:
-    return StreamLake(reader.schema, lambda names, rows: iter(reader))
 
 
 def _open_dataset(data: Any) -> StreamLake | list[str]:

@@ -33,7 +33,6 @@ class Spill:
 
     Attributes
     ----------
-    path : str
     n_runs : int
         Batch ``run * n_buckets + bucket`` of the file holds a run's rows of a bucket, in their order.
     n_rows, n_bytes : int
@@ -49,21 +48,16 @@ class Spill:
 class SpillWriter:
     """Writes the rows of a unit to a new file, which is gone again if that fails.
 
+    ResourceError if the folder is not to be reached, or full.
+
     Parameters
     ----------
     folder : str
         Folder of all files of a run.
     number : int
         Of the unit.
-    schema : pyarrow.Schema
-    n_buckets : int
     room : int
         Bytes of rows that are sorted together.
-
-    Raises
-    ------
-    ResourceError
-        If the folder is not to be reached, or full.
     """
 
     def __init__(self, folder: str, number: int, schema: pa.Schema, n_buckets: int, room: int) -> None:

@@ -23,6 +23,10 @@ _NAME, _NUMBER = "delta.columnMapping.physicalName", "delta.columnMapping.id"
 def read_delta(folder: str, version: int | None, options: Mapping[str, str], shown: str) -> LoggedTable:
     """What the log says of a version; of the last one where none is given.
 
+    ConfigError if ``deltalake`` is not installed; DataError if the log cannot be read, has no such version,
+    asks for what ``deltalake`` does not know, or has live files with deletion vectors or outside of the
+    folder.
+
     Parameters
     ----------
     folder : str
@@ -31,14 +35,6 @@ def read_delta(folder: str, version: int | None, options: Mapping[str, str], sho
         For its object store, by the names of ``deltalake``.
     shown : str
         How messages call the table.
-
-    Raises
-    ------
-    ConfigError
-        If ``deltalake`` is not installed.
-    DataError
-        If the log cannot be read, has no such version, asks for what ``deltalake`` does not know, or has
-        live files with deletion vectors or outside of the folder.
     """
     try:
         from deltalake import DeltaTable

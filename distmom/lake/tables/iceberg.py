@@ -64,11 +64,8 @@ def _load(load: Any, shown: str) -> FoundTable:
 def read_iceberg(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:
     """What the manifests say of a snapshot; of the current one where none is given.
 
-    Raises
-    ------
-    DataError
-        If they cannot be read, there is no such snapshot, or live files have delete files, are not Parquet,
-        or lie outside of the table's folder.
+    DataError if they cannot be read, there is no such snapshot, or live files have delete files, are not
+    Parquet, or lie outside of the table's folder.
     """
     try:
         return _logged(found, snapshot, shown)

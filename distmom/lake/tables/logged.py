@@ -36,7 +36,6 @@ class TableColumns:
 
     Attributes
     ----------
-    columns : tuple of TableColumn
     declared : pyarrow.Schema
         Their types, as the table has them.
     by_number : bool
@@ -93,16 +92,7 @@ class LoggedFile(NamedTuple):
 
 @dataclass(frozen=True)
 class LoggedTable:
-    """One state of a table.
-
-    Attributes
-    ----------
-    version : TableVersion
-    files : tuple of LoggedFile
-    partition_names : tuple of str
-    partition_types : tuple of PartitionType
-    columns : TableColumns
-    """
+    """One state of a table."""
 
     version: TableVersion
     files: tuple[LoggedFile, ...]

@@ -1,24 +1,26 @@
-"""Tables whose log tells which files count: recognised by name, and opened as lakes of these."""
+"""Tables whose log tells which files count: Delta, Iceberg and Hudi tables keep removed rows as well.
+
+Their folders are recognised, so as not to be read as plain files; a table that a name means is opened as the
+lake of its live files.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow.fs as pafs
 
-from distmom.errors import ConfigError, DataError
-from distmom.lake.files import patterns
-from distmom.lake.files.build import build_lake
-from distmom.lake.files.places import store_of
+from distmom.errors import AccessError, ConfigError, DataError
+from distmom.lake.files.places import has_wildcard, store_of
 from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
-from distmom.lake.lake import Lake
+from distmom.lake.lake import Lake, build_lake
 from distmom.lake.tables.delta import read_delta
 from distmom.lake.tables.iceberg import FoundTable, load_from_catalog, load_metadata, read_iceberg
 from distmom.lake.tables.logged import LoggedTable
-from distmom.lake.tables.recognise import infos_of
 from distmom.lake.tables.table_options import delta_options, iceberg_options
 
 CATALOG = "iceberg://"
@@ -46,13 +48,8 @@ def open_table(name: str, options: Options) -> Lake | None:
     ``version-hint.text``), ``….metadata.json`` and ``iceberg://catalog/namespace.table`` are Iceberg tables,
     each with ``@`` and the number of a snapshot where not the current one is meant.
 
-    Raises
-    ------
-    ConfigError
-        If the name of a version is none, or the package that reads the log is missing.
-    DataError
-        If the log cannot be read, names files that are not there, or the rows of its live files are not all
-        live.
+    ConfigError if the name of a version is none, or the package that reads the log is missing; DataError if
+    the log cannot be read, names files that are not there, or the rows of its live files are not all live.
     """
     if name.startswith(CATALOG):
         return _open_catalog(name, options)
@@ -62,7 +59,7 @@ def open_table(name: str, options: Options) -> Lake | None:
         literal = store_of([name], options)[2][0]
         if _exists(filesystem, literal):  # a folder of this very name
             base, mark, number, root = name, "", None, literal
-    if patterns.has_wildcard(root):
+    if has_wildcard(root):
         return None
     try:
         if root.endswith(_METADATA):
@@ -152,3 +149,75 @@ def _lake(filesystem: pafs.FileSystem, prefix: str, root: str, logged: LoggedTab
                 "(removed by a vacuum?); choose a later version"
             )
     return build_lake(filesystem, prefix, root, infos, 0, logged)
+
+
+_MARKS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}
+_LIST = "pass the list of its live files (@list.txt)"
+_REMEDIES = {
+    "a Delta table": f"give that folder itself, alone, or {_LIST}",
+    "an Iceberg table": (
+        f"give its newest metadata/….metadata.json or iceberg://catalog/namespace.table, or {_LIST}"
+    ),
+}
+_ALL_MARKS = {**_MARKS, "metadata": "an Iceberg table"}
+
+
+def refuse_listed_tables(entries: Iterable[pafs.FileInfo]) -> None:
+    """Refuse a listing that holds a table's log.
+
+    DataError if an entry is a folder ``_delta_log`` or ``.hoodie``, or a file ``metadata/*.metadata.json``.
+    """
+    for entry in entries:
+        name = entry.base_name
+        if name in _MARKS and entry.type == pafs.FileType.Directory:
+            raise _refusal(str(PurePosixPath(entry.path).parent), _MARKS[name])
+        if name.endswith(".metadata.json") and PurePosixPath(entry.path).parent.name == "metadata":
+            raise _refusal(str(PurePosixPath(entry.path).parent.parent), "an Iceberg table")
+
+
+def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> None:
+    """Refuse folders that are, or lie inside, a table's folder.
+
+    DataError if a folder or one above it holds a table's log.
+    """
+    above: set[PurePosixPath] = set()
+    for folder in folders:
+        here = PurePosixPath(folder)
+        above.update(path for path in (here, *here.parents) if path != PurePosixPath())
+    marks = [(path / mark, path, what) for path in sorted(above) for mark, what in _ALL_MARKS.items()]
+    found = infos_of(filesystem, [str(mark) for mark, _, _ in marks])
+    for info, (mark, table, what) in zip(found, marks, strict=True):
+        if info.type != pafs.FileType.Directory:
+            continue
+        if mark.name in _MARKS or _holds_iceberg_metadata(filesystem, str(mark)):
+            raise _refusal(str(table), what)
+
+
+def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInfo]:
+    """What lies at these paths; what we may not look at counts as missing, as rights may end below a root."""
+    try:
+        found: list[pafs.FileInfo] = filesystem.get_file_info(paths)
+    except OSError as error:
+        if len(paths) == 1:
+            if is_local(filesystem) or not isinstance(
+                store_error(error, filesystem, paths[0], paths[0]), AccessError
+            ):
+                raise
+            return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
+        return [info for path in paths for info in infos_of(filesystem, [path])]
+    return found
+
+
+def _holds_iceberg_metadata(filesystem: pafs.FileSystem, folder: str) -> bool:
+    try:
+        entries = filesystem.get_file_info(pafs.FileSelector(folder))
+    except OSError:
+        return False  # not ours to read, so no table that we could list
+    return any(entry.base_name.endswith(".metadata.json") for entry in entries)
+
+
+def _refusal(folder: str, what: str) -> DataError:
+    return DataError(
+        f"{folder} is {what}: its folder also holds removed and rewritten rows, so it is not read as plain "
+        f"files; {_REMEDIES.get(what, _LIST)}"
+    )

@@ -15,16 +15,13 @@ _CALENDAR = ("date", "timestamp", "zoned")
 def check(node: Node, kinds: Mapping[str, str]) -> None:
     """Check every comparison of a condition.
 
+    ConfigError if a column is compared with what it cannot equal; it names the column, its type and the
+    remedy.
+
     Parameters
     ----------
-    node : Node
     kinds : mapping of str to str
         Kind of each column; a column that is null throughout is left out and fits anything.
-
-    Raises
-    ------
-    ConfigError
-        If a column is compared with what it cannot equal; it names the column, its type and the remedy.
     """
     for leaf in leaves(node):
         match leaf:

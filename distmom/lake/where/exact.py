@@ -31,10 +31,7 @@ SECOND = NANOSECONDS["s"]
 def parse_date_text(text: str, column: str) -> tuple[int, bool]:
     """Nanoseconds since 1970 of an ISO date or date and time, and whether it has a zone or offset.
 
-    Raises
-    ------
-    ConfigError
-        If it is none; it names the column that it is compared with.
+    ConfigError if it is none; it names the column that it is compared with.
     """
     match = _DATE_TEXT.fullmatch(text.strip())
     if match is not None:
@@ -55,10 +52,7 @@ def parse_date_text(text: str, column: str) -> tuple[int, bool]:
 def parse_time_text(text: str, column: str) -> int:
     """Nanoseconds since midnight of a time of day.
 
-    Raises
-    ------
-    ConfigError
-        If it is none; it names the column that it is compared with.
+    ConfigError if it is none; it names the column that it is compared with.
     """
     match = _TIME_TEXT.fullmatch(text.strip())
     if match is not None:

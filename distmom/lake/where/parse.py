@@ -65,10 +65,7 @@ def syntax_error(text: str, position: int, problem: str) -> ConfigError:
 def tokenize(text: str) -> list[Token]:
     """Tokens of a condition, with an ``end`` token behind them.
 
-    Raises
-    ------
-    ConfigError
-        If the text is empty, too long, or holds a character that starts no token; with its position.
+    ConfigError if the text is empty, too long, or holds a character that starts no token; with its position.
     """
     if len(text) > MOST_CHARACTERS:
         raise ConfigError(f"where: a condition may have {MOST_CHARACTERS} characters, not {len(text)}")
@@ -126,13 +123,7 @@ def _bad_character(character: str) -> str:
 
 
 def parse(text: str) -> Node:
-    """Parse a condition.
-
-    Raises
-    ------
-    ConfigError
-        With the position, if the text is no condition.
-    """
+    """Parse a condition. ConfigError, with the position, if the text is none."""
     parser = _Parser(text)
     node = parser.disjunction(0)
     parser.expect_end()

@@ -26,7 +26,7 @@ class BlockDistances:
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files."""
         whole = any(c.computed for c in self.of.candidates)
-        return PartSums(_LeafDistances(self), self.merge, n_files, self.of.parts.seed, whole=whole)
+        return PartSums(lambda: _LeafDistances(self), self.merge, n_files, self.of.parts.seed, whole=whole)
 
     def merge(self, left: Floats, right: Floats) -> Floats:
         """Sums of both, shape (n, n_blocks)."""
@@ -45,10 +45,9 @@ class _LeafDistances:
         self._spec = spec
         self._sums = np.zeros((len(spec.pairs), spec.of.parts.n_blocks))
 
-    def take(self) -> Floats:
-        """The sums; begins anew."""
-        sums, self._sums = self._sums, np.zeros_like(self._sums)
-        return sums
+    def state(self) -> Floats:
+        """The sums."""
+        return self._sums
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
         """Add rows of the leaf: those of the part, a piece at a time, so that a block of pairs stays near."""

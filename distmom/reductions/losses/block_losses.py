@@ -63,19 +63,11 @@ class BlockLossState:
         return sum(a.nbytes for a in vars(self).values())
 
 
-def merge_losses(left: BlockLossState, right: BlockLossState) -> BlockLossState:
-    """Sums of both; `left` holds the rows that come first."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
-    return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
-
-
 def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     """States of other candidates on the same rows."""
     names = ("losses", "measures", "reach", "missing", "file_losses", "file_squares")
-    return replace(
-        left, **{name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
-    )
+    both = {name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
+    return replace(left, **both)
 
 
 @dataclass(frozen=True)
@@ -97,11 +89,13 @@ class BlockLosses:
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files."""
         whole = any(c.computed for c in self.candidates)
-        return PartSums(_LeafLosses(self), merge_losses, n_files, self.parts.seed, whole=whole)
+        return PartSums(lambda: _LeafLosses(self), self.merge, n_files, self.parts.seed, whole=whole)
 
     def merge(self, left: BlockLossState, right: BlockLossState) -> BlockLossState:
-        """The state of both."""
-        return merge_losses(left, right)
+        """Sums of both; `left` holds the rows that come first."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
+        return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
 
     def state_bytes(self) -> int:
         """Bytes of a state."""
@@ -126,10 +120,7 @@ class _LeafLosses:
 
     def __init__(self, spec: BlockLosses) -> None:
         self._spec = spec
-        self._empty()
-
-    def _empty(self) -> None:
-        m, parts = len(self._spec.candidates), self._spec.parts
+        m, parts = len(spec.candidates), spec.parts
         self._tally = np.zeros(4, np.int64)
         self._counts = np.zeros(parts.n_cells + 1, np.int64)
         # the last cell is for rows that do not count
@@ -139,19 +130,10 @@ class _LeafLosses:
         self._missing = np.zeros(m, np.int64)
         self._file = 0
 
-    def take(self) -> BlockLossState:
-        """The sums; begins anew."""
-        state = BlockLossState(
-            self._tally,
-            self._counts[:-1].copy(),
-            self._losses[:, :-1].copy(),
-            self._measures,
-            self._reach,
-            self._missing,
-            *self._by_file(),
-        )
-        self._empty()
-        return state
+    def state(self) -> BlockLossState:
+        """The sums."""
+        sums = self._tally, self._counts[:-1].copy(), self._losses[:, :-1].copy(), self._measures
+        return BlockLossState(*sums, self._reach, self._missing, *self._by_file())
 
     def _by_file(self) -> tuple[Ints, Ints, Floats, Floats]:
         """Rows, degrees of freedom, sums and squares, all in the cell of the leaf's file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from distmom.numerics.kernels.risk import Clustering
 from distmom.numerics.losses.pair_gaps import gap_means, pair_means
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.losses.candidates import Candidate
+from distmom.reductions.rows.block_kernel import KeptRows
 
 COMPUTED = -1
 """Place of the number that a function or model gives."""
@@ -54,19 +55,6 @@ class PairCandidate:
             score = self.scorer.predict(Rows(0, rows.shape[0], tuple(columns), nothing, None, None), "")
         chosen = [score if place == COMPUTED else columns[place] for place in self.places]
         return self.kernel.as_sample(np.stack(chosen, axis=1))  # type: ignore[arg-type]
-
-
-class RowsOfBlocks(Protocol):
-    """Rows of some blocks."""
-
-    @property
-    def n_cells(self) -> int:
-        """Number of blocks."""
-        ...
-
-    def rows(self, cell: int, /) -> Floats:
-        """Rows of a block, shape (n, columns)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -123,7 +111,7 @@ class PairLosses:
         """One of them, for messages."""
         return self.candidates[0].kernel
 
-    def __call__(self, kept: RowsOfBlocks, between: Callable[[], None] = lambda: None) -> BlockLossTable:
+    def __call__(self, kept: KeptRows, between: Callable[[], None] = lambda: None) -> BlockLossTable:
         """What is left of the blocks; `between` is called before each and may raise to end the work."""
         found = []
         for cell in range(kept.n_cells):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.samples.wanted_rows import WantedRows
+from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.state import Key
@@ -101,7 +102,7 @@ def fates_of(values: Floats, valid: Mask, keep: Mask, nan_is_missing: bool) -> N
     return fates
 
 
-class RowGatherer:
+class RowGatherer(Accumulator):
     """The `Accumulator` of `GatherRows`."""
 
     def __init__(self, spec: GatherRows, window: WantedRows) -> None:
@@ -158,9 +159,6 @@ class RowGatherer:
             f'{self._path or "data"}: column {column!r} is NaN in row {rows[place]}, and nan="raise" forbids '
             'it; use nan="omit" to leave NaN out (counted), or clean the file'
         )
-
-    def end_file(self) -> None:
-        """Nothing is left open: rows that did not come are absent."""
 
     def result(self, keys: list[Key]) -> GatheredRows:
         """All wanted rows of the unit."""

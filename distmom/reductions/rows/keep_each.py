@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from distmom.numerics.arrays import Ints
+from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.rows.keep_rows import KeepRows, RowKeeper
 from distmom.reductions.state import Key
@@ -37,7 +38,7 @@ class KeepEach:
         raise NotImplementedError("kept rows are used where they are")
 
 
-class EachKeeper:
+class EachKeeper(Accumulator):
     """The `Accumulator` of `KeepEach`."""
 
     def __init__(self, spec: KeepEach, keepers: Sequence[RowKeeper]) -> None:
@@ -55,9 +56,6 @@ class EachKeeper:
             if partition not in known:
                 known[partition] = keeper.labels(rows)
             keeper.put(_columns(rows, places), known[partition])
-
-    def end_file(self) -> None:
-        """Nothing is left to do."""
 
     def result(self, keys: list[Key]) -> tuple[Any, ...]:
         """The rows of each part, or where they went."""

@@ -14,6 +14,7 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
+from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.layouts import Layout, Place, row_labels
@@ -99,7 +100,7 @@ class RowPlaces(Protocol):
         ...
 
 
-class RowKeeper:
+class RowKeeper(Accumulator):
     """The `Accumulator` of `KeepRows`; rows go to `cells` by the numbers of their blocks."""
 
     def __init__(self, spec: KeepRows, window: BlockRange, cells: RowPlaces) -> None:
@@ -142,9 +143,6 @@ class RowKeeper:
         ours = (groups >= 0) & (groups < table.shape[0])
         cells: Ints = table[np.where(ours, groups, 0), labels].astype(np.int64)
         return np.where(ours, cells, NOT_OURS)
-
-    def end_file(self) -> None:
-        """Nothing is left to do."""
 
     def result(self, keys: list[Key]) -> Any:
         """The rows.

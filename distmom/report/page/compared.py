@@ -10,7 +10,7 @@ from distmom.report.page.telling import Telling
 from distmom.report.words import cell
 
 if TYPE_CHECKING:
-    from distmom.report.compare_result import CompareResult
+    from distmom.report.kinds.compare import CompareResult
 
 WORDS = {
     "mean": "the mean of {column} in {second} less that in {first}",

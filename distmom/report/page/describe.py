@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.digits import fixed, fixed_span, in_digits
-from distmom.report.page.numbers import LAWS, UNSEEN
-from distmom.report.page.parts import Advice, Block, Ends, Facts, Grid, Mood, Picture, Span, Spans, Story
+from distmom.report.page.blocks import LAWS, UNSEEN
+from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
+from distmom.report.page.pictures import Ends, Picture, Span, Spans
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import (
     Telling,
@@ -26,8 +27,8 @@ from distmom.report.text import as_table
 from distmom.report.words import cell, listed
 
 if TYPE_CHECKING:
-    from distmom.report.column_profile import ColumnProfile, GapSource
-    from distmom.report.describe_result import DescribeResult
+    from distmom.report.kinds.describe import DescribeResult
+    from distmom.report.kinds.profile import ColumnProfile, GapSource
 
 MOST_SOURCES, MOST_NAMED = 10, 30
 

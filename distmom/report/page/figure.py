@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from distmom.errors import ConfigError, ResourceError
-from distmom.report.page.parts import Curve, Matrix, Picture, Spans
+from distmom.report.page.pictures import Curve, Matrix, Picture, Spans
 from distmom.report.page.render import svg_document
 from distmom.report.page.svg import (
     AXIS_HEIGHT,

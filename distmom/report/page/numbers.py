@@ -8,47 +8,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.report.digits import three
-from distmom.report.page.parts import Curve, Line, Picture, Scale, Span, Spans, Strip
+from distmom.report.page.blocks import assumptions, block_facts, by_files, how_made, meaning
+from distmom.report.page.pictures import Curve, Line, Picture, Scale, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
-from distmom.report.words import BY_FILES, cell
+from distmom.report.words import cell
 
 if TYPE_CHECKING:
-    from distmom.report.difference_result import DifferenceResult
-    from distmom.report.mean_result import MeanResult
-    from distmom.report.ustat_result import UStatisticResult
+    from distmom.report.estimate import Estimate
+    from distmom.report.kinds.difference import DifferenceResult
+    from distmom.report.kinds.mean import MeanResult
+    from distmom.report.kinds.ustatistic import UStatisticResult
 
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
     "exact": "a bound from the spread that the blocks show",
     "paper": "closed form of the paper",
 }
-UNSEEN = (
-    "Many bad values that are each only a little off do not stand out: they move this average as any other."
-)
-LAWS = (
-    "No method can promise an interval for all data: values so rare and so large that these rows hold none "
-    "of them cannot be allowed for. Where such values matter, take the interval as too short."
-)
-"""For what no interval can be promised; heavy tails are the reason."""
 
 
 def tell_mean(r: MeanResult) -> Telling:
     """A mean of numbers or times."""
-    scale = Numbers() if r.scale is None else Times(r.scale)
-    subject = f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}"
-    blocks = "means" if r.repeats == 1 else f"means, {r.repeats} partitions"
-    return _tell(r, r.numbers, r.shown_values(), subject, scale, blocks, "plain mean", _mean_facts(r))
+    return _tell(r, f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}", _mean_facts(r))
 
 
 def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     """A U-statistic; `subject` says what it is where its kernel and column do not."""
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
-    blocks = "statistics" if r.repeats == 1 else f"statistics, {r.repeats} partitions"
-    facts = [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")]
-    shown = three(r.estimate, r.interval, r.plain_estimate)
-    told = _tell(r, r, shown, subject, Numbers(), blocks, "plain statistic", facts)
+    told = _tell(r, subject, [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")])
     if "files disagree" not in r.status:
         return told
     spoiled = (
@@ -68,12 +56,10 @@ def tell_difference(r: DifferenceResult) -> Telling:
         (f"{control} (control)", joined(three(r.control_mean, r.control_interval, r.plain_control))),
         ("rows used", f"{r.n_used_variant:,} of {variant}, {r.n_used_control:,} of {control}"),
     ]
-    shown = three(r.estimate, r.interval, r.plain_estimate)
-    subject = f"the difference in {what}, {variant} minus {control},"
-    told = _tell(r, r, shown, subject, Numbers(), "differences", "plain difference", facts)
+    told = _tell(r, f"the difference in {what}, {variant} minus {control},", facts)
     sides = Spans(
         f"{what} of the two",
-        f"Robust means with their {100 * r.confidence_level:.6g} % intervals.",
+        f"Robust means with their {r.level} intervals.",
         tuple(
             Span(name, joined(three(mean, ends, plain)), mean, ends, plain)
             for name, mean, ends, plain in (
@@ -97,158 +83,46 @@ def _verdict(r: DifferenceResult) -> str:
     return "The interval holds 0: these data do not tell which variant has the larger value."
 
 
-def _tell(
-    r: Any,
-    numbers: Any,
-    shown: tuple[str, str, str],
-    subject: str,
-    scale: Scale,
-    what: str,
-    plain_word: str,
-    more: list[tuple[str, str]],
-) -> Telling:
+def _tell(r: Estimate, subject: str, more: list[tuple[str, str]]) -> Telling:
+    """Of an estimate that is one number, the `subject`; `more` are facts about it."""
     name = heading(r)
     of_group = f" ({name.split(' | ', 1)[1]})" if r.group else ""
-    level = f"{100 * r.confidence_level:.6g} %"
-    return Telling(
-        name,
-        _answer(r, numbers, shown, f"{subject}{of_group}", level, plain_word, what),
-        tuple(_facts(r, shown, level, plain_word, more)),
-        _pictures(r, numbers, scale, what, plain_word),
-        assumptions(r),
-        mood(r),
-        advice(r, ()),
-    )
+    answer, facts = _answer(r, f"{subject}{of_group}"), (*_facts(r), *more)
+    return Telling(name, answer, facts, _pictures(r), assumptions(r), mood(r), advice(r, ()))
 
 
-def _answer(
-    r: Any, numbers: Any, shown: tuple[str, str, str], subject: str, level: str, plain_word: str, what: str
-) -> tuple[str, ...]:
-    estimate, interval, plain = (text.strip() for text in shown)
-    subject = subject[0].upper() + subject[1:]
+def _answer(r: Estimate, subject: str) -> tuple[str, ...]:
+    estimate, interval, plain = (text.strip() for text in r.shown_values())
     if estimate == "-":
-        return (f"There is no estimate of {subject[0].lower() + subject[1:]}.",)
-    sentences = [f"{subject} is {estimate}; {interval_words(level, interval, r.interval_reason)}."]
+        return (f"There is no estimate of {subject}.",)
+    reach = interval_words(r.level, interval, r.interval_reason)
+    sentences = [f"{subject[0].upper()}{subject[1:]} is {estimate}; {reach}."]
     if r.n_blocks > 1:
-        sentences.append(_made(r, what.split(",")[0]))
+        sentences.append(how_made(r))
+        numbers = r.numbers
         if numbers.interval is not None and plain != "-":
             low, high = numbers.interval
             outside = not low <= numbers.plain_estimate <= high
             sentences.append(
-                f"The {plain_word} of all rows is {plain}, outside of that interval: some rows pull it away."
+                f"The {r.drawn[1]} of all rows is {plain}, outside of that interval: some rows pull it away."
                 if outside
-                else f"The {plain_word} of all rows, {plain}, agrees with it."
+                else f"The {r.drawn[1]} of all rows, {plain}, agrees with it."
             )
     return tuple(sentences)
 
 
-def _made(r: Any, what: str) -> str:
-    """What a median over blocks is."""
-    low, high = getattr(r, "block_size", (0, 0))
-    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
-    name = "a median of means" if what == "means" else "a median over blocks"
-    dealt = "whole files" if by_files(r) else "whole units (or files)" if _units(r) else "the rows"
-    drawn = getattr(r, "scheme", "partition") == "partition" and not by_order(r)
-    first = f"{dealt} were dealt at random into" if drawn else "the rows made"
-    if r.n_set_aside:
-        n = f"{r.n_set_aside:,} of which lay far from all others and were"
-        first += f" small blocks, {n} left out; the rest make"
-    return (
-        f"It is {name}: {first} {r.n_blocks:,} blocks{size}. Each block has its "
-        f"{what.removesuffix('s')}, and the answer is the middle one."
-    )
-
-
-def by_order(r: Any) -> bool:
-    """Whether the blocks are contiguous rows."""
-    return str(r.run.get("call", {}).get("arguments", {}).get("blocks", "")).startswith("StoredBlocks")
-
-
-def by_files(r: Any) -> bool:
-    """Whether the blocks hold whole files because these contradict random rows."""
-    return any(note.endswith(BY_FILES) for note in r.notes)
-
-
-def _units(r: Any) -> bool:
-    return getattr(r, "n_units", None) is not None or getattr(r, "unit", None) is not None
-
-
-def _facts(
-    r: Any, shown: tuple[str, str, str], level: str, plain_word: str, more: list[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    estimate, interval, plain = (text.strip() for text in shown)
-    kind = KINDS.get(r.interval_kind)
-    reached = r.achieved_level
+def _facts(r: Estimate) -> list[tuple[str, str]]:
+    estimate, interval, plain = (text.strip() for text in r.shown_values())
+    level, kind, reached = r.level, KINDS.get(r.interval_kind), r.achieved_level
     facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
     if interval != "-":
-        facts.append(("what that means", meaning(r, level)))
+        facts.append(("what that means", meaning(r)))
     if kind and interval != "-":
         facts.append(("kind of interval", kind))
     if reached is not None:
         facts.append(("confidence reached", f"{100 * reached:.4g} %, at least {level} were asked for"))
-    facts.append((plain_word, plain))
-    return facts + block_facts(r, given=r.interval is not None) + more
-
-
-def meaning(r: Any, level: str) -> str:
-    """An interval in one sentence: how often intervals made this way are right, about what."""
-    often = f"If this were repeated on fresh data of the same kind, at least {level} of such intervals would"
-    if r.interval_kind == "order":
-        return (
-            f"{often} hold the middle value that such blocks have in the long run, which for large blocks is "
-            "nearly the true value; see 'What this rests on'."
-        )
-    return f"{often} hold the true value, if what stands under 'What this rests on' is so."
-
-
-def block_facts(r: Any, *, given: bool) -> list[tuple[str, str]]:
-    """The blocks, and what they bear; `given` is whether there is an interval or radius."""
-    facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r, given=given))]
-    if r.n_ruined_blocks:
-        facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
-    if r.n_set_aside:
-        facts.append(("set aside", _set_aside(r)))
-    return facts
-
-
-def _set_aside(r: Any) -> str:
-    of = "files" if by_files(r) else "units" if _units(r) else "rows"
-    return (
-        f"{r.n_set_aside:,} small blocks of {of} that lay far from all others: left out before the "
-        f"{r.n_blocks:,} blocks were made, so they are not drawn below"
-    )
-
-
-def _blocks(r: Any) -> str:
-    low, high = getattr(r, "block_size", (0, 0))
-    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
-    repeats = getattr(r, "repeats", 1)
-    return f"{r.n_blocks:,}{size}" + (f", in each of {repeats} random partitions" if repeats > 1 else "")
-
-
-def tolerated(r: Any, *, given: bool) -> str:
-    """Blocks that may be arbitrary while the median lies among the others; what the interval allows for."""
-    survived = max(0, -(-r.n_blocks // 2) - 1)
-    if not survived:
-        return "none"
-    scheme = getattr(r, "scheme", "partition")
-    what = "files" if by_files(r) else "units (or files)" if _units(r) else "rows"
-    text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, the median is that of a good block"
-    if scheme == "partition":
-        text += f"; {survived:,} bad {what} can spoil no more"
-        text += ", beside those that were set aside" if r.n_set_aside else ""
-    arguments = r.run.get("call", {}).get("arguments", {})
-    allowed = arguments.get("contamination")
-    if allowed is not None:
-        share = isinstance(allowed, float) and allowed < 1.0
-        bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
-        text += f"; the interval allows for {bad} bad {what}"
-    elif not r.n_ruined_blocks and given:
-        text += (
-            f"; the interval is as wide as for good {what}; for one that allows for N bad {what} run again "
-            "with --contamination N (contamination=N)"
-        )
-    return text
+    facts.append((r.drawn[1], plain))
+    return facts + block_facts(r, given=r.interval is not None)
 
 
 def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
@@ -265,41 +139,16 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
     return facts
 
 
-def assumptions(r: Any) -> tuple[str, ...]:
-    """In words, by scheme and kind of interval."""
-    what = "files" if by_files(r) else "units (or files)" if _units(r) else "rows"
-    found = [
-        f"The {what} are independent of each other, and all but a minority come from one source whose values "
-        "have a finite variance. The estimate is about the mean of that source."
-    ]
-    if getattr(r, "scheme", "partition") == "partition":
-        found.append(
-            "Blocks were made without looking at the values: where a row or file is stored, and the seed, "
-            "decide which block it joins."
-        )
-    if r.interval_kind == "order":
-        found.append(
-            "The interval is about the middle of the values that such blocks have in the long run. Where "
-            "values are skewed, this middle differs from the true value: by one standard deviation of a "
-            "block value at most, and by far less in large blocks."
-        )
-    elif r.interval_kind == "exact":
-        found.append(
-            "The interval would be right as often as it says if the variance of a row were known. It is "
-            "estimated from the same rows, so this holds nearly, and better in larger blocks."
-        )
-    elif r.interval_kind == "paper":
-        found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
-    return (*found, LAWS, UNSEEN)
-
-
-def _pictures(r: Any, numbers: Any, scale: Scale, what: str, plain_word: str) -> tuple[Picture, ...]:
+def _pictures(r: Estimate) -> tuple[Picture, ...]:
+    numbers, (what, plain_word) = r.numbers, r.drawn
+    column = getattr(r, "scale", None)
+    scale: Scale = Numbers() if column is None else Times(column)
     values = np.asarray(numbers.block_estimates, float)
     if values.ndim != 1 or values.size < 1:
         return ()
     strip = Strip(
-        f"The {what.split(',')[0]} of the {values.size:,} blocks" if values.size > 1 else "One block",
-        f"Across: the {what.split(',')[0].removesuffix('s')} of a block, in the unit of the column. A dot is "
+        f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block",
+        f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
         "a block; its height means nothing. The estimate is the median of the dots"
         + (", among which those set aside are not." if r.n_set_aside else "."),
         values,
@@ -307,7 +156,7 @@ def _pictures(r: Any, numbers: Any, scale: Scale, what: str, plain_word: str) ->
         numbers.interval if r.interval is not None else None,
         float(numbers.plain_estimate),
         scale,
-        what,
+        what if r.repeats == 1 else f"{what}, {r.repeats} partitions",
         plain_word,
         r.confidence_level,
         r.n_ruined_blocks,

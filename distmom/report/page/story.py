@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.report.page.parts import Block, Facts, Grid, Picture, Section, Span, Spans, Story
+from distmom.report.page.parts import Block, Facts, Grid, Section, Story
+from distmom.report.page.pictures import Picture, Span, Spans
 from distmom.report.page.scales import Numbers, Times
 from distmom.report.page.telling import (
     Telling,

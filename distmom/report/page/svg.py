@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.report.page.parts import Curve, Line, Span, Spans, Strip, placed
+from distmom.report.page.pictures import Curve, Line, Span, Spans, Strip, placed
 
 GOLDEN = 0.6180339887498949
 """Fractions of its multiples spread points evenly, the same in every picture."""

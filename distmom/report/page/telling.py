@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Mood, Picture, Words
+from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Mood, Words
+from distmom.report.page.pictures import Picture
 from distmom.report.results import NO_ANSWER_STATUSES
 from distmom.report.text import each_once
 from distmom.report.words import cell, listed, printable

@@ -8,26 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.report.digits import three
-from distmom.report.page.parts import (
-    Advice,
-    Block,
-    Cell,
-    Facts,
-    Grid,
-    Matrix,
-    Mood,
-    Picture,
-    Span,
-    Spans,
-    Story,
-)
+from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
+from distmom.report.page.pictures import Cell, Matrix, Picture, Span, Spans
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
 
 if TYPE_CHECKING:
-    from distmom.report.tournament_result import CandidateResult, TournamentResult
+    from distmom.report.kinds.tournament import CandidateResult, TournamentResult
 
 KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
 MOST = 40

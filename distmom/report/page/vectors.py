@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.report.digits import quantity, three
-from distmom.report.page.numbers import assumptions, block_facts, joined
-from distmom.report.page.parts import Cell, Ends, Matrix, Span, Spans, Strip
+from distmom.report.page.blocks import assumptions, block_facts
+from distmom.report.page.numbers import joined
+from distmom.report.page.pictures import Cell, Ends, Matrix, Span, Spans, Strip
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
 from distmom.report.words import cell
 
 if TYPE_CHECKING:
-    from distmom.report.ustat_result import UStatisticResult
-    from distmom.report.vector_result import VectorResult
+    from distmom.report.kinds.ustatistic import UStatisticResult
+    from distmom.report.kinds.vector import VectorResult
 
 MOST_STRIPS, MOST_LINES, MOST_ROWS = 12, 60, 30
 """Coordinates with a picture of their own; lines of intervals; rows of a matrix."""
@@ -33,11 +34,9 @@ def tell_vector(r: VectorResult) -> Telling:
     level = f"{100 * r.confidence_level:.6g} %"
     names = [cell(name) for name in r.columns]
     first = f"The mean vector of {', '.join(names[:5])}{' …' if len(names) > 5 else ''}"
-    reach = [reach_of(r, i) for i in range(len(names))]
-    texts = [
-        three(float(e), ends, float(p))
-        for e, ends, p in zip(r.estimate, reach, r.plain_estimate, strict=True)
-    ]
+    entries = r.entries()
+    reach = [r.reach(entry) for entry in entries]
+    texts = [three(e, ends, p) for (_, e, p, _), ends in zip(entries, reach, strict=True)]
     first += f" is ({', '.join(t[0] for t in texts[:5])}{', …' if len(names) > 5 else ''})"
     first += f"; {_reach_words(r, level, 'Euclidean', 'coordinates')}"
     method = "geometric median" if r.method == "geometric" else "coordinatewise median"
@@ -55,10 +54,8 @@ def tell_vector(r: VectorResult) -> Telling:
         "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
         "lies outside).",
         tuple(
-            Span(name, joined(t), float(e), ends, float(p))
-            for name, t, e, ends, p in zip(
-                names[:MOST_LINES], texts, r.estimate, reach, r.plain_estimate, strict=False
-            )
+            Span(cell(name), joined(t), e, ends, p)
+            for (name, e, p, _), t, ends in zip(entries[:MOST_LINES], texts, reach, strict=False)
         ),
         Numbers(),
         ("estimate", band, "plain mean"),
@@ -75,16 +72,6 @@ def _reach_words(r: VectorResult | UStatisticResult, level: str, norm: str, each
     if r.intervals is not None:
         return f"the {level} intervals below hold for all {each} together."
     return f"there is no {'radius' if r.method == 'geometric' else 'interval'}: {r.interval_reason}."
-
-
-def reach_of(r: VectorResult, i: int) -> Ends | None:
-    """Where the coordinate of the mean lies: its interval, or the shadow of the ball."""
-    if r.intervals is not None:
-        low, high = float(r.intervals[i, 0]), float(r.intervals[i, 1])
-        return None if np.isnan(low) or np.isnan(high) else (low, high)
-    if r.radius is None:
-        return None
-    return float(r.estimate[i] - r.radius), float(r.estimate[i] + r.radius)
 
 
 def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:

@@ -12,7 +12,7 @@ from distmom.numerics.losses.block_risk import UserRisk
 from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk
 from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk, RankingRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
-from distmom.solvers import RiskBlocks
+from distmom.solvers.blocks import RiskBlocks
 
 RISKS = [
     MetricRisk(),

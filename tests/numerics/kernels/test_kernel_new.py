@@ -35,9 +35,9 @@ def slow(x: np.ndarray) -> float:
 
 
 def test_it_is_known_by_its_name(row: None) -> None:
-    found = dm.ustatistic(X, kernel="mean_maximum", n_blocks=1, rng=0)
+    found = dm.ustatistic(X, kernel="mean_maximum", blocks=1, rng=0)
     assert found.estimate == pytest.approx(slow(X), rel=1e-12)
-    halves = dm.ustatistic({"x": X, "g": np.arange(60) % 2}, "x", kernel="mean-maximum", by="g", n_blocks=1)
+    halves = dm.ustatistic({"x": X, "g": np.arange(60) % 2}, "x", kernel="mean-maximum", by="g", blocks=1)
     assert [one.estimate for one in halves] == pytest.approx([slow(X[::2]), slow(X[1::2])], rel=1e-12)
 
 

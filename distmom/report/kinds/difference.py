@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from distmom.numerics.arrays import Floats
 from distmom.report.digits import three
-from distmom.report.result import Result
+from distmom.report.estimate import INTERVAL, Estimate, Interval
 from distmom.report.words import cell, units_cells
 
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
 
-Interval = tuple[float, float]
 
-_BEFORE = ("metric", "denominator", "by", "control", "variant", "difference", "interval")
-_BETWEEN = (
-    "interval_kind",
-    "interval_reason",
-    "confidence_level",
-    "achieved_level",
-    "lift",
-    "lift_interval",
-    "lift_reason",
-    "control_mean",
-    "control_interval",
-    "variant_mean",
-    "variant_interval",
-    "plain_difference",
-    "plain_lift",
-    "plain_control",
-    "plain_variant",
-    "status",
-)
-_COUNTS = (
-    "n_rows",
-    "n_used",
-    "n_null",
-    "n_nan",
-    "n_inf",
-    "n_used_control",
-    "n_used_variant",
-    "unit",
-    "n_units_control",
-    "n_units_variant",
-    "n_units_exact",
-    "n_blocks",
-    "n_ruined_blocks",
-    "n_set_aside",
-)
-
-
-@dataclass(frozen=True, eq=False)
-class DifferenceResult(Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DifferenceResult(Estimate):
     """A robust difference between two variants, its interval, and what it was computed from.
 
     Attributes
@@ -70,14 +29,7 @@ class DifferenceResult(Result):
     estimate, difference : float
         Robust mean (or ratio) of the variant less that of the control: the median of the differences of
         paired blocks. NaN where there is no finite answer.
-    interval : (float, float) or None
-        Of the difference, None with an `interval_reason` where there is none.
     interval_kind : {"order", "exact", "none"}
-    interval_reason : str or None
-    confidence_level : float
-        The level asked for, of each interval.
-    achieved_level : float or None
-        The level that the order statistics of the difference really have.
     lift : float
         The difference as a share of the control's mean; NaN with a `lift_reason` where that is not clearly
         away from 0.
@@ -89,8 +41,6 @@ class DifferenceResult(Result):
     control_interval, variant_interval : (float, float) or None
     plain_estimate, plain_lift, plain_control, plain_variant : float
         The same from plain sums.
-    status : tuple of str
-        ``("ok",)``, or what is wrong, the most serious first.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Of both variants together.
     n_used_control, n_used_variant : int
@@ -106,11 +56,6 @@ class DifferenceResult(Result):
         Blocks that are not finite; fine blocks that lie far outside in either variant and were left out.
     block_estimates : ndarray of float64
         Differences of the paired blocks, whose lower median is the estimate.
-    path : tuple of (n_blocks, estimate, half_width)
-        Difference at every number of blocks tried.
-    notes : tuple of str
-    data, run : dict
-        What was read and how, as in `Results`.
     """
 
     metric: str
@@ -118,58 +63,43 @@ class DifferenceResult(Result):
     by: str
     control: Any
     variant: Any
-    estimate: float
-    interval: Interval | None
-    interval_kind: str
-    confidence_level: float
     lift: float
     lift_interval: Interval | None
+    lift_reason: str | None = None
     control_mean: float
     control_interval: Interval | None
     variant_mean: float
     variant_interval: Interval | None
-    plain_estimate: float
     plain_lift: float
     plain_control: float
     plain_variant: float
-    status: tuple[str, ...]
-    n_rows: int
-    n_used: int
-    n_null: int
-    n_nan: int
-    n_inf: int
     n_used_control: int
     n_used_variant: int
-    n_blocks: int
-    n_ruined_blocks: int
-    n_set_aside: int
-    interval_reason: str | None = None
-    achieved_level: float | None = None
-    lift_reason: str | None = None
     unit: tuple[str, ...] | str | None = None
     n_units_control: int | None = None
     n_units_variant: int | None = None
-    n_units_exact: bool | None = None
-    block_estimates: Floats = field(default_factory=lambda: np.empty(0), repr=False)
-    path: tuple[tuple[int, float, float], ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = ()
-    group: None = None
-    data: dict[str, Any] = field(default_factory=dict, repr=False)
-    run: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    shown: ClassVar[tuple[str, ...]] = (*_BEFORE, *_BETWEEN, *_COUNTS, "notes")
+    shown: ClassVar[tuple[str, ...]] = (
+        *("metric", "denominator", "by", "control", "variant", "difference", "interval", *INTERVAL),
+        *("lift", "lift_interval", "lift_reason", "control_mean", "control_interval", "variant_mean"),
+        *("variant_interval", "plain_difference", "plain_lift", "plain_control", "plain_variant", "status"),
+        *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_control", "n_used_variant", "unit"),
+        *("n_units_control", "n_units_variant", "n_units_exact", "n_blocks", "n_ruined_blocks"),
+        *("n_set_aside", "notes"),
+    )
     kind: ClassVar[str] = "Comparison of variants"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")
+    what: ClassVar[tuple[str, str]] = ("estimate", "plain")
 
     @property
     def difference(self) -> float:
         """The estimate."""
-        return self.estimate
+        return float(self.estimate)
 
     @property
     def plain_difference(self) -> float:
         """The plain estimate."""
-        return self.plain_estimate
+        return float(self.plain_estimate)
 
     @property
     def name(self) -> str:  # noqa: D102
@@ -179,44 +109,34 @@ class DifferenceResult(Result):
     def heading(self) -> str:  # noqa: D102
         return self.metric if self.denominator is None else f"{self.metric} / {self.denominator}"
 
+    @property
+    def has_units(self) -> bool:  # noqa: D102
+        return self.unit is not None
+
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         told = self.flat(*(name for name in self.shown if name != "notes"))
         unit = ", ".join(self.unit) if isinstance(self.unit, tuple) else self.unit
         return [told | {"control": cell(self.control), "variant": cell(self.variant), "unit": unit}]
 
-    def headers(self) -> tuple[str, ...]:  # noqa: D102
-        units = () if self.unit is None else ("units",)
-        return (
-            "estimate",
-            f"{100 * self.confidence_level:.6g} % interval",
-            "plain",
-            "rows used",
-            *units,
-            "blocks",
-        )
-
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         control, variant = cell(self.control), cell(self.variant)
-        none = () if self.unit is None else ("",)
-        difference = three(self.estimate, self.interval, self.plain_estimate)
+        none = ("",) if self.has_units else ()
         lift = three(self.lift, self.lift_interval, self.plain_lift)
         of_control = three(self.control_mean, self.control_interval, self.plain_control)
         of_variant = three(self.variant_mean, self.variant_interval, self.plain_variant)
         rows = f"{self.n_used_control:,}", f"{self.n_used_variant:,}"
         return [
-            (self.name, (*difference, "", *none, str(self.n_blocks))),
+            (self.name, (*self.shown_values(), "", *none, str(self.n_blocks))),
             (f"{variant} / {control} − 1", (*lift, "", *none, "")),
             (control, (*of_control, rows[0], *units_cells(self.n_units_control, self.n_units_exact), "")),
             (variant, (*of_variant, rows[1], *units_cells(self.n_units_variant, self.n_units_exact), "")),
         ]
 
     def remarks(self) -> list[str]:  # noqa: D102
-        found = []
-        if self.interval is None and self.interval_reason and self.interval_kind != "none":
-            found.append(f"no interval: {self.interval_reason}")
+        found = super().remarks()
         if self.lift_reason and self.interval_kind != "none":
-            found.append(f"no lift: {self.lift_reason}")
-        return [*found, *self.notes]
+            found.insert(len(found) - len(self.notes), f"no lift: {self.lift_reason}")
+        return found
 
     def telling(self) -> Telling:  # noqa: D102
         from distmom.report.page.numbers import tell_difference

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from distmom.report.digits import fixed, fixed_span, in_digits
-from distmom.report.result import Result, plain
+from distmom.lake.columns.times import TimeScale
+from distmom.report.digits import fixed, in_digits
+from distmom.report.result import Result
+from distmom.report.values import plain
 from distmom.report.words import number
 
 if TYPE_CHECKING:
-    from distmom.lake.columns.times import TimeScale
     from distmom.report.page.telling import Telling
 
 Value = Any
 """A float; for columns of times a datetime or timedelta, or None where there is none."""
-
-_SHOWN = (
-    "column",
-    "type",
-    "status",
-    "n_rows",
-    "n_used",
-    "n_null",
-    "n_nan",
-    "n_inf",
-    "estimate",
-    "interval",
-    "interval_reason",
-    "confidence_level",
-    "plain_estimate",
-    "leaves_interval",
-    "robust_std",
-    "plain_std",
-    "gini",
-    "skewness_gap",
-    "skewness_noise",
-    "minimum",
-    "maximum",
-    "n_blocks",
-    "other_estimate",
-    "gap",
-    "sources",
-    "notes",
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +49,7 @@ class GapSource:
         return {name: plain(value) for name, value in vars(self).items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ColumnProfile(Result):
     """Counts of one column; where it holds numbers or times, its plain and robust mean and spread.
 
@@ -113,8 +85,6 @@ class ColumnProfile(Result):
         Plain minus robust mean where the former leaves the interval; times in nanoseconds.
     sources : tuple of GapSource
         Where the gap comes from: files, folders and units, each kind in falling order of its contribution.
-    notes : tuple of str
-    data, run : dict
     scale : TimeScale or None
         Of a column of times.
     offsets : ColumnProfile or None
@@ -127,8 +97,6 @@ class ColumnProfile(Result):
 
     column: str
     type: str
-    status: tuple[str, ...]
-    n_rows: int
     n_used: int | None  # type: ignore[assignment]
     n_null: int | None  # type: ignore[assignment]
     n_nan: int = 0
@@ -136,7 +104,6 @@ class ColumnProfile(Result):
     estimate: Value = None
     interval: tuple[Value, Value] | None = None
     interval_reason: str | None = None
-    confidence_level: float = 0.99
     plain_estimate: Value = None
     leaves_interval: bool = False
     robust_std: Value = None
@@ -150,14 +117,15 @@ class ColumnProfile(Result):
     other_estimate: Value = None
     gap: float | None = None
     sources: tuple[GapSource, ...] = ()
-    notes: tuple[str, ...] = ()
-    group: dict[str, Any] | None = None
-    data: dict[str, Any] = field(default_factory=dict, repr=False)
-    run: dict[str, Any] = field(default_factory=dict, repr=False)
-    scale: TimeScale | None = field(default=None, repr=False)
-    offsets: ColumnProfile | None = field(default=None, repr=False)
+    scale: TimeScale | None = None
+    offsets: ColumnProfile | None = None
 
-    shown: ClassVar[tuple[str, ...]] = _SHOWN
+    shown: ClassVar[tuple[str, ...]] = (
+        *("column", "type", "status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),
+        *("interval", "interval_reason", "confidence_level", "plain_estimate", "leaves_interval"),
+        *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise", "minimum", "maximum"),
+        *("n_blocks", "other_estimate", "gap", "sources", "notes"),
+    )
 
     @property
     def numbers(self) -> ColumnProfile:
@@ -188,11 +156,10 @@ class ColumnProfile(Result):
         return tell_profile(self)
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        return [self.numbers.flat(*(name for name in _SHOWN if name not in ("sources", "notes")))]
+        return [self.numbers.flat(*(name for name in self.shown if name not in ("sources", "notes")))]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        level = f"{100 * self.confidence_level:.6g} % interval"
-        return ("mean", level, "plain mean", "std", "plain std", "min", "max", "missing")
+        return ("mean", f"{self.level} interval", "plain mean", "std", "plain std", "min", "max", "missing")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         missing = share_text(self.n_null + self.n_nan, self.n_rows) if self.n_null is not None else "-"
@@ -202,17 +169,9 @@ class ColumnProfile(Result):
             from distmom.report.times import shown_profile
 
             return [(self.column, (*shown_profile(self.numbers, self.scale), missing))]
-        low, high = self.interval or (None, None)
-        digits = in_digits(low, high)
-        shown = (
-            fixed(self.estimate, digits),
-            fixed_span(self.interval, digits),
-            fixed(self.plain_estimate, digits),
-            fixed(self.robust_std, digits),
-            fixed(self.plain_std, digits),
-            number(self.minimum),
-            number(self.maximum),
-        )
+        digits = in_digits(*(self.interval or (None, None)))
+        stds = fixed(self.robust_std, digits), fixed(self.plain_std, digits)
+        shown = (*self.shown_values(), *stds, number(self.minimum), number(self.maximum))
         return [(self.column, (*shown, missing))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from distmom.report.column_profile import ColumnProfile
+from distmom.report.kinds.profile import ColumnProfile
 from distmom.report.results import Results
+from distmom.report.values import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -109,8 +110,6 @@ class DescribeResult(Results):
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: as every command's, with ``named``."""
         told = super().to_dict()
-        from distmom.report.result import plain
-
         named = plain([unit.to_dict() for unit in self.named])
         return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told
 

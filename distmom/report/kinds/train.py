@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GOOD = ("converged", "all steps taken", "stationary")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TrainResult(Result):
     """A training.
 
@@ -63,50 +63,24 @@ class TrainResult(Result):
     block_size: int
     n_skipped_blocks: int
     mode: str
-    status: tuple[str, ...]
-    notes: tuple[str, ...]
-    n_rows: int
-    n_used: int
-    n_null: int
-    n_nan: int
-    n_inf: int
     n_dropped: int
     model: Any
     history: dict[str, NDArray[Any]]
-    data: dict[str, Any]
-    run: dict[str, Any]
-    group: dict[str, Any] | None = None
-    confidence_level: float = field(default=float("nan"), repr=False)
+    confidence_level: float = float("nan")
+
     kind: ClassVar[str] = "Training"
     shown: ClassVar[tuple[str, ...]] = (
-        "learner",
-        "target",
-        "columns",
-        "estimate",
-        "estimate_of",
-        "n_steps",
-        "n_blocks",
-        "block_size",
-        "n_skipped_blocks",
-        "mode",
-        "n_rows",
-        "n_used",
-        "n_null",
-        "n_nan",
-        "n_inf",
-        "n_dropped",
-        "status",
-        "notes",
+        *("learner", "target", "columns", "estimate", "estimate_of", "n_steps", "n_blocks", "block_size"),
+        *("n_skipped_blocks", "mode", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped"),
+        *("status", "notes"),
     )
 
     @property
-    def name(self) -> str:
-        """The learner."""
+    def name(self) -> str:  # noqa: D102
         return self.learner
 
     @property
-    def heading(self) -> str:
-        """Above the learners."""
+    def heading(self) -> str:  # noqa: D102
         return "learner"
 
     @property

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.numerics.arrays import Bools, Floats
-from distmom.report.digits import fixed, fixed_span, in_digits
-from distmom.report.result import Result, plain
+from distmom.report.result import Result
 from distmom.report.results import Results
+from distmom.report.values import plain
 from distmom.report.words import number, printable
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from distmom.report.page.figure import Figure
     from distmom.report.page.parts import Story
 
 
-_SHOWN = (
-    "candidate",
-    "status",
-    "n_rows",
-    "n_used",
-    "n_missing",
-    "estimate",
-    "interval",
-    "confidence_level",
-    "plain_estimate",
-    "plain_interval",
-    "threshold",
-    "n_allowed",
-    "n_won",
-    "n_lost",
-    "n_not_evaluated",
-    "n_blocks",
-    "n_ruined_blocks",
-    "notes",
-)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CandidateResult(Result):
     """One line of the league table.
 
@@ -70,7 +46,6 @@ class CandidateResult(Result):
     """
 
     candidate: str
-    status: tuple[str, ...]
     estimate: float
     interval: tuple[float, float] | None
     plain_estimate: float
@@ -83,18 +58,12 @@ class CandidateResult(Result):
     n_missing: int
     n_blocks: int
     n_ruined_blocks: int
-    n_rows: int
-    n_used: int
-    n_null: int
-    n_nan: int
-    n_inf: int
-    confidence_level: float = 0.99
-    notes: tuple[str, ...] = ()
-    group: dict[str, Any] | None = None
-    data: dict[str, Any] = field(default_factory=dict, repr=False)
-    run: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    shown: ClassVar[tuple[str, ...]] = _SHOWN
+    shown: ClassVar[tuple[str, ...]] = (
+        *("candidate", "status", "n_rows", "n_used", "n_missing", "estimate", "interval"),
+        *("confidence_level", "plain_estimate", "plain_interval", "threshold", "n_allowed", "n_won"),
+        *("n_lost", "n_not_evaluated", "n_blocks", "n_ruined_blocks", "notes"),
+    )
 
     @property
     def name(self) -> str:  # noqa: D102
@@ -109,29 +78,17 @@ class CandidateResult(Result):
         return self.n_ruined_blocks > 0 or not {"cycle", "files disagree"}.isdisjoint(self.status)
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        return [self.flat(*_SHOWN)]
+        return [self.flat(*self.shown)]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        level = f"{100 * self.confidence_level:.6g} % interval"
-        return ("robust risk", level, "plain risk", "allowed", "won", "lost", "open", "t")
+        return ("robust risk", f"{self.level} interval", "plain risk", "allowed", "won", "lost", "open", "t")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
-        low, high = self.interval or (None, None)
-        digits = in_digits(low, high)
         matches = (self.n_allowed, self.n_won, self.n_lost, self.n_not_evaluated)
-        shown = (
-            fixed(self.estimate, digits),
-            fixed_span(self.interval, digits),
-            fixed(self.plain_estimate, digits),
-            *map(str, matches),
-        )
-        return [(self.candidate, (*shown, number(self.threshold)))]
+        return [(self.candidate, (*self.shown_values(), *map(str, matches), number(self.threshold)))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102
         return {}
-
-    def remarks(self) -> list[str]:  # noqa: D102
-        return list(self.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +230,6 @@ class TournamentResult(Results):
             "duels": self.duels.to_dict(),
         }
         return {"schema_version": told["schema_version"], "results": told["results"]} | more | told
-
-    def more_tables(self) -> list[Table]:  # noqa: D102
-        return []
 
     def closing(self) -> list[str]:  # noqa: D102
         names = ", ".join(self.champions)

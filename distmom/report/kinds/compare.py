@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from distmom.report.digits import three
-from distmom.report.ustat_result import UStatisticResult
-from distmom.report.words import units_cells
+from distmom.report.kinds.ustatistic import UStatisticResult
 
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
@@ -18,7 +16,7 @@ _TEST = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CompareResult(UStatisticResult):
     """A robust difference of two samples, its interval, and a permutation test of their equality.
 
@@ -42,7 +40,9 @@ class CompareResult(UStatisticResult):
     bandwidth : float or None
         Of a mean discrepancy.
 
-    All others are those of `UStatisticResult`: `estimate` is of the second sample against the first.
+    Notes
+    -----
+    `estimate` is of the second sample against the first.
     """
 
     first: str = "first"
@@ -76,16 +76,12 @@ class CompareResult(UStatisticResult):
         return [{"column": self.column, "compared_by": self.compared_by, **test, **sizes} | record]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        units = () if self.n_units is None else ("units",)
-        level = f"{100 * self.confidence_level:.6g} % interval"
-        return ("estimate", level, "plain", "p", "adjusted", "rows used", *units, "blocks")
+        _, *numbers = super().headers()
+        return ("estimate", *numbers[:2], "p", "adjusted", *numbers[2:])
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
-        units = units_cells(self.n_units, self.n_units_exact)
-        counts = (f"{self.n_used:,}", *units, str(self.n_blocks))
-        p = tuple("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_adjusted))
-        values = three(self.estimate, self.interval, self.plain_estimate)
-        return [(self.name, (*values, *p, *counts))]
+        p = ("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_adjusted))
+        return [(self.name, (*self.shown_values(), *p, *self.counts()))]
 
     def remarks(self) -> list[str]:  # noqa: D102
         missing = [f"no p-value: {self.p_reason}"] if self.p_reason else []

@@ -1,11 +1,14 @@
-"""Which keys there are among the rows that pass the filter."""
+"""How many rows pass the filter, and which keys there are among them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from distmom.errors import ConfigError
+from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import Key
 
@@ -51,22 +54,44 @@ class DistinctKeys:
             raise ConfigError(self.too_many)
 
 
-class _Collector:
+class _Collector(Accumulator):
     """The `Accumulator` of `DistinctKeys`; it stops at the first key too many."""
 
     def __init__(self, spec: DistinctKeys) -> None:
         self._spec = spec
 
-    def start_file(self, number: int, path: str) -> None:
-        """Nothing depends on the file."""
-
     def add(self, rows: Rows, n_groups: int) -> None:
         """The keys are numbered by whoever reads them: only how many there are is looked at."""
         self._spec.check(n_groups)
 
-    def end_file(self) -> None:
-        """Nothing is left open."""
-
     def result(self, keys: list[Key]) -> list[Key]:
         """The keys of the unit."""
         return self._spec.checked(keys)
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """Number of rows for which the filter's condition is true."""
+
+    def begin(self, n_files: int, window: object = None) -> _Counter:
+        """An accumulator for one unit."""
+        return _Counter()
+
+    def merge(self, left: int, right: int) -> int:
+        """Rows of both."""
+        return left + right
+
+
+class _Counter(Accumulator):
+    """The `Accumulator` of `RowCount`."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+
+    def add(self, rows: Rows, n_groups: int) -> None:
+        """Count."""
+        self._rows += rows.n_rows if rows.keep is None else int(np.count_nonzero(rows.keep))
+
+    def result(self, keys: list[Key]) -> int:
+        """The number of rows."""
+        return self._rows

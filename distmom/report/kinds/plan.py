@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from distmom.report.result import plain
 from distmom.report.results import SCHEMA_VERSION
+from distmom.report.values import plain
 
 if TYPE_CHECKING:
     from rich.table import Table

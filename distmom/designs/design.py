@@ -1,0 +1,109 @@
+"""What all block designs share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from distmom.checks import check_choice, check_count
+from distmom.errors import ConfigError
+
+Number: TypeAlias = int | Literal["auto", "paper"]
+Fine: TypeAlias = Literal["standard", "many"]
+
+MOST_BLOCKS = 1_000_000
+MOST_CHUNK_ROWS = 1 << 40
+"""More rows than any file has."""
+
+MOST_BLOCKS_COST = "each costs 24 bytes in every unit"
+
+
+class BlockDesign:
+    """What all block designs share.
+
+    Attributes
+    ----------
+    of_units : bool
+        Whether whole units (rows that agree in some columns, or files) share a block.
+    by_file : bool
+        Whether these units are files.
+    sampled : bool
+        Whether blocks are samples that share rows, not a partition.
+    stored : bool
+        Whether blocks are contiguous, in the order in which rows are stored.
+    columns : tuple of str
+        Whose values make the units.
+    n, size, chunk_rows, repeats, fine, tau, replace
+        As for the designs that have them.
+    """
+
+    of_units: ClassVar[bool] = False
+    by_file: ClassVar[bool] = False
+    sampled: ClassVar[bool] = False
+    stored: ClassVar[bool] = False
+    n: Number | None
+    size: int | None = None
+    columns: Any = ()
+    chunk_rows: int = 1
+    repeats: int = 1
+    fine: Fine = "standard"
+    tau: float | None = None
+    replace: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the caller says how many blocks there are."""
+        return self.n not in (None, "auto") or self.size is not None
+
+    @property
+    def number(self) -> int | None:
+        """The number of blocks, where the caller gives it."""
+        return self.n if isinstance(self.n, int) else None
+
+    @property
+    def unit(self) -> str | tuple[str, ...] | None:
+        """What stays together in a block: ``file``, columns whose values make a unit, or None for rows."""
+        return "file" if self.by_file else self.columns or None
+
+    @property
+    def scheme(self) -> str:
+        """``partition``, or how samples are drawn: ``swor`` or ``monte_carlo``."""
+        return "partition" if not self.sampled else "monte_carlo" if self.replace else "swor"
+
+    def with_number(self, n: Number) -> BlockDesign:
+        """The same with this number of blocks, whatever gave it before."""
+        return replace(self, n=n, size=None)  # type: ignore[type-var]
+
+    def __repr__(self) -> str:
+        """The call that makes it, without what is a default."""
+        first, *others = [f for f in fields(self) if f.repr]  # type: ignore[arg-type]
+        given = [f for f in others if getattr(self, f.name) != f.default]
+        words = [f"{f.name}={getattr(self, f.name)!r}" for f in given]
+        value = getattr(self, first.name)
+        if value != first.default:
+            words.insert(0, repr(value))
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    def __post_init__(self) -> None:
+        self._check_number()
+
+    def _check_number(self, allowed: Sequence[str] = ("auto", "paper")) -> None:
+        name, value = f"{type(self).__name__}: n", self.n
+        if isinstance(value, str):
+            check_choice(name, value, allowed)
+        else:
+            check_count(name, value)
+            check_most_blocks(name, int(value))  # type: ignore[arg-type]
+            object.__setattr__(self, "n", int(value))  # type: ignore[arg-type]
+        if self.size is not None:
+            check_count(f"{type(self).__name__}: size", self.size)
+            object.__setattr__(self, "size", int(self.size))
+            if self.n != "auto" and not self.sampled:
+                raise ConfigError(f"{type(self).__name__}: n and size: one gives the other; drop one")
+
+
+def check_most_blocks(name: str, n_blocks: int) -> None:
+    """ConfigError if so many blocks would make the states of units too large."""
+    if n_blocks > MOST_BLOCKS:
+        raise ConfigError(f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; {MOST_BLOCKS_COST}")

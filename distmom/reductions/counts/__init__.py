@@ -1,1 +1,0 @@
-"""Reductions that count: rows, units, distinct keys."""

@@ -1,0 +1,215 @@
+"""What all estimates from blocks have in common: the record of their blocks, intervals, weights and units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.report.digits import three
+from distmom.report.result import Result
+from distmom.report.words import accused, number, units_cells, weightless
+
+SHARED = (
+    *("interval_kind", "confidence_level", "status", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
+    *("n_blocks", "block_size", "n_ruined_blocks", "plain_estimate", "scheme", "interval_reason"),
+    *("achieved_level", "repeats", "n_set_aside", "n_units", "n_units_exact", "weights", "n_unweighted"),
+    *("n_zero_weight", "n_effective"),
+)
+"""Fields of the dictionaries of all estimates, in order."""
+
+INTERVAL = ("interval_kind", "interval_reason", "confidence_level", "achieved_level")
+COUNTS = (
+    *("status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
+    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("weights", "n_unweighted", "n_zero_weight", "n_effective"),
+)
+"""Fields of the flat rows of all estimates, in order."""
+
+Interval = tuple[float, float]
+Entry = tuple[str, float, float, Interval | None]
+"""Name, estimate, plain estimate and interval of a number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Estimate(Result):
+    """Base of the results that are estimates from blocks.
+
+    Attributes
+    ----------
+    interval : (float, float) or None
+        Confidence interval, None with an `interval_reason` where there is none.
+    interval_kind : {"order", "exact", "paper", "none"}
+    interval_reason : str or None
+        Why there is no interval, or how far it can be trusted.
+    achieved_level : float or None
+        The level the order statistics really have.
+    n_blocks : int
+        Blocks of the answer; of one partition, where there are several.
+    block_size : (int, int)
+        Used rows of the smallest and of the largest block.
+    repeats : int
+        Random partitions that the blocks are of: `n_blocks` is the number of one of them.
+    n_ruined_blocks : int
+        Blocks whose value is not finite, the most in one partition.
+    n_set_aside : int
+        Fine blocks whose values lay far outside and were left out.
+    n_units : int or None
+        With blocks of units (or files), those of them that have rows which passed the filter; else None.
+    n_units_exact : bool or None
+        Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
+        Above, it is an estimate from hashes: within 2 % or so, with groups rougher.
+    weights : str or None
+        Column of the weights.
+    n_unweighted, n_zero_weight : int or None
+        Rows that do not count because their weight is null or NaN, or because it is zero; None without
+        weights.
+    n_effective : float or None
+        Effective rows, (sum w)^2 / sum w^2 over the used rows: as many rows of equal weight would tell a mean
+        as precisely. None without weights.
+    plain_estimate : float
+        The same from all used rows, without blocks.
+    scheme : str
+        How rows formed blocks: ``partition``, or samples without (``swor``) or with (``monte_carlo``)
+        replacement.
+    block_estimates : ndarray of float64
+        The values of the blocks whose median is the estimate, one partition after the other.
+    path : tuple of (n_blocks, estimate, half_width)
+        Estimate at every number of blocks tried.
+    other_estimate : float or None
+        The answer not shown first, where blocks of rows and blocks of files disagree.
+    accused_files : tuple of str
+        Files in whose cells the difference between rows and files lies.
+    """
+
+    interval: tuple[Any, Any] | None = None
+    interval_kind: str
+    interval_reason: str | None = None
+    achieved_level: float | None = None
+    n_blocks: int
+    block_size: tuple[int, int] = (0, 0)
+    repeats: int = 1
+    n_ruined_blocks: int
+    n_set_aside: int = 0
+    n_units: int | None = None
+    n_units_exact: bool | None = None
+    weights: str | None = None
+    n_unweighted: int | None = None
+    n_zero_weight: int | None = None
+    n_effective: float | None = None
+    plain_estimate: Any
+    scheme: str = "partition"
+    block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    path: tuple[tuple[int, Any, Any], ...] = ()
+    other_estimate: Any = None
+    accused_files: tuple[str, ...] = ()
+
+    what: ClassVar[tuple[str, str]] = ("estimate", "plain mean")
+    """What estimate and plain estimate are called in a table."""
+
+    @property
+    def numbers(self) -> Self:
+        """The result in numbers: itself, or of times in nanoseconds."""
+        return self
+
+    @property
+    def bound(self) -> str:
+        """What tells how far the estimate may be off: an interval, or the radius of a ball."""
+        return "radius" if getattr(self, "method", None) == "geometric" else "interval"
+
+    @property
+    def has_units(self) -> bool:
+        """Whether units, or files, make the blocks."""
+        return self.n_units is not None
+
+    def entries(self) -> list[Entry]:
+        """The numbers that it consists of."""
+        return [(self.name, self.estimate, self.plain_estimate, self.interval)]
+
+    def headers(self) -> tuple[str, ...]:  # noqa: D102
+        estimate, plain = self.what
+        units = ("units",) if self.has_units else ()
+        return (estimate, f"{self.level} {self.bound}", plain, "rows used", *units, "blocks")
+
+    def counts(self) -> tuple[str, ...]:
+        """The last cells of its first line: rows, units, blocks."""
+        return (f"{self.n_used:,}", *units_cells(self.n_units, self.n_units_exact), str(self.n_blocks))
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        return [(self.name, (*self.shown_values(), *self.counts()))]
+
+    def left_out(self) -> dict[str, int]:  # noqa: D102
+        return {**super().left_out(), **weightless(self.n_unweighted, self.n_zero_weight)}
+
+    def remarks(self) -> list[str]:  # noqa: D102
+        found = []
+        if self.interval is None and self.interval_reason and self.interval_kind != "none":
+            found.append(f"no {self.bound}: {self.interval_reason}")
+        return [*found, *self.notes, *accused(self.accused_files)]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class JointEstimate(Estimate):
+    """Base of estimates of several coordinates, or entries, at once.
+
+    Attributes
+    ----------
+    column : str
+        The columns it is of, as they were asked for.
+    columns : tuple of str
+        Names of the coordinates.
+    method : {"geometric", "coordinatewise"} or None
+        The median of vectors or matrices.
+    radius : float or None
+        Of the geometric median, in the distance from `estimate` (Euclidean; of matrices Frobenius): the true
+        one lies within it; None with an `interval_reason` where there is none.
+    intervals : ndarray of float64, shape (…, 2), or None
+        Of the coordinatewise median: together they hold at the confidence level.
+    gap : float or None
+        Of the geometric median: by no more than this does the mean distance to the blocks exceed its minimum.
+    """
+
+    column: str
+    columns: tuple[str, ...] = ()
+    method: str | None = None
+    radius: float | None = None
+    intervals: NDArray[np.float64] | None = None
+    gap: float | None = None
+
+    most_lines: ClassVar[int] = 20
+    """Coordinates or entries on the terminal; JSON, CSV and Parquet hold all."""
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.column
+
+    def reach(self, entry: Entry) -> Interval | None:
+        """Where a coordinate lies: its interval, or the shadow of the ball."""
+        _, estimate, _, interval = entry
+        return interval if self.radius is None else (estimate - self.radius, estimate + self.radius)
+
+    def entry_records(self, names: tuple[str, ...], **shared: Any) -> list[dict[str, Any]]:
+        """A flat row for each number."""
+        shared = self.flat(*names) | shared
+        records = []
+        for name, estimate, plain, interval in self.entries():
+            low, high = interval or (None, None)
+            own = {"column": name, "estimate": estimate, "interval_low": low, "interval_high": high}
+            records.append(own | {"plain_estimate": plain} | shared)
+        return records
+
+    def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
+        entries, counts = self.entries(), self.counts()
+        shown = entries if len(entries) <= self.most_lines else entries[: self.most_lines - 1]
+        lines: list[tuple[str, tuple[str, ...]]] = []
+        for entry in shown:
+            name, estimate, plain, _ = entry
+            value, error, plainly = three(estimate, self.reach(entry), plain)
+            if self.bound == "radius":
+                error = "" if lines else number(self.radius)
+            lines.append((name, (value, error, plainly, *(("",) * len(counts) if lines else counts))))
+        if len(shown) < len(entries):
+            lines.append((f"… {len(entries) - len(shown)} more", ("",) * (3 + len(counts))))
+        return lines

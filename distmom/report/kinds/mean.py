@@ -1,0 +1,99 @@
+"""The result of a robust mean: one column, one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from distmom.lake.columns.times import TimeScale
+from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Estimate
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class MeanResult(Estimate):
+    """A robust mean, its interval, and what it was computed from.
+
+    Attributes
+    ----------
+    column : str
+    estimate : float, datetime or timedelta
+        Lower median of the block means; where there is no finite answer NaN, or None for times.
+    plain_estimate : float, datetime or timedelta
+        The ordinary mean of the used rows.
+    block_estimates : ndarray of float64, datetime64 (in UTC) or timedelta64
+        The block means whose lower median is the estimate, one partition after the other.
+    scale : TimeScale or None
+        Of a column of times: which kind, the time zone, the resolution.
+    offsets : MeanResult or None
+        Of a column of times: the same result in nanoseconds on that scale.
+
+    Notes
+    -----
+    A column of dates or timestamps gives datetimes, with the column's time zone; a date counts as its
+    midnight. Durations give timedeltas. These have microseconds; JSON, Arrow and `block_estimates` have
+    nanoseconds where the column has.
+    """
+
+    column: str
+    scale: TimeScale | None = None
+    offsets: Self | None = None
+
+    kind: ClassVar[str] = "Robust mean"
+    shown: ClassVar[tuple[str, ...]] = (
+        *("column", "group", "estimate", "interval", *SHARED),
+        *("other_estimate", "accused_files", "notes", "type"),
+    )
+
+    @property
+    def numbers(self) -> Self:  # noqa: D102
+        return self.offsets or self
+
+    @property
+    def type(self) -> str:
+        """Arrow's name of the values' type: ``double``, ``timestamp[us, tz=UTC]``, ``duration[ns]``."""
+        if self.scale is None:
+            return "double"
+        from distmom.report.times import arrow_type
+
+        return str(arrow_type(self.scale))
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.column
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, as in the JSON output: numbers that are not finite become None.
+
+        Times are ISO 8601 texts, durations seconds such as ``PT3723.5S``.
+        """
+        told = super().to_dict()
+        if self.scale is not None:
+            from distmom.report.times import text
+
+            numbers = self.numbers
+            for name in ("estimate", "plain_estimate", "other_estimate"):
+                told[name] = text(self.scale, getattr(numbers, name))
+            if self.interval is not None:
+                told["interval"] = [text(self.scale, end) for end in numbers.interval or ()]
+        return told
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        numbers = self.numbers
+        ends = (self if self.interval is None else numbers).flat("interval")
+        own = {"column": self.column, "estimate": numbers.estimate, **ends, **self.flat(*INTERVAL, *COUNTS)}
+        return [own | {"plain_estimate": numbers.plain_estimate, "scheme": self.scheme}]
+
+    def shown_values(self) -> tuple[str, str, str]:  # noqa: D102
+        if self.scale is None:
+            return super().shown_values()
+        from distmom.report.times import shown
+
+        return shown(self.numbers, self.scale)
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.numbers import tell_mean
+
+        return tell_mean(self)

@@ -1,0 +1,90 @@
+"""The result of a robust U-statistic: one kernel, one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointEstimate
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class UStatisticResult(JointEstimate):
+    """A robust U-statistic, its interval, and what it was computed from.
+
+    Attributes
+    ----------
+    column : str
+        The columns of a row.
+    kernel : str
+    columns : tuple of str
+        Of a matrix: names of its rows and columns.
+    estimate : float, or ndarray of shape (c, c)
+        Lower median of the statistics of the blocks; NaN where there is no finite answer.
+    intervals : ndarray, shape (c, c, 2), or None
+        Of the entries of a matrix; together they hold at the confidence level.
+    plain_estimate : float, or ndarray of shape (c, c)
+        The ordinary statistic over all tuples of rows that share a block, none of them set aside.
+    statistic : {"u", "v"}
+    pairs : str
+    n_pairs : int
+        Tuples of rows that were averaged in all blocks together.
+    n_used_by_sample : tuple of int or None
+        Rows of each sample that entered; None of one sample.
+    sigma1_squared, sigma2_squared : float or None
+        Of a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
+        other kernels, and where the spread between blocks tells the variance.
+    block_estimates : ndarray of float64, shape (n_blocks,) or (n_blocks, c, c)
+        Statistics of the blocks whose lower median is the estimate: of all partitions, one after the other.
+    """
+
+    kernel: str
+    statistic: str
+    pairs: str
+    n_pairs: int
+    n_used_by_sample: tuple[int, ...] | None = None
+    sigma1_squared: float | None = None
+    sigma2_squared: float | None = None
+
+    kind: ClassVar[str] = "Robust U-statistic"
+    drawn: ClassVar[tuple[str, str]] = ("statistics", "plain statistic")
+    most_lines: ClassVar[int] = 21  # a matrix of six columns
+    shown: ClassVar[tuple[str, ...]] = (
+        *("column", "kernel", "columns", "group", "estimate", "interval", "intervals", "radius", "method"),
+        *("gap", *SHARED, "statistic", "pairs", "n_pairs", "n_used_by_sample"),
+        *("sigma1_squared", "sigma2_squared", "notes"),
+    )
+
+    @property
+    def what(self) -> tuple[str, str]:  # type: ignore[override]  # noqa: D102
+        return self.kernel, "plain"
+
+    def entries(self) -> list[Entry]:  # noqa: D102
+        if not self.columns:
+            return [(self.column, self.estimate, self.plain_estimate, self.interval)]
+        found = []
+        for a, b in zip(*np.triu_indices(len(self.columns)), strict=True):
+            ends = None if self.intervals is None else tuple(self.intervals[a, b].tolist())
+            interval = None if ends is None or np.isnan(ends).any() else (ends[0], ends[1])
+            name = f"{self.columns[a]}, {self.columns[b]}"
+            found.append((name, float(self.estimate[a, b]), float(self.plain_estimate[a, b]), interval))
+        return found
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        names = (*INTERVAL[:2], "radius", *INTERVAL[2:], *COUNTS, "statistic", "pairs")
+        rows = self.entry_records(
+            (*names, "n_pairs", "sigma1_squared", "sigma2_squared", "scheme"),
+            n_pairs=float(self.n_pairs),  # may be beyond 64 bits
+        )
+        return [{"column": row["column"], "kernel": self.kernel} | row for row in rows]
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.numbers import tell_ustat
+        from distmom.report.page.vectors import tell_matrix
+
+        return tell_matrix(self) if self.columns else tell_ustat(self)

@@ -1,0 +1,76 @@
+"""The result of a joint mean: one vector over several columns, or over a list column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats
+from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointEstimate
+
+if TYPE_CHECKING:
+    from distmom.report.page.telling import Telling
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class VectorResult(JointEstimate):
+    """A robust mean vector, how far it may be off, and what it was computed from.
+
+    Attributes
+    ----------
+    columns : tuple of str, length d
+        Names of the coordinates: the columns, ``v[0]``, ``v[1]``, … for a list column ``v``.
+    method : {"geometric", "coordinatewise"}
+    estimate : ndarray of float64, shape (d,)
+        Median of the block mean vectors; NaN where there is no finite answer.
+    interval : None
+        See `radius` and `intervals`.
+    intervals : ndarray of float64, shape (d, 2), or None
+        Of the coordinatewise median: together they hold at the confidence level.
+    achieved_level : float or None
+        The level the order statistics of all coordinates together really have.
+    trace : float
+        Trace of the covariance matrix of a row, by robust variances of the coordinates.
+    n_rows, n_used, n_null, n_nan, n_inf : int
+        Rows that passed the filter; those with all coordinates; those without; those with infinite ones.
+    n_ruined_blocks : int
+        Blocks with a mean that is not finite; they are left out of the median.
+    n_set_aside : int
+        Fine blocks whose means lay far outside in some coordinate and were left out.
+    plain_estimate : ndarray of float64, shape (d,)
+        The ordinary mean of the used rows.
+    block_estimates : ndarray of float64, shape (repeats n_blocks, d)
+        The block mean vectors, ruined ones included; one partition after the other.
+    other_estimate : ndarray of float64, shape (d,), or None
+        The answer not shown first (by coordinates), where blocks of rows and blocks of files disagree.
+    """
+
+    estimate: Floats
+    plain_estimate: Floats
+    other_estimate: Floats | None = None
+    trace: float
+
+    kind: ClassVar[str] = "Robust mean vector"
+    shown: ClassVar[tuple[str, ...]] = (
+        *("column", "columns", "group", "method", "estimate", "radius", "intervals", "trace", "gap"),
+        *(*SHARED, "other_estimate", "accused_files", "notes"),
+    )
+
+    def entries(self) -> list[Entry]:  # noqa: D102
+        ends = [None] * len(self.columns) if self.intervals is None else self.intervals.tolist()
+        return [
+            (name, estimate, plain, None if span is None or np.isnan(span).any() else tuple(span))
+            for name, estimate, plain, span in zip(
+                self.columns, self.estimate.tolist(), self.plain_estimate.tolist(), ends, strict=True
+            )
+        ]
+
+    def records(self) -> list[dict[str, Any]]:  # noqa: D102
+        return self.entry_records(("radius", *INTERVAL, "trace", "gap", *COUNTS, "method", "scheme"))
+
+    def telling(self) -> Telling:  # noqa: D102
+        from distmom.report.page.vectors import tell_vector
+
+        return tell_vector(self)

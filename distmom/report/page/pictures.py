@@ -1,0 +1,257 @@
+"""The four kinds of pictures of a report, independent of how they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats
+from distmom.report.digits import fixed, in_digits
+from distmom.report.page.scales import Numbers
+
+Ends = tuple[float, float]
+
+
+class Scale(Protocol):
+    """Where an axis has ticks, and how its values are written."""
+
+    def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        """Places and labels of at most so many ticks."""
+
+    def text(self, value: float) -> str:
+        """A value for a legend."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """Values of blocks along a line, with estimate, interval and plain estimate.
+
+    Attributes
+    ----------
+    heading, caption : str
+    values : ndarray of float64
+        Ruined ones are NaN or infinite.
+    estimate, plain : float
+    interval : (float, float) or None
+    scale : Scale
+    what, plain_word : str
+        What blocks have ("means"), and what the plain estimate is called ("plain mean").
+    level : float
+        Confidence level.
+    ruined : int
+    """
+
+    heading: str
+    caption: str
+    values: Floats
+    estimate: float
+    interval: Ends | None
+    plain: float
+    scale: Scale
+    what: str
+    plain_word: str
+    level: float
+    ruined: int = 0
+
+    def view(self) -> Ends:
+        """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
+        values = self.values[np.isfinite(self.values)]
+        held = [*(self.interval or ()), self.estimate]
+        if values.size:
+            quarter, middle, three = np.quantile(values, [0.25, 0.5, 0.75])
+            reach = 6.0 * (three - quarter)
+            inside = values[np.abs(values - middle) <= reach]
+            held += [float(inside.min()), float(inside.max())] if inside.size else [float(middle)]
+        held = [value for value in held if np.isfinite(value)]
+        return padded(min(held), max(held)) if held else (0.0, 1.0)
+
+    def text(self, value: float) -> str:
+        """A value with the digits that the interval supports, as everywhere in the report."""
+        if self.interval is None or self.scale != Numbers():
+            return self.scale.text(value)
+        return fixed(value, in_digits(*self.interval))
+
+    def level_words(self) -> str:
+        """What the band is."""
+        return f"{100 * self.level:.6g} % interval"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A line of `Spans`: a named estimate with its interval."""
+
+    name: str
+    text: str
+    estimate: float | None = None
+    ends: Ends | None = None
+    plain: float | None = None
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Named intervals on one axis, one below the other.
+
+    Attributes
+    ----------
+    heading, caption : str
+    lines : tuple of Span
+    scale : Scale
+    words : tuple of str
+        What estimate, interval and plain estimate are called; empty ones are not drawn.
+    """
+
+    heading: str
+    caption: str
+    lines: tuple[Span, ...]
+    scale: Scale
+    words: tuple[str, str, str]
+
+    def view(self) -> Ends:
+        """Limits that hold all intervals; plain estimates lie inside or are pointed at."""
+        held = [v for s in self.lines for v in (s.estimate, *(s.ends or ())) if v is not None]
+        held = [value for value in held if np.isfinite(value)]
+        return padded(min(held), max(held)) if held else (0.0, 1.0)
+
+
+SERIES = 8
+"""Colours for lines of equal rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line of a `Curve`.
+
+    Attributes
+    ----------
+    name : str
+    x, y : ndarray of float64
+    half : ndarray of float64 or None
+        Half-widths around y, drawn as bars.
+    points : bool
+        Whether the points are marked rather than joined.
+    strong : bool
+        Whether it comes first to the eye.
+    series : int
+        1 to `SERIES`: the colour of one of several lines of equal rank; 0: there are no others.
+    dashed : bool
+        With `series`.
+    """
+
+    name: str
+    x: Floats
+    y: Floats
+    half: Floats | None = None
+    points: bool = False
+    strong: bool = True
+    series: int = 0
+    dashed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Lines over a common axis: a ladder of numbers of blocks, losses over steps.
+
+    Attributes
+    ----------
+    heading, caption : str
+    lines : tuple of Line
+    x_name, y_name : str
+    x_scale, y_scale : Scale
+    log_x, log_y : bool
+    level : (float, str) or None
+        A level line and what it is.
+    """
+
+    heading: str
+    caption: str
+    lines: tuple[Line, ...]
+    x_name: str
+    y_name: str
+    x_scale: Scale
+    y_scale: Scale
+    log_x: bool = False
+    log_y: bool = False
+    level: tuple[float, str] | None = None
+
+    def limits(self) -> tuple[Ends, Ends]:
+        """Limits of both axes; without finite points 0 to 1 (1 to 10 where logarithmic)."""
+        x = np.concatenate([line.x for line in self.lines])
+        y = np.concatenate([line.y for line in self.lines])
+        low, high = y, y
+        halves = [np.zeros(line.x.size) if line.half is None else line.half for line in self.lines]
+        half = np.nan_to_num(np.concatenate(halves), posinf=0.0)
+        low, high = y - half, y + half
+        extra = [] if self.level is None else [self.level[0]]
+        return (
+            _limits(x, self.log_x),
+            _limits(np.concatenate([low, high, np.array(extra, float)]), self.log_y),
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a `Matrix`: its text, what it means in words, and its kind."""
+
+    text: str
+    kind: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Cells of some kinds: who beat whom, or numbers by sign and size.
+
+    Attributes
+    ----------
+    heading, caption : str
+    rows, columns : tuple of str
+    cells : tuple of tuple of Cell
+    kinds : dict of str to str
+        The kinds and their names in the legend; those of style: ``won``, ``lost``, ``close``, ``open``,
+        ``self``, ``p1`` … ``p3`` and ``n1`` … ``n3`` for positive and negative numbers, ``zero``.
+    """
+
+    heading: str
+    caption: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    kinds: dict[str, str] = field(default_factory=dict)
+
+
+Picture = Strip | Spans | Curve | Matrix
+
+
+def padded(low: float, high: float) -> Ends:
+    """A view with a margin on both sides; a single value gets one of half its size."""
+    margin = 0.05 * (high - low) or 0.5 * abs(low) or 0.5
+    return low - margin, high + margin
+
+
+def _limits(values: Floats, log: bool) -> Ends:
+    values = values[np.isfinite(values)]
+    values = values[values > 0] if log else values
+    if not values.size:
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    if log:
+        low, high = (float(v) for v in 10.0 ** np.array(padded(np.log10(low), np.log10(high))))
+        return low, high
+    return padded(low, high)
+
+
+Place = Callable[[float], float]
+
+
+def placed(ends: Ends, log: bool = False) -> Place:
+    """The function that takes a value to its share of an axis."""
+    low, high = (np.log10(end) for end in ends) if log else ends
+
+    def share(value: float) -> float:
+        return float(((np.log10(value) if log else value) - low) / (high - low))
+
+    return share

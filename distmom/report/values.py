@@ -1,0 +1,49 @@
+"""Values of results: as JSON can carry them, and compared bit for bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values agree in every bit: NaN equals NaN, and 0.0 is not -0.0."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        # the sign of a NaN depends on how it arose, and means nothing
+        if a.dtype.kind == b.dtype.kind == "f":
+            a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
+        return bool(a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, float) and isinstance(b, float):
+        return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
+    return bool(type(a) is type(b) and a == b)
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can carry it: no NaN or infinity, dates as ISO text, tuples and arrays as lists."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, timedelta):
+        from distmom.lake.columns.times import duration_text
+
+        return duration_text(value // timedelta(microseconds=1), 10**6)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
