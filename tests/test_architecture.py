@@ -41,7 +41,7 @@ BELOW = {
     "passes": {"designs", "inference", "cluster", "reductions", "lake", "numerics"},
     "designs": {"reductions", "numerics", "theory"},
     "inference": {"numerics", "theory"},
-    "report": {"reductions", "lake", "numerics"},
+    "report": {"designs", "reductions", "lake", "numerics"},
     "state": {"cluster", "reductions", "lake", "numerics"},
     "cluster": {"reductions", "lake", "numerics"},
     "solvers": {"reductions", "lake", "numerics"},

@@ -29,8 +29,8 @@ from distmom.numerics.losses.table import LOSSES
 from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
 from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
-from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses
 from distmom.numerics.samples.distinct import DistinctUnits
@@ -146,7 +146,7 @@ def compile_pairs() -> None:
         order_counts(x, x, rows=with_rows, compiled=True)
     order_masses(x, x, x, compiled=True)
     fade(x[1:], x, compiled=True)
-    sample_pairs(0, 0, 8, 4, compiled=True)
+    sample_tuples(0, 0, (8,), (2,), 4, compiled=True)
 
 
 PARTS = {

@@ -19,8 +19,8 @@ from scipy.spatial.distance import pdist
 from distmom import kernels
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.pairs.tiles import tiled_sums
-from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
 
 
 def least(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
@@ -132,15 +132,17 @@ def all_pairs(n: int, rng: np.random.Generator) -> None:
 
 def drawn_pairs() -> None:
     """Draws of pairs without repeats."""
-    key = stream_key(0, "pairs")
+    key, million = stream_key(0, "pairs"), 10**6
+
+    def draw(n, size, blocks=1, compiled=True):
+        return [sample_tuples(key, k, (n,), (2,), size, compiled=compiled) for k in range(blocks)]
+
     found = least(
         {
-            "3 x 1,000 of 60,000 rows": lambda: [sample_pairs(key, k, 60_000, 1000) for k in range(3)],
-            "the same, compiled": lambda: [
-                sample_pairs(key, k, 60_000, 1000, compiled=True) for k in range(3)
-            ],
-            "1e6 of 1e9 rows, compiled": lambda: sample_pairs(key, 0, 10**9, 10**6, compiled=True),
-            "1e6 of 1e10 rows, compiled": lambda: sample_pairs(key, 0, 10**10, 10**6, compiled=True),
+            "3 x 1,000 of 60,000 rows": lambda: draw(60_000, 1000, 3, compiled=False),
+            "the same, compiled": lambda: draw(60_000, 1000, 3),
+            "1e6 of 1e9 rows, compiled": lambda: draw(10**9, million),
+            "1e6 of 1e10 rows, compiled": lambda: draw(10**10, million),
         },
         5,
     )

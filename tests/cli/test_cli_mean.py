@@ -54,6 +54,8 @@ MORE_KEYS = [
     "n_unweighted",
     "n_zero_weight",
     "n_effective",
+    "design",
+    "contamination",
     "other_estimate",
     "accused_files",
     "notes",
@@ -96,7 +98,7 @@ def test_json_has_exactly_the_documented_keys(distmom: Run, lake: Path) -> None:
     assert list(document) == ["schema_version", "results", "data", "run"]
     for result in document["results"]:
         assert list(result) == RESULT_KEYS + MORE_KEYS
-    assert list(document["data"]) == ["n_files", "n_bytes", "skipped"]
+    assert list(document["data"]) == ["n_files", "n_bytes", "skipped", "source", "where"]
     assert list(document["run"]) == ["seconds", "seed", "workers", "versions", "call", "command"]
     assert document["run"]["command"].startswith("distmom mean ")
     assert document["schema_version"] == 1

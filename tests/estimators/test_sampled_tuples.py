@@ -22,8 +22,8 @@ from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
-from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
@@ -56,7 +56,7 @@ def test_values_are_means_over_the_pairs_drawn(lake: Path, name: str, replace: b
     bad = np.isnan(values).any(axis=1)
     n_dropped = 0
     for block in range(4):
-        pairs = sample_pairs(stream_key(7, "pairs"), block, len(values), 500, replace=replace)
+        pairs = sample_tuples(stream_key(7, "pairs"), block, (len(values),), (2,), 500, replace=replace)
         good = ~bad[pairs[0]] & ~bad[pairs[1]]
         n_dropped += int((~good).sum())
         first, second = (rows[side[good]] for side in pairs)
@@ -141,7 +141,7 @@ def test_variance_of_a_sample_of_pairs(replace: bool, right: float) -> None:
     key = stream_key(9, "pairs")
     values = np.empty(n_data)
     for r, x in enumerate(data):
-        first, second = sample_pairs(key, r, 8, 10, replace=replace)
+        first, second = sample_tuples(key, r, (8,), (2,), 10, replace=replace)
         values[r] = VARIANCE.value(x[first], x[second]).mean()
     assert round(incomplete_variance(2 / 7, 2.0, 8, 10, replacement=replace), 4) == right
     # standard error of a variance, by the fourth moment: 2 % here; bounds at 4.5 of it, 1e-5

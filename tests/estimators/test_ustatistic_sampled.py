@@ -13,8 +13,8 @@ from mean_lakes import dirty_lake, same, write
 
 import distmom as dm
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
-from distmom.numerics.random.pair_draws import sample_pairs
 from distmom.numerics.random.philox import resolve_seed, stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import draws
 from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
@@ -47,7 +47,7 @@ def test_sampled_pairs_are_plain_means(lake: Path, replace: bool, name: str, col
     kernel = dm.kernels.named(name)
     rows, expected, n_pairs = kernel.as_sample(values), [], 0
     for block in range(5):
-        drawn = sample_pairs(stream_key(SEED, "pairs"), block, len(bad), 400, replace=replace)
+        drawn = sample_tuples(stream_key(SEED, "pairs"), block, (len(bad),), (2,), 400, replace=replace)
         first, second = (side[~bad[drawn[0]] & ~bad[drawn[1]]] for side in drawn)
         with np.errstate(invalid="ignore"):
             expected.append(kernel.value(rows[first], rows[second]).mean())

@@ -11,7 +11,6 @@ from distmom.numerics.blocks.labels import (
     file_key,
     label_table,
     labels,
-    labels_of,
     stored_edges,
     stored_labels,
 )
@@ -30,8 +29,6 @@ def test_any_range_is_a_slice_of_the_file(first, n, k):
     key, table = file_key(SEED, "x/y.parquet"), label_table(SEED, k)
     whole = labels(0, 8000, key, table)
     assert np.array_equal(labels(first, n, key, table), whole[first : first + n])
-    rows = np.arange(first, first + n)[::-1]
-    assert np.array_equal(labels_of(rows, key, table), whole[first : first + n][::-1])
 
 
 def test_labels_depend_on_seed_path_and_number_of_blocks_only():

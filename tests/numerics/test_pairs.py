@@ -11,11 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.random.pair_draws import sample_cross, sample_pairs
-from distmom.numerics.random.philox import integers, stream_key
+from distmom.numerics.random.philox import bounded_in_order, stream_key
+from distmom.numerics.random.tuple_draws import sample_tuples
 
 KEY = 0x0123456789ABCDEF
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
+
+
+def sample_pairs(key, block, n, size, **how):
+    return sample_tuples(key, block, (n,), (2,), size, **how)
+
+
+def sample_cross(key, block, sizes, size, **how):
+    return sample_tuples(key, block, sizes, (1, 1), size, **how)
+
+
+def integer(key, block, node, bound, place):
+    """The number at a place of those below one bound."""
+    return int(bounded_in_order(key, block, node, np.full(place + 1, bound, np.uint64))[-1])
 
 
 def slow_pairs(key, block, n, size):
@@ -24,8 +37,8 @@ def slow_pairs(key, block, n, size):
     while len(found) < size:
         missing = size - len(found)
         # bounds differ from draw to draw: take each from a stream long enough to be cut
-        first = [int(integers(key, block, n, 2 * k + 1, node=node)[-1]) for k in range(missing)]
-        second = [int(integers(key, block, n - 1, 2 * k + 2, node=node)[-1]) for k in range(missing)]
+        first = [integer(key, block, node, n, 2 * k) for k in range(missing)]
+        second = [integer(key, block, node, n - 1, 2 * k + 1) for k in range(missing)]
         found |= {(min(i, j + (j >= i)), max(i, j + (j >= i))) for i, j in zip(first, second, strict=True)}
         node += 1
     return sorted(found)
@@ -151,13 +164,13 @@ def test_all_pairs_and_none():
 
 @pytest.mark.parametrize(("n", "size"), [(1, 0), (0, 0), (5, 11), (5, -1)])
 def test_more_pairs_than_there_are_are_refused(n, size):
-    with pytest.raises(ValueError, match="pairs"):
+    with pytest.raises(ValueError, match="tuples"):
         sample_pairs(KEY, 0, n, size)
 
 
 @pytest.mark.parametrize(("sizes", "size"), [((0, 3), 0), ((2, 3), 7), ((2, 3), -1)])
 def test_the_same_for_two_samples(sizes, size):
-    with pytest.raises(ValueError, match="pairs"):
+    with pytest.raises(ValueError, match="tuples"):
         sample_cross(KEY, 0, sizes, size)
 
 

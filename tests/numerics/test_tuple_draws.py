@@ -4,13 +4,11 @@ from collections import Counter
 from itertools import combinations, product
 from math import comb, prod
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.numerics.random.pair_draws import sample_cross, sample_pairs
 from distmom.numerics.random.tuple_draws import sample_tuples
 
 KEY = 0x0123456789ABCDEF
@@ -63,8 +61,6 @@ def test_triples_are_frozen():
 
 
 def test_tuples_of_any_degree():
-    pairs = sample_tuples(KEY, 3, (50,), (2,), 7)
-    assert all(map(np.array_equal, pairs, sample_pairs(KEY, 3, 50, 7)))
     for degree in (4, 5, 8):
         tuples = listed(sample_tuples(KEY, 2, (9,), (degree,), 7))
         assert len(set(tuples)) == 7 and tuples == sorted(tuples)
@@ -116,8 +112,6 @@ def test_tuples_of_several_samples_are_uniform(rows, degrees, size, replace):
 
 
 def test_tuples_of_several_samples_are_frozen():
-    crossed = sample_tuples(KEY, 3, (50, 20), (1, 1), 7)
-    assert all(map(np.array_equal, crossed, sample_cross(KEY, 3, (50, 20), 7)))
     assert listed(sample_tuples(KEY, 0, (60_000, 6 * 10**9), (2, 1), 2)) == FROZEN_SEVERAL
     assert listed(sample_tuples(KEY, 0, (2, 3), (2, 2), 3)) == [(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]
     for rows, degrees, size in (((2, 1), (2, 2), 1), ((3, 3), (2, 2), 10), ((3, 3), (0, 2), 1)):

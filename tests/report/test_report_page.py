@@ -98,23 +98,23 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
 
 def test_the_lines_that_leave_bad_files_out_do_so(tmp_path: Path) -> None:
     found = PAGES["describe"](tmp_path)
+    [code] = leave_out(found.named_files, found.run)
+    told: dict[str, Any] = {"dm": dm}
+    exec(code.lines[1][1], told)
     [bad] = found.named_files
+    assert found.data["n_files"] == 24
+    assert not told["found"].named and told["found"].data["n_files"] == 23
 
-    def told(source: Any) -> list[Any]:
+    def lines(source: Any) -> list[Any]:
         call = {"function": "describe", "arguments": {"data": source}, "code": f"dm.describe({source!r})"}
-        return leave_out([bad], {"call": call})
+        return [line for one in leave_out([bad], {"call": call}) for _, line in one.lines]
 
-    [code] = told(str(tmp_path))
-    again: dict[str, Any] = {"dm": dm}
-    exec(code.lines[1][1], again)
-    assert again["found"].data["n_files"] == 23 and not again["found"].named
-    assert shlex.split(code.lines[0][1].replace("\\\n", "")) == [
-        *("distmom", "describe", str(tmp_path), "--exclude", bad)
-    ]
     for source in ("s3://bucket/lake", "lake/*.parquet"):
-        assert told(source)[0].lines[1][1] == f"found = dm.describe(dm.scan({source!r}, exclude=[{bad!r}]))"
-    for unlike in ("@list.txt", ["a", "b"]):
-        assert told(unlike) == []
+        shell, python = lines(source)
+        assert shlex.split(shell.replace("\\\n", "")) == ["distmom", "describe", source, "--exclude", bad]
+        assert python == f"found = dm.describe(dm.scan({source!r}, exclude=[{bad!r}]))"
+    for unlike in ("@list.txt", "<ndarray>", ["a", "b"]):
+        assert lines(unlike) == []
 
 
 def test_the_status_stands_before_the_numbers(tmp_path: Path) -> None:

@@ -146,14 +146,6 @@ def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> In
     return blocks.reshape(-1)[start : start + n_rows]
 
 
-def labels_of(rows: Ints, key: np.uint64, table: LabelTable) -> Ints:
-    """The blocks of the given rows of a file, in any order (for few rows; `labels` is for ranges)."""
-    k = table.n_blocks
-    choice, rotation = run_choices_of((rows // k).astype(np.uint64), key, k)
-    blocks = table.forward[choice, rows % k].astype(np.int64) - rotation
-    return np.where(blocks < 0, blocks + k, blocks)
-
-
 def chunk_labels(first_row: int, n_rows: int, chunk_rows: int, key: np.uint64, table: LabelTable) -> Ints:
     """As `labels`, for chunks of `chunk_rows` consecutive rows: all rows of chunk j have the label of row j.
 

@@ -11,21 +11,16 @@ import numpy as np
 from distmom.numerics._jit import njit
 from distmom.numerics.random import counts as twin
 from distmom.numerics.random import loader
-from distmom.numerics.random.philox_compiled import bounded64, word_at, word_pair
+from distmom.numerics.random.philox_compiled import next_bounded, word_at, word_pair
 
 U = np.uint64
 _ONE = U(1)
 _SHIFT = U(11)
 _UNIT = 2.0**-53
-URN_LIMIT = twin.URN_LIMIT
-WAITING_LIMIT = twin.WAITING_LIMIT
-TINY = twin.TINY
+URN_LIMIT, WAITING_LIMIT, TINY = twin.URN_LIMIT, twin.WAITING_LIMIT, twin.TINY
 HAT_SLOPE, HAT_OFFSET = twin.HAT_SLOPE, twin.HAT_OFFSET
-LN2_HIGH, LN2_LOW = loader.LN2_HIGH, loader.LN2_LOW
-SQRT_HALF = loader.SQRT_HALF
-ONE_OVER_2PI = loader.ONE_OVER_2PI
-STIRLING_TABLE = loader.STIRLING_TABLE
-ATANH_TERMS = loader.ATANH_TERMS
+LN2_HIGH, LN2_LOW, SQRT_HALF = loader.LN2_HIGH, loader.LN2_LOW, loader.SQRT_HALF
+ONE_OVER_2PI, STIRLING_TABLE, ATANH_TERMS = loader.ONE_OVER_2PI, loader.STIRLING_TABLE, loader.ATANH_TERMS
 
 
 @njit
@@ -123,19 +118,9 @@ def offer(key, attempt, block, node, centre, width):
 def urn(key, block, node, good, total, sample):
     """Twin of `random_counts._urn`."""
     left = U(good)
-    place = U(0)
-    first, second = U(0), U(0)
+    place, second = U(0), U(0)
     for step in range(sample):
-        while True:
-            if place & _ONE:
-                word = second
-            else:
-                first, second = word_pair(key, place >> _ONE, block, node)
-                word = first
-            place += _ONE
-            number, accepted = bounded64(word, U(total - step))
-            if accepted:
-                break
+        number, place, second = next_bounded(key, block, node, place, second, U(total - step))
         if number < left:
             left -= _ONE
     return good - np.int64(left)

@@ -193,41 +193,6 @@ def open_closed(word: Words) -> Floats:
     return ((word >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
 
 
-def integers(key: Key, block: int, bound: int, size: int, *, node: int = 0, compiled: bool = False) -> Ints:
-    """`size` integers, each exactly uniform on 0 ... bound - 1.
-
-    Lemire's multiplication with rejection: no bias for any bound. Takes the words of the stream in order,
-    one for each number and one more for each rejection.
-
-    Parameters
-    ----------
-    key, block, node
-        The address.
-    bound : int
-        In [1, 2**63).
-    size : int
-
-    Raises
-    ------
-    ValueError
-        If `bound` or the address is out of range.
-
-    Examples
-    --------
-    >>> integers(1, 0, 6, 8).max() < 6
-    np.True_
-    """
-    _check_address(block, node)
-    if not 1 <= bound < 1 << 63:
-        raise ValueError(f"bound must be in [1, 2**63), got {bound}")
-    if compiled:
-        out = np.empty(size, dtype=np.int64)
-        _kernels.fill_integers(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(bound), out)
-        return out
-    bounds = np.full(size, bound, dtype=np.uint64)
-    return _bounded_in_order(key, block, node, bounds)
-
-
 def permutation(key: Key, block: int, n: int, *, node: int = 0, compiled: bool = False) -> Ints:
     """A uniformly random order of 0 ... n - 1 (Fisher-Yates from the last place down).
 
@@ -252,7 +217,7 @@ def permutation(key: Key, block: int, n: int, *, node: int = 0, compiled: bool =
         out = np.arange(n, dtype=np.int64)
         _kernels.shuffle(np.uint64(key), np.uint64(block), np.uint64(node), out)
         return out
-    partners = _bounded_in_order(key, block, node, np.arange(n, 1, -1, dtype=np.uint64)).tolist()
+    partners = bounded_in_order(key, block, node, np.arange(n, 1, -1, dtype=np.uint64)).tolist()
     order = list(range(n))
     for step, partner in enumerate(partners):
         last = n - 1 - step
@@ -265,7 +230,12 @@ def _check_address(block: int, node: int) -> None:
         raise ValueError(f"a block has 32 bits and a node 64, got block {block} and node {node}")
 
 
-def _bounded_in_order(key: Key, block: int, node: int, bounds: Words) -> Ints:
+def bounded_in_order(key: Key, block: int, node: int, bounds: Words) -> Ints:
+    """Integers, each exactly uniform on 0 ... bound - 1, from the words of a stream in order.
+
+    One word for each, and one more for each rejection: Lemire's multiplication has no bias for any bound.
+    """
+
     def fetch(first: int, size: int) -> Words:
         return words(key, block, size, node=node, first=first)
 

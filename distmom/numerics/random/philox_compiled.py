@@ -66,40 +66,26 @@ def fill_words(key, block, node, first, out) -> None:
         out[i] = word_at(key, first + U(i), block, node)
 
 
-@njit
-def fill_integers(key, block, node, bound, out) -> None:
-    """Twin of `random.integers`."""
-    place = U(0)
-    first, second = U(0), U(0)
-    for i in range(out.size):
-        while True:
-            if place & _ONE:
-                word = second
-            else:
-                first, second = word_pair(key, place >> _ONE, block, node)
-                word = first
-            place += _ONE
-            number, accepted = bounded64(word, bound)
-            if accepted:
-                break
-        out[i] = np.int64(number)
+@inline
+def next_bounded(key, block, node, place, second, bound):
+    """A number below the bound from the word at `place` on; the next place, and the word kept for it."""
+    number = U(0)
+    accepted = False
+    while not accepted:
+        if place & _ONE:
+            word = second
+        else:
+            word, second = word_pair(key, place >> _ONE, block, node)
+        place += _ONE
+        number, accepted = bounded64(word, bound)
+    return number, place, second
 
 
 @njit
 def shuffle(key, block, node, order) -> None:
     """Twin of `random.permutation`: shuffles `order` in place."""
-    place = U(0)
-    first, second = U(0), U(0)
+    place, second = U(0), U(0)
     for last in range(order.size - 1, 0, -1):
-        while True:
-            if place & _ONE:
-                word = second
-            else:
-                first, second = word_pair(key, place >> _ONE, block, node)
-                word = first
-            place += _ONE
-            number, accepted = bounded64(word, U(last + 1))
-            if accepted:
-                break
+        number, place, second = next_bounded(key, block, node, place, second, U(last + 1))
         partner = np.int64(number)
         order[last], order[partner] = order[partner], order[last]

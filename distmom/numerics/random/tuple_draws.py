@@ -1,31 +1,46 @@
 """Tuples of rows for incomplete U-statistics of any degrees, drawn from all tuples of any numbers of rows.
 
-As ``pairs.py`` does: bounded integers, each skipping those of its sample before it, put in order, are uniform
-over all C(n_1, d_1) C(n_2, d_2) ... tuples; repeats are drawn again from the next node.
+Bounded integers, each skipping those of its sample before it, put in order, are uniform over all C(n_1, d_1)
+C(n_2, d_2) ... tuples, exactly, without their number or an index of them: no 2**63 is in the way.
+Draws are taken from the streams (key, block, node), node = 0, 1, ...: without repeats, those that are missing
+once all repeats are gone come from the next node. The first distinct ones of uniform tuples are a uniform set
+of tuples.
 """
 
 from __future__ import annotations
 
 from itertools import combinations, pairwise, product
 from math import comb, prod
+from typing import TypeAlias
 
 import numpy as np
 
-from distmom.numerics.arrays import Ints, Words
-from distmom.numerics.random.pair_draws import sample_cross, sample_pairs
-from distmom.numerics.random.philox import Key, bounded64, take_in_order, words
+from distmom.numerics.arrays import Ints
+from distmom.numerics.random.philox import Key, bounded_in_order
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
+Degrees: TypeAlias = tuple[int, ...]
+"""A number for each sample."""
+
+Tuples: TypeAlias = tuple[Ints, ...]
+"""First rows, second rows, and so on."""
+
+PACKED = 1 << 32
+"""Rows whose pairs fit a 64-bit word."""
 
 
 def sample_tuples(
     key: Key,
     block: int,
-    rows: tuple[int, ...],
-    degrees: tuple[int, ...],
+    rows: Degrees,
+    degrees: Degrees,
     size: int,
     *,
     replace: bool = False,
     compiled: bool = False,
-) -> tuple[Ints, ...]:
+) -> Tuples:
     """`size` tuples of rows of one or several samples, uniform over all tuples that there are.
 
     Parameters
@@ -55,6 +70,10 @@ def sample_tuples(
         If a sample has fewer rows than a tuple takes, or there are fewer tuples than are to be drawn without
         repeats.
 
+    Notes
+    -----
+    More than half of all tuples are drawn as those that are left out. Memory O(size).
+
     Examples
     --------
     >>> [side.tolist() for side in sample_tuples(1, 0, (3,), (3,), 1)]
@@ -62,70 +81,82 @@ def sample_tuples(
     >>> [side.tolist() for side in sample_tuples(1, 0, (1, 2), (1, 2), 1)]
     [[0], [0], [1]]
     """
-    if degrees == (2,):
-        return sample_pairs(key, block, rows[0], size, replace=replace, compiled=compiled)
-    if degrees == (1, 1):
-        return sample_cross(key, block, (rows[0], rows[1]), size, replace=replace, compiled=compiled)
     if any(n < d or d < 1 for n, d in zip(rows, degrees, strict=True)) or sum(degrees) < 2 or size < 0:
         raise ValueError(
             f"tuples of {degrees} need as many rows and a size that is not negative: {rows}, {size}"
         )
+    how = key, block, rows, degrees
     if replace:
-        return _columns(_draw(key, block, 0, rows, degrees, size))
+        return _ordered(_draw(*how, 0, size, compiled), max(rows))
     n_tuples = prod(comb(n, d) for n, d in zip(rows, degrees, strict=True))
     if size > n_tuples:
         raise ValueError(f"{size} tuples without repeats are more than the {n_tuples} that there are")
     if 2 * size > n_tuples:
-        left_out = set(map(tuple, _distinct(key, block, rows, degrees, n_tuples - size).tolist()))
-        choices = (combinations(range(n), d) for n, d in zip(rows, degrees, strict=True))
-        everything = (sum(chosen, ()) for chosen in product(*choices))
-        kept = [chosen for chosen in everything if chosen not in left_out]
-        return _columns(np.array(kept, np.int64).reshape(-1, sum(degrees)))
-    return _columns(_distinct(key, block, rows, degrees, size))
+        return _all_but(_distinct(*how, n_tuples - size, compiled), rows, degrees)
+    return _distinct(*how, size, compiled)
 
 
-def _columns(tuples: Ints) -> tuple[Ints, ...]:
-    return tuple(np.ascontiguousarray(_ordered(tuples).T))
+def _all_but(left_out: Tuples, rows: Degrees, degrees: Degrees) -> Tuples:
+    """All tuples but some."""
+    if sum(degrees) == 2:
+        kept = np.ones((rows[0], rows[-1]), np.bool_)
+        kept[left_out] = False
+        return np.nonzero(np.triu(kept, 1) if degrees == (2,) else kept)
+    known = set(zip(*(row.tolist() for row in left_out), strict=True))
+    choices = (combinations(range(n), d) for n, d in zip(rows, degrees, strict=True))
+    everything = (sum(chosen, ()) for chosen in product(*choices))
+    others = [chosen for chosen in everything if chosen not in known]
+    return tuple(np.array(others, np.int64).reshape(-1, sum(degrees)).T.copy())
 
 
-def _ordered(tuples: Ints) -> Ints:
-    return tuples[np.lexsort(tuples.T[::-1])]
+def _ordered(tuples: Tuples, n: int) -> Tuples:
+    """Tuples in ascending order; their rows are below n."""
+    if len(tuples) == 2 and n <= PACKED:
+        first, second = (row.astype(np.uint64) for row in tuples)
+        order = np.argsort((first << np.uint64(32)) | second)
+    else:
+        order = np.lexsort(tuples[::-1])
+    return tuple(row[order] for row in tuples)
 
 
-def _distinct(key: Key, block: int, rows: tuple[int, ...], degrees: tuple[int, ...], size: int) -> Ints:
-    found = np.empty((0, sum(degrees)), np.int64)
+def _distinct(key: Key, block: int, rows: Degrees, degrees: Degrees, size: int, compiled: bool) -> Tuples:
+    found: Tuples = (np.empty(0, np.int64),) * sum(degrees)
     node = 0
-    while len(found) < size:
-        fresh = _draw(key, block, node, rows, degrees, size - len(found))
-        found = _ordered(np.concatenate([found, fresh]))
-        new = np.ones(len(found), np.bool_)
-        new[1:] = (found[1:] != found[:-1]).any(axis=1)
-        found = found[new]
+    while found[0].size < size:
+        fresh = _draw(key, block, rows, degrees, node, size - found[0].size, compiled)
+        found = _ordered(tuple(map(np.concatenate, zip(found, fresh, strict=True))), max(rows))
+        new = np.zeros(found[0].size, np.bool_)
+        new[:1] = True
+        for row in found:
+            new[1:] |= row[1:] != row[:-1]
+        found = tuple(row[new] for row in found)
         node += 1
     return found
 
 
 def _draw(
-    key: Key, block: int, node: int, rows: tuple[int, ...], degrees: tuple[int, ...], size: int
-) -> Ints:
+    key: Key, block: int, rows: Degrees, degrees: Degrees, node: int, size: int, compiled: bool
+) -> Tuples:
     """`size` independent tuples, ascending within each sample, in the order of their words."""
-
-    def fetch(start: int, n_words: int) -> Words:
-        return words(key, block, n_words, node=node, first=start)
-
     left = [n - taken for n, d in zip(rows, degrees, strict=True) for taken in range(d)]
-    bounds = np.tile(np.array(left, np.uint64), size)
-    drawn = take_in_order(fetch, bounds, bounded64).astype(np.int64).reshape(size, len(left))
-    starts = np.cumsum((0, *degrees))
-    return np.column_stack([_skipping(drawn[:, a:b]) for a, b in pairwise(starts.tolist())])
+    bounds = np.array(left, np.uint64)
+    if compiled and len(left) == 2:
+        out = np.empty((2, size), np.int64)
+        same = degrees == (2,)
+        _kernels.fill_pairs(np.uint64(key), np.uint64(block), np.uint64(node), bounds, same, out)
+        return tuple(out)
+    drawn = bounded_in_order(key, block, node, np.tile(bounds, size)).reshape(size, len(left)).T
+    starts = np.cumsum((0, *degrees)).tolist()
+    return tuple(row for a, b in pairwise(starts) for row in _skipping(drawn[a:b]))
 
 
-def _skipping(drawn: Ints) -> Ints:
+def _skipping(drawn: Ints) -> list[Ints]:
     """Different numbers, ascending, from numbers among those that the ones before leave."""
-    tuples = drawn[:, :1]
-    for place in range(1, drawn.shape[1]):
-        row = drawn[:, place]
-        for taken in tuples.T:  # ascending: the numbers that are left, without each of these
+    tuples: list[Ints] = []
+    for row in drawn:
+        for taken in tuples:  # ascending: the numbers that are left, without each of these
             row = row + (row >= taken)
-        tuples = np.sort(np.column_stack([tuples, row]), axis=1)
+        for place, taken in enumerate(tuples):
+            tuples[place], row = np.minimum(taken, row), np.maximum(taken, row)
+        tuples.append(row)
     return tuples

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from distmom.numerics.arrays import Ints, Words
-from distmom.numerics.blocks.labels import COMPILE
+from distmom.numerics.blocks.labels import COMPILE, mix
 from distmom.numerics.random.philox import permutation, stream_key
 
 EXACT = 1 << 16
@@ -123,7 +123,5 @@ def _rounds(key: int, width: int, height: int, cells: Words) -> Words:
 def _mixed(z: Words) -> Words:
     """The finalizer of SplitMix64, twice with a constant between: a hash of 64 bits."""
     for _ in range(2):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = (z ^ (z >> np.uint64(31))) + np.uint64(0xD1B54A32D192ED03)
+        z = mix(z) + np.uint64(0xD1B54A32D192ED03)
     return z

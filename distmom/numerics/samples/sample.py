@@ -109,20 +109,17 @@ class LeafSampler:
         return self._sample
 
 
-def _uniforms(key: np.uint64, stream: int, first: int, n: int) -> Floats:
-    """Numbers in (0, 1): a pure function of key, stream and index."""
+def _uniforms(key: np.uint64 | Words, stream: int, places: Ints) -> Floats:
+    """Numbers in (0, 1): a pure function of key, stream and place."""
     with np.errstate(over="ignore"):
         start = mix(np.array([stream], np.uint64) * GOLDEN + key)
-        words = mix(start + np.arange(first, first + n, dtype=np.uint64) * GOLDEN)
+        words = mix(start + places.astype(np.uint64) * GOLDEN)
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def row_keys(key: np.uint64 | Words, stream: int, rows: Ints) -> Floats:
     """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
-    with np.errstate(over="ignore"):
-        start = mix(np.array([stream], np.uint64) * GOLDEN + key)
-        words = mix(start + rows.astype(np.uint64) * GOLDEN)
-    return -log(((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+    return -log(_uniforms(key, stream, rows))
 
 
 def leaf_sample(
@@ -178,7 +175,7 @@ def _spacings(key: np.uint64, stream: int, n_used: int, size: int, below: float)
     expected = n_used * below  # from above: a key is below the bound with probability 1 - exp(-below)
     guess = size if not expected < size else min(size, int(expected + 6.0 * np.sqrt(expected)) + 16)
     for chunk in (guess, size):
-        steps = -log(_uniforms(key, stream, 0, chunk)) / (n_used - np.arange(chunk))
+        steps = row_keys(key, stream, np.arange(chunk)) / (n_used - np.arange(chunk))
         keys = np.cumsum(steps)
         few = int(np.searchsorted(keys, below, side="right"))
         if few < chunk or chunk == size:
@@ -199,7 +196,7 @@ def _distinct_rows(
     rows = np.empty(0, np.int64)
     while rows.size < size:
         chunk = size - rows.size + 16 + size // 8
-        fresh = (_uniforms(key, stream, drawn, chunk) * pool).astype(np.int64)
+        fresh = (_uniforms(key, stream, np.arange(drawn, drawn + chunk)) * pool).astype(np.int64)
         drawn += chunk
         if used is not None:
             fresh = used[fresh]

@@ -69,7 +69,10 @@ def leaf_sample(
     sizes = np.array([b], dtype=np.int64)
     _check(n, sizes, replace)
     if compiled:
-        rows: Ints = _kernels.draw(np.uint64(key), np.uint64(block), np.uint64(leaf), n, b, replace)
+        rows = np.empty(b, np.int64)
+        _kernels.fill_numbers(
+            np.uint64(key), block, np.uint64(leaf), n, sizes, replace, 0, np.zeros(1, np.int64), rows
+        )
         return rows
     return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
 

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from distmom.numerics._jit import njit
@@ -81,14 +79,6 @@ def sample_rows(key, block, leaf, n, size, replace, bitmap, halves, out):
     else:
         for i in range(few):
             bitmap[out[i] >> 6] = U(0)
-
-
-@njit
-def draw(key, block, leaf, n, size, replace) -> Any:
-    """The rows of one block."""
-    out = np.empty(size, dtype=np.int32)
-    sample_rows(key, block, leaf, n, size, replace, np.zeros(n // 64 + 1, dtype=np.uint64), _words(), out)
-    return out.astype(np.int64)
 
 
 @njit
