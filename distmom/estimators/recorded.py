@@ -24,7 +24,7 @@ MOST = 20
 def record(
     function: str, found: Any, given: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]
 ) -> None:
-    """Let the result's ``run["call"]`` have the function's name and the arguments that are not defaults.
+    """Let ``run["call"]`` have the function and the arguments that are no defaults, ``data`` the source.
 
     Where no seed was given, the drawn one stands there, so that the call repeats the result. ``code`` is the
     call as Python.
@@ -41,6 +41,7 @@ def record(
     words = {name: plainly(value) for name, value in kept.items()} | seed
     if isinstance(given.get("data"), Scan) and given["data"].where is not None:
         words.setdefault("where", plainly(given["data"].where))
+    found.data.update(source=words.get("data"), where=words.get("where"))
     positional = [n for n, p in parameters.items() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     texts, gap = [], False
     for name, value in {**kept, **seed}.items():
@@ -105,7 +106,11 @@ def code(value: Any) -> str:
         return f"[{', '.join(map(code, value))}]"
     if type(value).__module__.startswith("distmom.designs") or isinstance(value, Backend):
         return f"dm.{value!r}"
+    if type(value) is dict and len(value) <= MOST:
+        return f"{{{', '.join(f'{k!r}: {code(v)}' for k, v in value.items())}}}"
     plain = plainly(value)
     if isinstance(plain, str) and plain.startswith("<") and not isinstance(value, (str, os.PathLike)):
         return plain
+    if isinstance(plain, dict):
+        return f"{{{', '.join(f'{k!r}: {code(v)}' for k, v in zip(plain, value.values(), strict=False))}}}"
     return repr(plain)

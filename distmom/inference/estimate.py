@@ -195,6 +195,7 @@ class Estimates:
             "n_ruined_blocks": int(answer.n_ruined[first]),
             "n_set_aside": int(answer.n_set_aside[first]),
             "repeats": self.promise.repeats,
+            "by_files": bool(status & Status.FILES_DISAGREE and answer.files_first[first]),
         }
         if self.method is None:
             value, points = float(answer.estimate[g]), points[:, 0]

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells, weightless
@@ -16,7 +18,7 @@ SHARED = (
     *("interval_kind", "confidence_level", "status", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
     *("n_blocks", "block_size", "n_ruined_blocks", "plain_estimate", "scheme", "interval_reason"),
     *("achieved_level", "repeats", "n_set_aside", "n_units", "n_units_exact", "weights", "n_unweighted"),
-    *("n_zero_weight", "n_effective"),
+    *("n_zero_weight", "n_effective", "design", "contamination"),
 )
 """Fields of the dictionaries of all estimates, in order."""
 
@@ -34,7 +36,7 @@ Entry = tuple[str, float, float, Interval | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Estimate(Result):
+class EstimateResult(Result):
     """Base of the results that are estimates from blocks.
 
     Attributes
@@ -71,9 +73,15 @@ class Estimate(Result):
         as precisely. None without weights.
     plain_estimate : float
         The same from all used rows, without blocks.
+    design : BlockDesign
+        How rows form blocks, as it was asked for.
     scheme : str
         How rows formed blocks: ``partition``, or samples without (``swor``) or with (``monte_carlo``)
         replacement.
+    contamination : int, float or None
+        Rows (or units) that the interval allows for, or their share; None where it allows for none.
+    by_files : bool
+        Whether whole files are the blocks although rows were asked for, because files contradict these.
     block_estimates : ndarray of float64
         The values of the blocks whose median is the estimate, one partition after the other.
     path : tuple of (n_blocks, estimate, half_width)
@@ -100,7 +108,10 @@ class Estimate(Result):
     n_zero_weight: int | None = None
     n_effective: float | None = None
     plain_estimate: Any
+    design: BlockDesign = field(default_factory=RandomBlocks)
     scheme: str = "partition"
+    contamination: int | float | None = None
+    by_files: bool = False
     block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     path: tuple[tuple[int, Any, Any], ...] = ()
     other_estimate: Any = None
@@ -123,6 +134,13 @@ class Estimate(Result):
     def has_units(self) -> bool:
         """Whether units, or files, make the blocks."""
         return self.n_units is not None
+
+    @property
+    def blocks_of(self) -> str:
+        """What is dealt into blocks as a whole: rows, units or files."""
+        if self.by_files or self.design.by_file:
+            return "files"
+        return "units" if self.design.of_units else "rows"
 
     def entries(self) -> list[Entry]:
         """The numbers that it consists of."""
@@ -151,7 +169,7 @@ class Estimate(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class JointEstimate(Estimate):
+class JointResult(EstimateResult):
     """Base of estimates of several coordinates, or entries, at once.
 
     Attributes

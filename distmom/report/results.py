@@ -29,8 +29,9 @@ class Results(Sequence[Result]):
     ----------
     results : sequence of MeanResult or VectorResult
     data : dict
-        What was read: ``n_files``, ``n_bytes``, ``skipped`` (files left out, each with its reason); with a
-        saved state also ``state``: its ``file``, ``n_files_before``, ``n_files_read``, and ``restarted`` (why
+        What was read: ``source`` and ``where`` (the filter) as they were given, ``n_files``, ``n_bytes``,
+        ``skipped`` (files left out, each with its reason); with a saved state also ``state``: its ``file``,
+        ``n_files_before``, ``n_files_read``, and ``restarted`` (why
         everything was read again, or None).
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,

@@ -10,9 +10,6 @@ from distmom.report.digits import SCIENTIFIC
 
 SIX_DIGITS = 1e6
 
-BY_FILES = "the answer is by files"
-"""How the note ends of a result whose blocks are whole files because these contradict random rows."""
-
 NAMED = 5
 """Names in a remark: a run of many groups should not bury its table."""
 

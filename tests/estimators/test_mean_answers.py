@@ -236,7 +236,7 @@ def test_json_has_null_instead_of_nan(found: Any) -> None:
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert list(document) == ["schema_version", "results", "data", "run"]
     assert set(document["run"]) == {"seconds", "seed", "workers", "versions", "call"}
-    assert set(document["data"]) == {"n_files", "n_bytes", "skipped"}
+    assert set(document["data"]) == {"n_files", "n_bytes", "skipped", "source", "where"}
     for shown, result in zip(document["results"], found, strict=True):
         assert list(shown)[: len(SHOWN)] == SHOWN
         assert shown["group"] == result.group

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -91,21 +92,29 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
     assert "outside of that interval" in text and "contaminated" in text
     assert "at most 50 of 101 blocks" in text
-    assert "dm.mean({'x': <ndarray>}, column='x', n_blocks=101, confidence_level=0.95, rng=7)" in text
+    assert "dm.mean({'x': <ndarray>}, 'x', blocks=101, confidence_level=0.95, rng=7)" in text
     assert f"numpy {np.__version__}" in text
 
 
 def test_the_lines_that_leave_bad_files_out_do_so(tmp_path: Path) -> None:
     found = PAGES["describe"](tmp_path)
-    run = {"call": {"function": "describe", "arguments": {"data": str(tmp_path)}}}
-    [code] = leave_out(found.named_files, run)
+    [code] = leave_out(found.named_files, found.run)
     told: dict[str, Any] = {"dm": dm}
     exec(code.lines[1][1], told)
-    assert len(found.named_files) == 1 and len(told["good"]) == 23
-    assert not told["found"].named and not any(path.endswith(found.named_files) for path in told["good"])
-    for source in ("@list.txt", "s3://bucket/lake", "lake/*.parquet", ["a", "b"]):
-        run = {"call": {"function": "describe", "arguments": {"data": source}}}
-        assert leave_out(found.named_files, run) == []
+    [bad] = found.named_files
+    assert found.data["n_files"] == 24
+    assert not told["found"].named and told["found"].data["n_files"] == 23
+
+    def lines(source: Any) -> list[Any]:
+        call = {"function": "describe", "arguments": {"data": source}, "code": f"dm.describe({source!r})"}
+        return [line for one in leave_out([bad], {"call": call}) for _, line in one.lines]
+
+    for source in ("s3://bucket/lake", "lake/*.parquet"):
+        shell, python = lines(source)
+        assert shlex.split(shell.replace("\\\n", "")) == ["distmom", "describe", source, "--exclude", bad]
+        assert python == f"found = dm.describe(dm.scan({source!r}, exclude=[{bad!r}]))"
+    for unlike in ("@list.txt", "<ndarray>", ["a", "b"]):
+        assert lines(unlike) == []
 
 
 def test_the_status_stands_before_the_numbers(tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def _result(
         plain_lift=variant.plain / control.plain - 1.0 if control.plain else math.nan,
         status=tuple(status_list(status)),
         **both,
+        design=plan.options.design,
         unit=plan.options.design.unit,
         n_units_exact=None if control.units is None else control.units.n_units_exact,
         n_blocks=n_blocks,

@@ -12,7 +12,7 @@ from distmom.checks import names_of
 from distmom.designs.blocks import Blocks, as_design
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.mean.blocks import fixed_by
-from distmom.estimators.mean.fingerprint import Made, with_times_of
+from distmom.estimators.mean.fingerprint import STREAMS, Made, with_times_of
 from distmom.estimators.mean.manifest import Ledger, Numbered
 from distmom.estimators.mean.plan import MeanPlan, check_weights
 from distmom.estimators.mean.row_stream import (
@@ -39,9 +39,6 @@ from distmom.state.container import read_container, write_container
 
 COMPILED_ROWS = 1 << 20
 """From so many rows on compiled kernels do the work: importing them takes half a second."""
-
-STREAMS = "streams"
-"""Stands for the folder of streams, which are no files."""
 
 
 class MeanAccumulator:

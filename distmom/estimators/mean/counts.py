@@ -63,6 +63,8 @@ def shared_fields(
         "n_nan": nans,
         "n_inf": infs,
         "scheme": plan.options.design.scheme,
+        "design": plan.options.design,
+        "contamination": plan.options.contamination,
         **weightless,
     }
 

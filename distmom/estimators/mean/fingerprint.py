@@ -23,7 +23,11 @@ ANSWER = ("interval", "on_bad_file")
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in DESIGNS}
 
 
-class Counted(NamedTuple):
+STREAMS = "streams"
+"""Stands for the folder of streams, which are no files."""
+
+
+class LakeCounts(NamedTuple):
     """What blocks may depend on: rows of the lake, rows that pass the filter, and units (such as files)."""
 
     n_rows: int | None = None

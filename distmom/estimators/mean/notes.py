@@ -12,7 +12,7 @@ from distmom.estimators.mean.contamination import counted_as
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.status import ALL_EQUAL, Status
 from distmom.numerics.arrays import Bools, Ints
-from distmom.report.words import BY_FILES, listed
+from distmom.report.words import listed
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -21,7 +21,7 @@ FEW_UNITS = 10
 """Whole files or units as blocks want at least this many of them a block."""
 
 _CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
-FILES_HEARD = f"{_CONTRADICTED}: {BY_FILES}"
+FILES_HEARD = f"{_CONTRADICTED}: the answer is by files"
 ROWS_HEARD = (
     f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use "
     "blocks='auto' or blocks=FileBlocks()"

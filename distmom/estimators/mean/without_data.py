@@ -10,9 +10,10 @@ from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.answer import answer_of, together
-from distmom.estimators.mean.fingerprint import Counted, Made
+from distmom.estimators.mean.fingerprint import STREAMS, LakeCounts, Made
 from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.lake.messages import plain_address
 from distmom.lake.source import BatchReader, FileRef, ReadOptions, Source
 from distmom.report import MeanResult, Results, VectorResult
 
@@ -37,7 +38,7 @@ class NothingToRead(BatchReader):
 
 
 def plan_without_data(
-    made: Made, files: Sequence[tuple[int, FileRef]], counted: Counted | None = None
+    made: Made, files: Sequence[tuple[int, FileRef]], counted: LakeCounts | None = None
 ) -> MeanPlan:
     """The plan of a mean whose sums are at hand; `files` are those in them, with the number of their root."""
     ledger = Ledger(base_files=list(files), counted=counted)
@@ -62,6 +63,8 @@ def answer(
         "n_files": len(plan.files),
         "n_bytes": sum(file.size for file in plan.files),
         "skipped": list(skipped),
+        "source": [plain_address(root) for root in made.roots if root != STREAMS] or None,
+        "where": made.where,
     }
     run = run_facts(seconds, made.shown_seed, workers=1)
     return together(answer_of(plan, state, made.read.by), plan, data, run)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.report.digits import three
-from distmom.report.estimate import INTERVAL, Estimate, Interval
+from distmom.report.estimate import INTERVAL, EstimateResult, Interval
 from distmom.report.words import cell, units_cells
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DifferenceResult(Estimate):
+class DifferenceResult(EstimateResult):
     """A robust difference between two variants, its interval, and what it was computed from.
 
     Attributes

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from distmom.lake.columns.times import TimeScale
-from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Estimate
+from distmom.report.estimate import COUNTS, INTERVAL, SHARED, EstimateResult
 
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class MeanResult(Estimate):
+class MeanResult(EstimateResult):
     """A robust mean, its interval, and what it was computed from.
 
     Attributes

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointEstimate
+from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
 
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class UStatisticResult(JointEstimate):
+class UStatisticResult(JointResult):
     """A robust U-statistic, its interval, and what it was computed from.
 
     Attributes

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from distmom.numerics.arrays import Floats
-from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointEstimate
+from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
 
 if TYPE_CHECKING:
     from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class VectorResult(JointEstimate):
+class VectorResult(JointResult):
     """A robust mean vector, how far it may be off, and what it was computed from.
 
     Attributes

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from distmom.report.words import BY_FILES
-
 if TYPE_CHECKING:
-    from distmom.report.estimate import Estimate
+    from distmom.report.estimate import EstimateResult
 
 UNSEEN = (
     "Many bad values that are each only a little off do not stand out: they move this average as any other."
@@ -19,15 +17,15 @@ LAWS = (
 """For what no interval can be promised; heavy tails are the reason."""
 
 
-def how_made(r: Estimate) -> str:
+def how_made(r: EstimateResult) -> str:
     """What a median over blocks is."""
     low, high = r.block_size
     size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
     what = r.drawn[0]
     name = "a median of means" if what == "means" else "a median over blocks"
-    dealt = "whole files" if by_files(r) else "whole units (or files)" if r.has_units else "the rows"
-    drawn = r.scheme == "partition" and not by_order(r)
-    first = f"{dealt} were dealt at random into" if drawn else "the rows made"
+    whole = "the" if r.blocks_of == "rows" else "whole"
+    drawn = r.by_files or not (r.design.sampled or r.design.stored)
+    first = f"{whole} {r.blocks_of} were dealt at random into" if drawn else "the rows made"
     if r.n_set_aside:
         n = f"{r.n_set_aside:,} of which lay far from all others and were"
         first += f" small blocks, {n} left out; the rest make"
@@ -37,17 +35,7 @@ def how_made(r: Estimate) -> str:
     )
 
 
-def by_order(r: Estimate) -> bool:
-    """Whether the blocks are contiguous rows."""
-    return str(r.run.get("call", {}).get("arguments", {}).get("blocks", "")).startswith("StoredBlocks")
-
-
-def by_files(r: Estimate) -> bool:
-    """Whether the blocks hold whole files because these contradict random rows."""
-    return any(note.endswith(BY_FILES) for note in r.notes)
-
-
-def meaning(r: Estimate) -> str:
+def meaning(r: EstimateResult) -> str:
     """An interval in one sentence: how often intervals made this way are right, about what."""
     often = (
         f"If this were repeated on fresh data of the same kind, at least {r.level} of such intervals would"
@@ -60,7 +48,7 @@ def meaning(r: Estimate) -> str:
     return f"{often} hold the true value, if what stands under 'What this rests on' is so."
 
 
-def block_facts(r: Estimate, *, given: bool) -> list[tuple[str, str]]:
+def block_facts(r: EstimateResult, *, given: bool) -> list[tuple[str, str]]:
     """The blocks, and what they bear; `given` is whether there is an interval or radius."""
     facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r, given=given))]
     if r.n_ruined_blocks:
@@ -70,34 +58,30 @@ def block_facts(r: Estimate, *, given: bool) -> list[tuple[str, str]]:
     return facts
 
 
-def _set_aside(r: Estimate) -> str:
-    of = "files" if by_files(r) else "units" if r.has_units else "rows"
+def _set_aside(r: EstimateResult) -> str:
     return (
-        f"{r.n_set_aside:,} small blocks of {of} that lay far from all others: left out before the "
+        f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out before the "
         f"{r.n_blocks:,} blocks were made, so they are not drawn below"
     )
 
 
-def _blocks(r: Estimate) -> str:
+def _blocks(r: EstimateResult) -> str:
     low, high = r.block_size
     size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
     repeats = r.repeats
     return f"{r.n_blocks:,}{size}" + (f", in each of {repeats} random partitions" if repeats > 1 else "")
 
 
-def tolerated(r: Estimate, *, given: bool) -> str:
+def tolerated(r: EstimateResult, *, given: bool) -> str:
     """Blocks that may be arbitrary while the median lies among the others; what the interval allows for."""
     survived = max(0, -(-r.n_blocks // 2) - 1)
     if not survived:
         return "none"
-    scheme = r.scheme
-    what = "files" if by_files(r) else "units (or files)" if r.has_units else "rows"
+    what, allowed = r.blocks_of, r.contamination
     text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, the median is that of a good block"
-    if scheme == "partition":
+    if not r.design.sampled:
         text += f"; {survived:,} bad {what} can spoil no more"
         text += ", beside those that were set aside" if r.n_set_aside else ""
-    arguments = r.run.get("call", {}).get("arguments", {})
-    allowed = arguments.get("contamination")
     if allowed is not None:
         share = isinstance(allowed, float) and allowed < 1.0
         bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
@@ -110,14 +94,18 @@ def tolerated(r: Estimate, *, given: bool) -> str:
     return text
 
 
-def assumptions(r: Estimate) -> tuple[str, ...]:
+def assumptions(r: EstimateResult) -> tuple[str, ...]:
     """In words, by scheme and kind of interval."""
-    what = "files" if by_files(r) else "units (or files)" if r.has_units else "rows"
     found = [
-        f"The {what} are independent of each other, and all but a minority come from one source whose values "
-        "have a finite variance. The estimate is about the mean of that source."
+        f"The {r.blocks_of} are independent of each other, and all but a minority come from one source "
+        "whose values have a finite variance. The estimate is about the mean of that source."
     ]
-    if r.scheme == "partition":
+    if r.design.stored and not r.by_files:
+        found.append(
+            "The order in which rows are stored does not go with their values: blocks are contiguous rows, "
+            "in the order of files and rows."
+        )
+    elif not r.design.sampled:
         found.append(
             "Blocks were made without looking at the values: where a row or file is stored, and the seed, "
             "decide which block it joins."

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.report.digits import three
-from distmom.report.page.blocks import assumptions, block_facts, by_files, how_made, meaning
+from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
 from distmom.report.page.pictures import Curve, Line, Picture, Scale, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
 from distmom.report.words import cell
 
 if TYPE_CHECKING:
-    from distmom.report.estimate import Estimate
+    from distmom.report.estimate import EstimateResult
     from distmom.report.kinds.difference import DifferenceResult
     from distmom.report.kinds.mean import MeanResult
     from distmom.report.kinds.ustatistic import UStatisticResult
@@ -83,7 +83,7 @@ def _verdict(r: DifferenceResult) -> str:
     return "The interval holds 0: these data do not tell which variant has the larger value."
 
 
-def _tell(r: Estimate, subject: str, more: list[tuple[str, str]]) -> Telling:
+def _tell(r: EstimateResult, subject: str, more: list[tuple[str, str]]) -> Telling:
     """Of an estimate that is one number, the `subject`; `more` are facts about it."""
     name = heading(r)
     of_group = f" ({name.split(' | ', 1)[1]})" if r.group else ""
@@ -91,7 +91,7 @@ def _tell(r: Estimate, subject: str, more: list[tuple[str, str]]) -> Telling:
     return Telling(name, answer, facts, _pictures(r), assumptions(r), mood(r), advice(r, ()))
 
 
-def _answer(r: Estimate, subject: str) -> tuple[str, ...]:
+def _answer(r: EstimateResult, subject: str) -> tuple[str, ...]:
     estimate, interval, plain = (text.strip() for text in r.shown_values())
     if estimate == "-":
         return (f"There is no estimate of {subject}.",)
@@ -111,7 +111,7 @@ def _answer(r: Estimate, subject: str) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _facts(r: Estimate) -> list[tuple[str, str]]:
+def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     estimate, interval, plain = (text.strip() for text in r.shown_values())
     level, kind, reached = r.level, KINDS.get(r.interval_kind), r.achieved_level
     facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
@@ -130,7 +130,7 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
     if r.other_estimate is not None:
         other = r.numbers.other_estimate
         text = three(other, None, None)[0].strip() if r.scale is None else Times(r.scale).text(other)
-        what = "random rows" if by_files(r) else "whole files"
+        what = "random rows" if r.by_files else "whole files"
         facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
     if r.n_units is not None:
         facts.append(("units", f"{'' if r.n_units_exact else 'about '}{r.n_units:,}"))
@@ -139,7 +139,7 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
     return facts
 
 
-def _pictures(r: Estimate) -> tuple[Picture, ...]:
+def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     numbers, (what, plain_word) = r.numbers, r.drawn
     column = getattr(r, "scale", None)
     scale: Scale = Numbers() if column is None else Times(column)
@@ -161,12 +161,12 @@ def _pictures(r: Estimate) -> tuple[Picture, ...]:
         r.confidence_level,
         r.n_ruined_blocks,
     )
-    ladder = ladder_of(numbers, scale, by_files=by_files(r))
+    ladder = ladder_of(numbers, scale, by_files=r.by_files)
     return (strip,) if ladder is None else (strip, ladder)
 
 
 def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
-    """Estimate and half-width at every number of blocks that was tried."""
+    """EstimateResult and half-width at every number of blocks that was tried."""
     if len(numbers.path) < 2:
         return None
     blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))
@@ -200,6 +200,6 @@ def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
 
 
 def joined(shown: tuple[str, str, str]) -> str:
-    """Estimate, interval and plain estimate on one line."""
+    """EstimateResult, interval and plain estimate on one line."""
     estimate, interval, plain = (text.strip() for text in shown)
     return f"{estimate} ({interval}), plain {plain}"

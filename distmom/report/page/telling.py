@@ -206,14 +206,9 @@ def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
 
 def data_block(results: Results) -> list[Block]:
     """What was read: files, rows of each column, what was left out."""
-    data, run = results.data, results.run
-    rows = []
-    source = run.get("call", {}).get("arguments", {}).get("data")
-    if source is not None:
-        rows.append(("data", _short(source)))
-    where = run.get("call", {}).get("arguments", {}).get("where")
-    if where is not None:
-        rows.append(("only rows where", _short(where)))
+    data = results.data
+    facts = (("data", data.get("source")), ("only rows where", data.get("where")))
+    rows = [(name, _short(value)) for name, value in facts if value is not None]
     if data.get("n_files"):
         rows.append(("files", f"{data['n_files']:,} ({size(data.get('n_bytes', 0))})"))
     names = list(dict.fromkeys(r.name for r in results))
