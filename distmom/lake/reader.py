@@ -14,7 +14,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
-from distmom.lake.assemble import Assembler, Column, constant_column
+from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.convert import one_value
 from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
 from distmom.lake.files import footers
@@ -141,11 +141,11 @@ class Reader(BatchReader):
     def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
         """How each asked column is found in this file, after a check of its type."""
         schema = parquet.schema_arrow
-        positions = footers.column_positions(parquet)
+        positions = footers.column_positions(parquet.schema_arrow)
         kinds = dict(self.partitions)
         constants = dict(zip(kinds, file.partition, strict=True))
         references = {reference.column: reference for reference in self.references}
-        columns: dict[str, Column] = {}
+        columns: dict[str, FileColumn] = {}
         types: dict[str, pa.DataType] = {}
         for name, role in roles_of(self.options):
             fields = schema.get_all_field_indices(name)
@@ -158,9 +158,9 @@ class Reader(BatchReader):
             elif fields:
                 types[name] = schema.field(fields[0]).type
                 check_type(role, name, types[name], file.path, references.get(name))
-                columns[name] = Column(name, position=positions[name], file=file.path)
+                columns[name] = FileColumn(name, position=positions[name], file=file.path)
             elif self.options.missing == "null" or (self.columns is not None and self.columns.fills(name)):
-                columns[name] = Column(name, null=True)
+                columns[name] = FileColumn(name, null=True)
             else:
                 raise BadFileError(
                     f"column {name!r} is not in {file.path}"

@@ -16,7 +16,7 @@ from distmom.estimators.ustat.disjoint import disjoint_statistics
 from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
-from distmom.inference.adaptive import BlockSource
+from distmom.inference.answers import BlockSource
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.passes.block_pass import Counted, Question, kept_names, run_blocks

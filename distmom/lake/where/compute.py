@@ -17,7 +17,6 @@ from distmom.lake.where.nodes import (
     FLIPPED,
     Column,
     Compare,
-    Constant,
     In,
     IsNull,
     Leaf,
@@ -25,6 +24,7 @@ from distmom.lake.where.nodes import (
     Node,
     Operator,
     Truth,
+    TruthValue,
     fold,
 )
 
@@ -57,7 +57,7 @@ def evaluate(node: Node, operands: Operands) -> Logic:
 
 def _of_leaf(operands: Operands, leaf: Leaf) -> Logic:
     match leaf:
-        case Constant(value):
+        case TruthValue(value):
             return _boolean(value)
         case Compare(operator, Column() as left, Literal() as right):
             return _with_literal(operator, left, right, operands)

@@ -88,7 +88,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class TruthValue:
     """``true`` or ``false``."""
 
     value: bool
@@ -115,7 +115,7 @@ class Or:
     items: tuple[Node, ...]
 
 
-Leaf = Compare | In | IsNull | Truth | Constant
+Leaf = Compare | In | IsNull | Truth | TruthValue
 Node = Leaf | Not | And | Or
 
 

@@ -13,7 +13,6 @@ from distmom.lake.where.nodes import (
     And,
     Column,
     Compare,
-    Constant,
     In,
     IsNull,
     Literal,
@@ -23,6 +22,7 @@ from distmom.lake.where.nodes import (
     Operator,
     Or,
     Truth,
+    TruthValue,
 )
 
 MOST_DEPTH = 50  # parentheses and negations inside each other: keeps Python's stack small
@@ -194,7 +194,7 @@ class _Parser:
                 raise self._error("expected an operator such as = or 'in'")
             return Truth(operand)
         if isinstance(operand.value, bool):
-            return Constant(operand.value)
+            return TruthValue(operand.value)
         raise syntax_error(self._text, start.position, f"{operand.written()} alone is no condition")
 
     def _items(self) -> tuple[Literal, ...]:

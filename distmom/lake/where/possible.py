@@ -13,11 +13,11 @@ from distmom.lake.where.nodes import (
     COMPARISONS,
     Column,
     Compare,
-    Constant,
     In,
     IsNull,
     Leaf,
     Node,
+    TruthValue,
     columns_of,
     fold,
 )
@@ -42,7 +42,7 @@ def _of_leaf(values: Values, leaf: Leaf) -> Outcomes:
     if not all(name in values for name in names):
         return frozenset({True, False} if isinstance(leaf, IsNull) else {True, False, None})
     known = [values[name] for name in names]
-    if isinstance(leaf, Constant):
+    if isinstance(leaf, TruthValue):
         return frozenset({leaf.value})
     if isinstance(leaf, IsNull):
         return frozenset({known[0] is None})
