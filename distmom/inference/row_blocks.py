@@ -20,7 +20,7 @@ from distmom.inference.status import NoInterval
 from distmom.inference.steps import answer, answer_level, climb, over_columns, screen, tested
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 LEAST_FLAGGED = 5
 """Below five blocks nothing can be tested."""
