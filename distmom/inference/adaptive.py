@@ -25,7 +25,7 @@ from distmom.inference.status import Status
 from distmom.inference.steps import over_columns
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 CELLS_AT_ONCE = 1 << 20
 """Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""

@@ -28,7 +28,7 @@ from distmom.inference.status import NoInterval, Status
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import repeated_factors, repeated_halfwidth
+from distmom.theory.repeated import repeated_factors, repeated_halfwidth
 
 
 def answer_repeated(
