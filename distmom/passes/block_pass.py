@@ -17,7 +17,7 @@ from distmom.passes.from_lake import LakeRows
 from distmom.passes.regrouping import Cut, planned_ranges, planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
-from distmom.reductions.rows.questions import AnswerEach, Answers, HandedOver, HandOver, JoinAnswers
+from distmom.reductions.rows.questions import AnswerEach, Answers, HandedOver, JoinAnswers, hand_over
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -119,7 +119,7 @@ def _tile_by_tile(question: Question, executor: Executor, progress: Progress | N
     ranges, needed = planned_ranges([question.piece], executor, enough=1)
     _check_fits(needed, 1, executor)
     work, units = _work([question], ranges, LakeRows([question], executor))
-    work = ReadSamples((work.ways[0]._replace(finish=HandOver()),))
+    work = ReadSamples((work.ways[0]._replace(finish=hand_over),))
     state: Any = None
     for unit in units:
         unit = replace(unit, number=0, index=0)

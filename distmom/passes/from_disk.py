@@ -20,8 +20,7 @@ from distmom.passes.counted import Counted, Question
 from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.regrouping import Cut, Regrouping, block_buckets
 from distmom.reductions.layouts import StoredLayout
-from distmom.reductions.rows.keep_each import KeepEach
-from distmom.reductions.rows.keep_rows import KeepRows, rows_changed
+from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from distmom.passes.census import count_rows
 from distmom.passes.counted import Counted, Question
 from distmom.passes.regrouping import Cut
 from distmom.reductions.layouts import StoredLayout
-from distmom.reductions.rows.keep_each import KeepEach
-from distmom.reductions.rows.keep_rows import KeepRows
+from distmom.reductions.rows.keep_rows import KeepEach, KeepRows
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
