@@ -11,7 +11,7 @@ import numpy as np
 from distmom.inference.answers import OfGroups, block_sizes, compact
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.theory import median_rank
+from distmom.theory.bounds import median_rank
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from distmom.inference.answers import Intervals, RuleAnswer
 from distmom.inference.radius import Ball, ball_of, vector_median
 from distmom.inference.status import NoInterval, Status, status_list
 from distmom.numerics.arrays import Floats
-from distmom.theory import least_order_blocks
+from distmom.theory.intervals import least_order_blocks
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from distmom.inference.steps import answer_level, tested
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 EFFECT = 2.0
 """Variance between cells over that within, above which an interval for independent rows is misleading."""

@@ -13,17 +13,10 @@ from distmom.inference.status import NoInterval
 from distmom.inference.steps import at_kept, factors, inflation, kept_se
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import (
-    binomial_p,
-    cantelli_allowed,
-    median_rank,
-    order_level,
-    order_rank,
-    repeated_vector_factor,
-    vector_factor,
-    width_factor,
-)
+from distmom.theory.bounds import binomial_p, cantelli_allowed, median_rank, width_factor
+from distmom.theory.intervals import order_level, order_rank
 from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
+from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 MILDLY_UNEQUAL = 2.0
 """Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""

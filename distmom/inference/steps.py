@@ -14,7 +14,7 @@ from distmom.inference.block_set import Answer, BlockSet, Finest, Ladder, Screen
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import width_factor
+from distmom.theory.bounds import width_factor
 
 DELTA_FLAG = 0.001
 """Probability of a false alarm that the intersection test allows itself, over the whole ladder."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,6 +22,8 @@ from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
+
+Stretches = Sequence[tuple[int, int | None]]
 
 
 class Recent:
@@ -98,26 +99,20 @@ class Reader(BatchReader):
         DataError if the file changed since it was listed (before or while it is read), is damaged, lacks a
         column, has one of a type that does not fit, or disagrees with its folder's name.
         """
-        if self.excludes(file):
-            return
-        with self._open(file) as parquet:
-            assembler = self._assembler_of(parquet, file)
-            yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
+        return self._stretches_of(file, lambda parquet: [(start, stop)])
 
     def batches_holding(self, file: FileRef, rows: Ints) -> Iterator[Batch]:
         """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
+        return self._stretches_of(file, lambda parquet: _stretches(parquet, rows))
+
+    def _stretches_of(self, file: FileRef, ranges: Callable[[pq.ParquetFile], Stretches]) -> Iterator[Batch]:
         if self.excludes(file):
             return
-        with self._open(file) as parquet:
+        place, n_columns = (self.filesystem, self.root, file), len(roles_of(self.options))
+        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns) as parquet:
             assembler = self._assembler_of(parquet, file)
-            for start, stop in _stretches(parquet, rows):
+            for start, stop in ranges(parquet):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
-
-    def _open(self, file: FileRef) -> AbstractContextManager[pq.ParquetFile]:
-        n_columns = len(roles_of(self.options))
-        return footers.open_parquet(
-            self.filesystem, self.root, file, self._dictionaries(), n_columns, self.columns
-        )
 
     def _dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
@@ -197,7 +192,7 @@ def row_groups_of(parquet: pq.ParquetFile, start: int, stop: int | None) -> RowG
     return RowGroups(groups, first, last - first if groups else 0)
 
 
-def _stretches(parquet: pq.ParquetFile, rows: Ints) -> list[tuple[int, int]]:
+def _stretches(parquet: pq.ParquetFile, rows: Ints) -> Stretches:
     """Ranges of rows from a wanted one to another, without the row groups that hold none."""
     metadata = parquet.metadata
     ends = np.cumsum([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])

@@ -17,7 +17,8 @@ from distmom.reductions.layouts import (
     StoredLayout,
     UnitLayout,
 )
-from distmom.theory import fine_blocks, mom_blocks, morm_blocks
+from distmom.theory.ladder import fine_blocks
+from distmom.theory.paper import mom_blocks, morm_blocks
 
 FINE = {"standard": 945, "many": 10_395}
 FINE_OF_GROUP = 105

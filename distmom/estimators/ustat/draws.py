@@ -16,8 +16,8 @@ from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
-from distmom.theory import default_tuples, morgu_blocks, morm_blocks
-from distmom.theory.tuple_designs import TUPLE_BUDGET
+from distmom.theory.paper import morgu_blocks, morm_blocks
+from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -23,7 +23,7 @@ from distmom.passes.block_pass import Counted, Question, kept_names, run_blocks
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.report import UStatisticResult
-from distmom.theory import mogu_blocks
+from distmom.theory.paper import mogu_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

@@ -14,12 +14,9 @@ T = TypeVar("T")
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">="]
 
+_FUNCTIONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = dict(
-    zip(
-        ("=", "!=", "<", "<=", ">", ">="),
-        (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
-        strict=True,
-    )
+    zip(("=", "!=", "<", "<=", ">", ">="), _FUNCTIONS, strict=True)
 )
 
 FLIPPED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
