@@ -12,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("statistics", "")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
 
 from coverage_cells import LAWS, LEVEL, OUTLYING, RARE, SCHEMES, SERIES, N, cells
 
