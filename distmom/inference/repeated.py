@@ -30,7 +30,7 @@ from distmom.inference.block_set import at_kept, kept_se, median_ranks
 from distmom.inference.intervals import fill_exact, kinds_of
 from distmom.inference.ladder import Merger, most_frequent, row_bound
 from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -146,7 +146,7 @@ def _pooled(
     rows, estimates = padded(first.block_rows, width), padded(first.block_estimates, width)
     rows[mine], estimates[mine] = padded(count, width)[mine], padded(mean, width)[mine]
     first.estimate[mine] = median[mine]
-    no_answer = int(Status.NO_FINITE_ANSWER)
+    no_answer = int(Finding.NO_FINITE_ANSWER)
     first.status[mine] = (first.status & ~no_answer | np.where(finite, 0, no_answer))[mine]
     first.n_blocks[mine] = filled.min(axis=1)[mine]
     if own.given is None:  # ruined blocks were set aside

@@ -12,7 +12,7 @@ from distmom.inference.block_set import Answer, over_columns
 from distmom.inference.file_blocks import FileSet, common_level, halfwidth_at, largest_level, resembling
 from distmom.inference.intervals import exact_interval, order_interval
 from distmom.inference.row_blocks import RowSet
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Ints
 
 INFLATED = 4.0
@@ -52,7 +52,7 @@ def hear_files(
     result.file_effect[groups] = np.where(alike, found.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), n_columns)
     result.suspect_cells[groups] = found.wild_cells & accused[:, None]
-    result.status[groups] |= np.where(disagree, int(Status.FILES_DISAGREE), 0)
+    result.status[groups] |= np.where(disagree, int(Finding.FILES_DISAGREE), 0)
     if own.given is not None or not disagree.any():
         return result
     return _files_first(result, found, np.flatnonzero(disagree), delta, wanted)
@@ -64,7 +64,7 @@ def _files_first(
     """Show the answer of the files first, with its blocks, findings and intervals."""
     groups = found.groups[first]
     wrong, beyond = found.contradicted[first], found.beyond[first]
-    status = int(Status.FILES_DISAGREE) + np.where(wrong, int(Status.CONTAMINATED), 0)
+    status = int(Finding.FILES_DISAGREE) + np.where(wrong, int(Finding.CONTAMINATED), 0)
     given = found.answer.subset(first)
     count, mean = compact(given.count, given.mean)
     width = max(count.shape[1], result.block_rows.shape[1])
@@ -83,7 +83,7 @@ def _files_first(
         result.ball_spread[groups], result.ball_reason[groups] = ball.ball_spread, ball.ball_reason
     result.block_rows[groups] = padded(count, width)
     result.block_estimates[groups] = padded(mean, width)
-    result.status[groups] = status + np.where(beyond, int(Status.BEYOND_CAPACITY), 0)
+    result.status[groups] = status + np.where(beyond, int(Finding.BEYOND_CAPACITY), 0)
     result.estimate[groups] = given.estimate
     result.files_first[groups] = True
     result.n_blocks[groups] = np.count_nonzero(count, axis=1)

@@ -18,7 +18,7 @@ from distmom.estimators.mean.notes import FEW_UNITS
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.status import ALL_EQUAL, Status, status_list
+from distmom.inference.status import ALL_EQUAL, Finding, flags_of
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
@@ -148,9 +148,9 @@ def _result(
     paired = Paired(control.ratio, variant.ratio, plan.options.confidence_level)
     answer = paired.difference()
     status = int(answer.status[0])
-    finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+    finite = not status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
-        status |= int(Status.CARRIED_BY_FEW_ROWS)
+        status |= int(Finding.CARRIED_BY_FEW_ROWS)
     kind, (interval, reason, level) = _shown(plan, answer)
     lift = paired.lift(plan.options.interval)
     n_blocks = int(answer.n_blocks[0])
@@ -176,7 +176,7 @@ def _result(
         **_side("variant", variant, plan),
         plain_estimate=variant.plain - control.plain,
         plain_lift=variant.plain / control.plain - 1.0 if control.plain else math.nan,
-        status=tuple(status_list(status)),
+        flags=flags_of(status),
         **both,
         design=plan.options.design,
         unit=plan.options.design.unit,

@@ -8,7 +8,7 @@ import numpy as np
 
 from distmom.estimators.mean.notes import ROWS_ALONE
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.losses.block_losses import BlockLossState
@@ -51,7 +51,7 @@ def disagreement(
         cells = _moments(state.file_losses, state.file_counts, variances * state.file_counts)
     found = answer_rule(rows, None, None, confidence_level, files=cells, n_blocks=counts.size, intervals=())
     notes: list[str | None] = [None] * m
-    for f in np.flatnonzero(found.status & int(Status.FILES_DISAGREE)):
+    for f in np.flatnonzero(found.status & int(Finding.FILES_DISAGREE)):
         suspects = set(np.flatnonzero(found.suspect_cells[f]).tolist())
         mine = tuple(path for path in files if cell_of(seed, path, state.file_counts.size) in suspects)
         notes[f] = "; ".join([ROWS_ALONE, *accused(mine)])
