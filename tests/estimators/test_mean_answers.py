@@ -219,6 +219,7 @@ SHOWN = [
     "interval_kind",
     "confidence_level",
     "status",
+    "flags",
     "n_rows",
     "n_used",
     "n_null",

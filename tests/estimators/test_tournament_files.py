@@ -34,7 +34,7 @@ def test_a_bad_file_is_told_and_named(tmp_path: Path, options: dict[str, Any]) -
     for line in found:
         assert line.flags[-1] == "files disagree" and not line.ok
         assert line.notes[-1] == f"{NOTE}; use blocks=FileBlocks(); bad files are among 1: 07.parquet"
-    assert NOTE in str(found) and "files disagree" in found.to_arrow()["status"].as_py()
+    assert NOTE in str(found) and "files disagree" in found.to_arrow()["flags"][0].as_py()
     for batch_rows, threads in ((97, 1), (131_072, 3)):
         scan, place = dm.scan(folder, batch_rows=batch_rows), dm.Threads(threads)
         again = dm.tournament(scan, ["a", "b", "z"], "y", rng=0, executor=place, **options)
