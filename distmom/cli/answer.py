@@ -20,7 +20,9 @@ COMMAND = "distmom.command"
 """Under which a context keeps the words of the command line."""
 
 
-def answer(function: Callable[..., Any], data: tuple[str, ...], flags: dict[str, Any]) -> int:
+def answer(
+    function: Callable[..., Any], data: tuple[str, ...], flags: dict[str, Any], n_samples: int = 1
+) -> int:
     """Run the function behind a command, or tell what it would do; print and write; the exit code.
 
     Parameters
@@ -30,6 +32,8 @@ def answer(function: Callable[..., Any], data: tuple[str, ...], flags: dict[str,
     data : tuple of str
     flags : dict
         All options of the command by their names, those of the output among them.
+    n_samples : int
+        Samples that as many of `data` are, each by itself.
     """
     from distmom.report import Results, check_output
 
@@ -37,7 +41,7 @@ def answer(function: Callable[..., Any], data: tuple[str, ...], flags: dict[str,
     if output is not None:
         check_output(output)
     quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    given = arguments(flags, data)
+    given = arguments(flags, data, n_samples)
     what = given.pop("data")
     with messages_on_stderr(quiet):
         if dry_run:

@@ -23,7 +23,7 @@ FLAGS = {
 }
 
 
-def arguments(flags: dict[str, Any], data: tuple[str, ...]) -> dict[str, Any]:
+def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) -> dict[str, Any]:
     """Arguments of the function behind a command, `data` among them.
 
     Parameters
@@ -31,6 +31,8 @@ def arguments(flags: dict[str, Any], data: tuple[str, ...]) -> dict[str, Any]:
     flags : dict
         Values of the options by their names; None and empty tuples were not given.
     data : tuple of str
+    n_samples : int
+        Samples that as many of `data` are, each by itself.
 
     Raises
     ------
@@ -46,12 +48,10 @@ def arguments(flags: dict[str, Any], data: tuple[str, ...]) -> dict[str, Any]:
             )
     if found.get("rng") == "random":
         found["rng"] = None
-    found["data"] = _scan(given, data)
+    each = len(data) == n_samples > 1
+    found["data"] = [_scan(given, (one,)) for one in data] if each else _scan(given, data)
     if any(name in flags for name in BLOCKS):
-        drawn = given.get("pairs") == "sampled"
-        found["blocks"] = design(
-            {k: v for k, v in given.items() if k in BLOCKS and not (drawn and k == "scheme")}
-        )
+        found["blocks"] = samples(given) if given.get("pairs") == "sampled" else design(given)
     if "pairs" in flags:
         found["pairs"] = _pairs(given)
     if "state" in flags:
@@ -61,8 +61,8 @@ def arguments(flags: dict[str, Any], data: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _scan(given: dict[str, Any], data: tuple[str, ...]) -> Any:
-    """The data itself where nothing is said of how it is read, else a scan; a list of several."""
-    from distmom.passes.scan import Scan, scan
+    """The data itself where nothing is said of how it is read, else a scan."""
+    from distmom.passes.scan import scan
 
     defaults = {"nan": "omit", "missing": "error", "on_bad_file": "error"}
     said = {k: v for k, v in given.items() if k in SCAN and v != defaults.get(k)}
@@ -74,8 +74,7 @@ def _scan(given: dict[str, Any], data: tuple[str, ...]) -> Any:
     if "exclude" in said:
         said["exclude"] = list(said["exclude"])
     what: Any = data[0] if len(data) == 1 else list(data)
-    made: Scan | None = scan(what, **said) if said else None
-    return what if made is None else made
+    return scan(what, **said) if said else what
 
 
 def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
@@ -106,6 +105,22 @@ def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
     if size is None and not more:
         return n
     return d.RandomBlocks(number, size, **more)
+
+
+def samples(given: dict[str, Any]) -> BlockDesign | int | str | None:
+    """How many samples of pairs there are.
+
+    Raises
+    ------
+    ConfigError
+        If more is said of blocks.
+    """
+    from distmom.designs.blocks import SampledBlocks
+
+    others = ("block_size", "block_by", "order", "chunk_rows", "repeats", "fine")
+    _refuse(given, "--pairs sampled", others)
+    n = given.get("n_blocks")
+    return n if "tau" not in given else SampledBlocks(n, tau=given["tau"])
 
 
 def _refuse(given: dict[str, Any], chooser: str, others: tuple[str, ...]) -> None:

@@ -82,7 +82,7 @@ def compare_command(
 
     flags["test"] = Permutations(n_permutations, test_rows)
     flags["statistics"] = statistics if bandwidth is None else _with_bandwidth(statistics, bandwidth)
-    return answer(compare, data, flags)
+    return answer(compare, data, flags, n_samples=2 if flags["by"] is None else 1)
 
 
 def _with_bandwidth(statistics: tuple[str, ...], bandwidth: float) -> tuple[Any, ...]:

@@ -18,11 +18,13 @@ from distmom.cli.types import CountOrShare, WholeNumber
 )
 @click.option("--contamination", type=CountOrShare(), help="Rows that may be arbitrary: number or share.")
 @click.option("--blocks", "--n-blocks", "n_blocks", type=int, help="Show that many blocks, too.")
-@click.option("--tau", type=float, default=0.45, show_default=True, help="Of the sampling schemes.")
+@click.option(
+    "--tau", type=float, default=0.45, show_default=True, help="Sampling parameter of sampled blocks."
+)
 @click.option(
     "--width",
     type=float,
-    help="Half-width wanted, in standard deviations of a row, or of the kernel: tells the rows needed.",
+    help="Margin of error wanted, in standard deviations of a row, or of the kernel: shows the rows needed.",
 )
 @click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")
 @click.option(

@@ -23,6 +23,7 @@ from distmom.cli.run import run_command
 from distmom.cli.tournament import tournament_command
 from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
+from distmom.cli.words import telling_flags
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
@@ -48,7 +49,10 @@ class Program(click.Group):
             given = list(arguments)
             with self.make_context("distmom", arguments) as context:
                 context.meta[COMMAND] = given
-                return int(self.invoke(context) or 0)
+                return telling_flags(
+                    lambda: self.get_command(context, context.invoked_subcommand or ""),
+                    lambda: int(self.invoke(context) or 0),
+                )
         except click.exceptions.Exit as end:  # after --help and --version
             return end.exit_code
 

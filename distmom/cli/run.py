@@ -24,7 +24,7 @@ import click
 def run_command(
     config: str, dry_run: bool, log_json: bool, scheduler: str | None, workers: int | None, quiet: bool
 ) -> int:
-    """Run the batch job whose name stands under the key 'pipeline' in a TOML file."""
+    """Run the batch job named by the 'pipeline' key of a TOML file."""
     from distmom.jobs import run_config
 
     return run_config(

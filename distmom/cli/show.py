@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from distmom.cli.failures import write_stderr, write_stdout
+from distmom.cli.words import in_flags
 
 if TYPE_CHECKING:
     from distmom.report import Results
@@ -25,7 +26,7 @@ def show_results(results: Results, *, as_json: bool, quiet: bool) -> None:
         from distmom.report.text import remarks
 
         for line in remarks(results):
-            write_stderr(line)
+            write_stderr(in_flags(line))
 
 
 def show_json(document: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ OWN_OPTIONS = [
         required=True,
         help="Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
     ),
-    o.Option(["--target"], metavar="NAME", help="Column that the candidates predict, rank or bring near."),
+    o.Option(["--target"], metavar="NAME", help="Target column."),
     o.Option(
         ["--loss"],
         type=LossName(),
@@ -84,7 +84,7 @@ def tournament_command(
     loss_parameter: float | None,
     **flags: Any,
 ) -> int:
-    """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
+    """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.
 
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
     these a line; several are read together.

@@ -19,7 +19,7 @@ import click
 def train_command(
     config: str, dry_run: bool, state: str | None, log_json: bool, scheduler: str | None, quiet: bool
 ) -> int:
-    """Learn a metric, a ranking, a linear model or clusters from a lake, in spite of wild rows.
+    """Learn a metric, a ranking, a linear model or clusters from a lake, despite outliers.
 
     CONFIG.toml is a batch job with pipeline = "train"; 'distmom init train' writes one that shows every
     key. The model is written as JSON and .npy files, the learning curve as a table or a picture.

@@ -77,5 +77,5 @@ def ustat_command(
     """
     from distmom.estimators.ustat.ustatistic import ustatistic
 
-    flags["kernel"] = kernel_of(kernel, degree, parameter, len(flags["column"]))
-    return answer(ustatistic, data, flags)
+    flags["kernel"] = made = kernel_of(kernel, degree, parameter, len(flags["column"]))
+    return answer(ustatistic, data, flags, n_samples=len(made.degrees))

@@ -38,7 +38,6 @@ class DaskFrame(Source):
     frame: Any
     pattern: MemoryLake
     files: tuple[FileRef, ...]
-    n_bytes: int = 0
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""

@@ -67,7 +67,7 @@ class RandomBlocks(BlockDesign):
         check_choice("RandomBlocks: fine", self.fine, ("standard", "many"))
         if self.fine != "standard" and self.fixed:
             raise ConfigError(
-                "RandomBlocks: fine does not go with a number of blocks, which n or size fix; drop one"
+                "RandomBlocks: fine does not go with n or size, which fix the number of blocks; drop one"
             )
         if self.repeats > 1 and self.chunk_rows > 1:
             raise ConfigError(

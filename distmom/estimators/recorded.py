@@ -111,4 +111,6 @@ def code(value: Any) -> str:
     plain = plainly(value)
     if isinstance(plain, str) and plain.startswith("<") and not isinstance(value, (str, os.PathLike)):
         return plain
+    if isinstance(plain, dict):
+        return f"{{{', '.join(f'{k!r}: {code(v)}' for k, v in zip(plain, value.values(), strict=False))}}}"
     return repr(plain)

@@ -15,20 +15,18 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from distmom.inference.answers import Intervals, RuleAnswer, block_sizes, compact, join
-from distmom.inference.ball import no_ball, row_ball
-from distmom.inference.block_set import over_columns
+from distmom.inference.answers import BlockSource, Request, RuleAnswer, join
 from distmom.inference.file_blocks import file_set
-from distmom.inference.intervals import exact_interval, exact_interval_given, order_interval
+from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.ladder import Merger, enough_units, most_frequent, row_bound, rows_at
 from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
 from distmom.inference.rows_or_files import hear_files
-from distmom.inference.status import Finding, NoInterval
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.inference.status import Finding
+from distmom.inference.steps import over_columns
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
-BlockSource = Literal["rows", "units", "stored", "statistics"]
 CELLS_AT_ONCE = 1 << 20
 """Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
 
@@ -127,59 +125,62 @@ def answer_rule(
         files = None
     widest = n_columns * max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
     portion = n_columns * max(1, CELLS_AT_ONCE // widest)
-    options = (1.0 - confidence_level, n_blocks, block_source, frozenset(intervals), outlying, n_columns)
+    delta = 1.0 - confidence_level
+    ask = Request(delta, n_blocks, block_source, frozenset(intervals), outlying, n_columns)
     parts = []
     for start in range(0, max(n_groups, 1), portion):
         part = slice(start, start + portion)
         some = None if files is None else files.at(part)
-        one = rows.at(part)
         units = None if n_units is None else n_units[part]
-        parts.append(_answer_groups(one, sample[part], n_sample[part], some, units, *options))
+        parts.append(_answer_groups(ask, rows.at(part), sample[part], n_sample[part], some, units))
     return join(parts)
 
 
 def _answer_groups(
+    ask: Request,
     rows: BlockState,
     sample: Floats,
     n_sample: Ints,
     files: BlockState | None,
     n_units: Ints | None,
-    delta: float,
-    n_blocks: int | Literal["auto"],
-    block_source: BlockSource,
-    wanted: frozenset[str],
-    outlying: int,
-    n_columns: int,
 ) -> RuleAnswer:
     """Answer a portion of the groups."""
     fine = Merger(rows)
-    # where all rows are equal no value is rare, so no block can have missed one
-    n_most = np.where(fine.constant, 0, most_frequent(sample, n_sample))
-    n_most = most_of_vectors(n_most, n_sample, n_columns)
-    given = () if n_blocks == "auto" else (n_blocks,)
-    levels = np.asarray(ladder_levels(rows.count.shape[1], *given), dtype=np.int64)
-    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
-    between = block_source in ("units", "stored")
-    if block_source != "rows":  # with fewer fine blocks than blocks a level only repeats the next coarser one
-        usable &= levels[None, :] <= fine.n_filled[:, None]
-    if n_units is not None:
-        usable &= enough_units(levels, n_units)
-    if given:
-        own = given_rows(fine, levels, usable, n_columns)
-    else:
-        own = automatic_rows(fine, levels, usable, n_columns, n_units)
-    result = _from_rows(own, files, delta, wanted, between, outlying)
+    n_most = most_of_vectors(fine, n_sample, most_frequent(sample, n_sample), ask.n_columns)
+    own = tested_rows(ask, fine, n_sample, n_most, n_units)
+    result = _from_rows(own, files, ask)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
-        found = file_set(files, ladders, n_sample, n_most, n_columns)
+        found = file_set(files, ladders, n_sample, n_most, ask.n_columns)
         if found is not None:
-            result = hear_files(result, own, found, delta, wanted, n_columns)
+            result = hear_files(result, own, found, ask)
     _few_rows(result, sample, n_sample)
     return result
 
 
-def most_of_vectors(n_most: Ints, n_sample: Ints, n_columns: int) -> Ints:
-    """The column where one value is most frequent limits the levels of all, but not one that never varies."""
+def tested_rows(
+    ask: Request, fine: Merger, n_sample: Ints, n_most: Ints, n_units: Ints | None = None
+) -> RowSet:
+    """The steps of the rule for row blocks; `n_most` are those of `most_of_vectors`."""
+    given = () if ask.n_blocks == "auto" else (ask.n_blocks,)
+    levels = np.asarray(ladder_levels(fine.count.shape[1], *given), dtype=np.int64)
+    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
+    if ask.block_source != "rows":  # fewer fine blocks than blocks: a level only repeats the next coarser one
+        usable &= levels[None, :] <= fine.n_filled[:, None]
+    if n_units is not None:
+        usable &= enough_units(levels, n_units)
+    if given:
+        return given_rows(fine, levels, usable, ask.n_columns)
+    return automatic_rows(fine, levels, usable, ask.n_columns, n_units)
+
+
+def most_of_vectors(fine: Merger, n_sample: Ints, frequent: Ints, n_columns: int) -> Ints:
+    """Sampled rows of the most frequent value, by which blocks may have missed rare ones.
+
+    Where all rows are equal no value is rare. The column where one value is most frequent limits the levels
+    of all columns of a vector, but not one that never varies.
+    """
+    n_most = np.where(fine.constant, 0, frequent)
     if n_columns == 1:
         return n_most
     varies = (n_most > 0) & (n_most < n_sample)
@@ -187,14 +188,7 @@ def most_of_vectors(n_most: Ints, n_sample: Ints, n_columns: int) -> Ints:
     return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)
 
 
-def _from_rows(
-    own: RowSet,
-    files: BlockState | None,
-    delta: float,
-    wanted: frozenset[str],
-    between: bool,
-    outlying: int,
-) -> RuleAnswer:
+def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswer:
     """Result of the row blocks alone."""
     n_groups = own.plain.size
     status = np.where(own.fine.n == 0, int(Finding.NO_ROWS), 0)
@@ -203,22 +197,12 @@ def _from_rows(
     status |= np.where(own.beyond & own.finite, int(Finding.BEYOND_CAPACITY), 0)
     status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
-    count, mean = compact(own.answer.count, own.answer.mean)
-    set_aside = own.contradicted if own.given is None else np.zeros(n_groups, np.bool_)
-    ruined = np.where(set_aside, own.finest.n_ruined, own.answer.n_ruined)
-    reason = no_interval(own)
-    ball = row_ball(own, set_aside, reason, delta, between) if "ball" in wanted else no_ball(n_groups)
+    reason = own.reason
     return RuleAnswer(
         estimate=estimate,
         status=status,
         n_used=own.fine.n,
-        n_blocks=np.count_nonzero(count, axis=1),
         lowered=own.lowered,
-        block_estimates=mean,
-        block_rows=count,
-        block_size=block_sizes(count),
-        n_ruined=ruined,
-        n_set_aside=np.where(set_aside, own.seen.n_far, 0),
         plain_estimate=own.fine.plain_mean(),
         constant=own.fine.constant,
         levels=own.ladder.levels,
@@ -233,52 +217,10 @@ def _from_rows(
         files_first=np.zeros(n_groups, np.bool_),
         file_effect=np.full(n_groups, np.nan),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
-        intervals=_row_intervals(own, set_aside, reason, delta, wanted, between, outlying),
-        **ball._asdict(),
+        intervals=intervals_of(own, reason, ask, ask.between),
+        **own.fields(),
+        **ball_fields(own, reason, ask, ask.between),
     )
-
-
-def no_interval(own: RowSet) -> Ints:
-    """Reasons why a group cannot have any interval; 0 where none is known yet."""
-    se = own.finest.se
-    return np.select(
-        [~own.finite, own.plain, own.lowered, (se == 0.0) & ~own.fine.constant, ~np.isfinite(se)],
-        [
-            NoInterval.NO_ANSWER,
-            NoInterval.PLAIN_MEAN,
-            NoInterval.FEWER_ROWS_THAN_BLOCKS,
-            NoInterval.CONSTANT_BLOCKS,
-            NoInterval.OVERFLOW,
-        ],
-        NoInterval.GIVEN,
-    )
-
-
-def _row_intervals(
-    own: RowSet,
-    set_aside: Bools,
-    reason: Ints,
-    delta: float,
-    wanted: frozenset[str],
-    between: bool,
-    outlying: int,
-) -> Intervals:
-    """Intervals of the row blocks' answer, or the reasons for having none."""
-    out = Intervals.missing(own.plain.size, NoInterval.NOT_WANTED)
-    good = reason == 0
-    ruined = own.answer.n_ruined
-    arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, outlying)
-    if "order" in wanted:
-        out.order_reason[:] = reason
-        order_interval(out, good, own.answer, delta, arbitrary)
-    if "exact" in wanted:
-        out.exact_reason[:] = reason
-        if own.given is None:
-            blocks = (own.fine, own.answer, set_aside)
-            exact_interval(out, good, *blocks, own.finest, own.ladder, delta, between)
-        else:
-            exact_interval_given(out, good, own.answer, own.finest, delta, between, arbitrary)
-    return out
 
 
 def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Ints) -> None:

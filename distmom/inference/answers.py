@@ -1,9 +1,9 @@
-"""What the rule returns: arrays with one entry per group, and how parts of it are put together."""
+"""What the rule is asked and returns: arrays with one entry per group, and how parts are put together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,44 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 
 Number = TypeVar("Number", np.int64, np.float64)
 
+BlockSource = Literal["rows", "units", "stored", "statistics"]
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the blocks of all groups; see `adaptive.answer_rule`."""
+
+    delta: float
+    n_blocks: int | Literal["auto"]
+    block_source: BlockSource
+    wanted: frozenset[str]
+    outlying: int
+    n_columns: int
+
+    @property
+    def between(self) -> bool:
+        """Whether intervals take the spread between blocks where that is larger, and the blocks' sizes."""
+        return self.block_source in ("units", "stored")
+
+
+@dataclass(frozen=True)
+class OfGroups:
+    """Base of records whose fields have one line for each group, but for those of all groups."""
+
+    of_all: ClassVar[tuple[str, ...]] = ()
+
+    def subset(self, groups: Ints) -> Self:
+        """The same for some of the groups, or for all in another order."""
+        mine = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{n: _some(v, groups) for n, v in mine.items() if n not in self.of_all})
+
+
+def _some(value: Any, groups: Ints) -> Any:
+    return value.subset(groups) if hasattr(value, "subset") else value[groups]
+
+
+@dataclass(frozen=True)
+class Intervals(OfGroups):
     """The two intervals of each group; all arrays have shape (n_groups,), NaN where there is no interval.
 
     Attributes
@@ -51,13 +86,8 @@ class Intervals:
     @classmethod
     def missing(cls, n_groups: int, reason: int) -> Intervals:
         """No interval for any group, for one reason."""
-        nan, zero, why = (
-            np.full(n_groups, np.nan),
-            np.zeros(n_groups, np.int64),
-            np.full(n_groups, int(reason)),
-        )
-        order = (nan.copy(), nan.copy(), nan.copy(), zero.copy(), why.copy())
-        return cls(*order, nan.copy(), nan.copy(), nan, zero, why)
+        nothing = (*[np.nan] * 3, 0, int(reason)) * 2
+        return cls(*(np.full(n_groups, value) for value in nothing))
 
     def put(self, groups: Ints, other: Intervals) -> None:
         """Overwrite the entries of some groups."""
@@ -65,8 +95,8 @@ class Intervals:
             getattr(self, field.name)[groups] = getattr(other, field.name)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleAnswer:
+@dataclass(frozen=True)
+class RuleAnswer(OfGroups):
     """Answers of the rule, one entry (or row) per group.
 
     Attributes
@@ -126,6 +156,8 @@ class RuleAnswer:
         `NoInterval` codes.
     """
 
+    of_all = ("levels",)
+
     estimate: Floats
     status: Ints
     n_used: Ints
@@ -167,18 +199,27 @@ class RuleAnswer:
         columns = (self.levels[good], self.path_estimate[g][good], self.path_halfwidth[g][good])
         return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
-    def subset(self, groups: Ints) -> RuleAnswer:
-        """The same for some of the groups."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        mine = {name: value[groups] for name, value in values.items() if name not in ("levels", "intervals")}
-        inner = Intervals(*(getattr(self.intervals, field.name)[groups] for field in fields(Intervals)))
-        return replace(self, **mine, intervals=inner)
+    def overwritten(self, groups: Ints, new: dict[str, Any]) -> RuleAnswer:
+        """The answer with other values of some fields for some groups: this one is used up."""
+        wide: dict[str, Any] = {}
+        for name, values in new.items():
+            old = getattr(self, name)
+            if name in RAGGED:
+                width = max(old.shape[1], values.shape[1])
+                old, values = padded(old, width), padded(values, width)
+                wide[name] = old
+            if isinstance(values, Intervals):
+                old.put(groups, values)
+            else:
+                old[groups] = values
+        return replace(self, **wide)
 
 
-Block = TypeVar("Block", np.int64, np.float64)
+RAGGED = ("block_estimates", "block_rows", "ball_rows", "ball_means")
+"""Fields of `RuleAnswer` whose rows have any length."""
 
 
-def padded(array: NDArray[Block], width: int) -> NDArray[Block]:
+def padded(array: NDArray[Number], width: int) -> NDArray[Number]:
     """Widen a ragged block array with NaN or 0."""
     nothing = np.nan if array.dtype.kind == "f" else 0
     out = np.full((array.shape[0], width), nothing, array.dtype)
@@ -208,7 +249,7 @@ def join(parts: list[RuleAnswer]) -> RuleAnswer:
     """Put the answers of consecutive groups together."""
     if len(parts) == 1:
         return parts[0]
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     for field in fields(RuleAnswer):
         pieces = [getattr(part, field.name) for part in parts]
         if field.name == "levels":
@@ -217,8 +258,8 @@ def join(parts: list[RuleAnswer]) -> RuleAnswer:
             inner = {f.name: np.concatenate([getattr(p, f.name) for p in pieces]) for f in fields(Intervals)}
             values[field.name] = Intervals(**inner)
         else:
-            if field.name.startswith("block_") or field.name in ("ball_rows", "ball_means"):
+            if field.name in RAGGED:
                 width = max(piece.shape[1] for piece in pieces)
                 pieces = [padded(piece, width) for piece in pieces]
             values[field.name] = np.concatenate(pieces)
-    return RuleAnswer(**values)  # type: ignore[arg-type]
+    return RuleAnswer(**values)

@@ -1,29 +1,21 @@
-"""One set of blocks put to the test: ladder, intersection, screen, and the answer on the kept blocks.
-
-The steps are the same for blocks of random rows and for cells of whole files; what differs is the spread
-that a block mean may have and the weight of a block, and these come as arguments.
-"""
+"""What the rule finds about one set of blocks: its finest level, ladder, wild blocks, and answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from distmom.inference.answers import OfGroups, block_sizes, compact
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.numerics.median import lower_median
-from distmom.theory import median_rank, width_factor
-
-DELTA_FLAG = 0.001
-"""Probability of a false alarm that the intersection test allows itself, over the whole ladder."""
-
-CERTAIN = 8.0
-"""A block this many standard deviations away is wild, whatever the law (more of them with many blocks)."""
+from distmom.theory.bounds import median_rank
 
 
 @dataclass(frozen=True)
-class Finest:
+class Finest(OfGroups):
     """The finest usable blocks of each group, and the scale measured on them.
 
     Attributes
@@ -40,10 +32,6 @@ class Finest:
         Weight of each block in the mean of all rows.
     efficiency : ndarray, shape (n_groups,)
         Effective rows of the typical block as a share of its rows; 1 unless rows have weights.
-    n_ruined : ndarray of int64, shape (n_groups,)
-        Finest blocks whose mean is not finite.
-    answerable : ndarray of bool, shape (n_groups,)
-        Fewer than half of the finest blocks are ruined.
     """
 
     blocks: Merger
@@ -52,23 +40,16 @@ class Finest:
     spread: Floats
     share: Floats
     efficiency: Floats
-    n_ruined: Ints
-    answerable: Bools
 
-    def subset(self, groups: Ints) -> Finest:
-        """The same for some of the groups."""
-        everyone = self.blocks.count.shape
-        spread, share = (np.broadcast_to(a, everyone)[groups] for a in (self.spread, self.share))
-        return Finest(
-            self.blocks.subset(groups),
-            self.centre[groups],
-            self.se[groups],
-            spread,
-            share,
-            self.efficiency[groups],
-            self.n_ruined[groups],
-            self.answerable[groups],
-        )
+    @cached_property
+    def n_ruined(self) -> Ints:
+        """Finest blocks whose mean is not finite."""
+        return np.asarray(np.count_nonzero(self.blocks.filled & ~np.isfinite(self.blocks.mean), axis=1))
+
+    @property
+    def answerable(self) -> Bools:
+        """Groups with fewer than half of the finest blocks ruined."""
+        return np.asarray(self.n_ruined < median_ranks(self.blocks.n_filled))
 
     @property
     def testable(self) -> Bools:
@@ -77,34 +58,24 @@ class Finest:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Ladder(OfGroups):
     """Medians and half-widths along the levels; all arrays have shape (n_groups, n_levels).
 
-    ``usable`` marks the levels that a group has; the others hold NaN and 0 blocks. ``inflation`` is what the
+    ``usable`` marks the levels that a group has; the others hold NaN. ``inflation`` is what the
     standard deviation of a block mean exceeds se sqrt(K) by, as a factor: see `inflation`.
     """
 
+    of_all = ("levels",)
+
     levels: Ints
     usable: Bools
-    n_blocks: Ints
     median: Floats
     halfwidth: Floats
     inflation: Floats
 
-    def subset(self, groups: Ints) -> Ladder:
-        """The same for some of the groups."""
-        return Ladder(
-            self.levels,
-            self.usable[groups],
-            self.n_blocks[groups],
-            self.median[groups],
-            self.halfwidth[groups],
-            self.inflation[groups],
-        )
-
 
 @dataclass(frozen=True)
-class Screen:
+class Screen(OfGroups):
     """What the comparison of levels and blocks says; arrays of shape (n_groups,), `far` (n_groups, width)."""
 
     k_hat: Ints
@@ -113,231 +84,67 @@ class Screen:
     shift: Floats
     near_shift: Floats
 
-    def subset(self, groups: Ints) -> Screen:
-        """The same for some of the groups."""
-        return Screen(
-            self.k_hat[groups],
-            self.far[groups],
-            self.n_far[groups],
-            self.shift[groups],
-            self.near_shift[groups],
-        )
-
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(OfGroups):
     """Blocks that carry the answer of each group: rows, effective rows and means (n_groups, width).
 
     Ragged ones are padded.
     """
 
     kept: Merger
-    n_kept: Ints
     count: Ints
     effective: Floats
     mean: Floats
     estimate: Floats
-    n_ruined: Ints
-    finite: Bools
 
-    def subset(self, groups: Ints) -> Answer:
-        """The same for some of the groups."""
-        return Answer(
-            self.kept.subset(groups),
-            self.n_kept[groups],
-            self.count[groups],
-            self.effective[groups],
-            self.mean[groups],
-            self.estimate[groups],
-            self.n_ruined[groups],
-            self.finite[groups],
-        )
+    @cached_property
+    def n_ruined(self) -> Ints:
+        """Blocks whose mean is not finite."""
+        return np.asarray(np.count_nonzero((self.count > 0) & ~np.isfinite(self.mean), axis=1))
+
+    @property
+    def finite(self) -> Bools:
+        """Groups with fewer than half of these ruined."""
+        return np.asarray(self.n_ruined < median_ranks(np.count_nonzero(self.count, axis=1)))
 
 
-LEVELS_AT_ONCE = 1 << 15
-"""Levels are merged together up to about this many fine blocks in all: fewer, longer steps."""
+@dataclass(frozen=True)
+class BlockSet(OfGroups):
+    """What a set of blocks says; `given` is their number where it is not ours to choose."""
 
+    of_all = ("given",)
 
-def factors(n_blocks: Ints, n_tests: Ints, delta: float) -> Floats:
-    """`width_factor` of each number of blocks at delta/n_tests; infinite where there are no blocks."""
-    most = int(n_tests.max(initial=1)) + 1
-    codes = n_blocks * most + n_tests
-    kinds = np.unique(codes)
-    table = [
-        width_factor(code // most, delta / max(code % most, 1)) if code >= most else np.inf
-        for code in kinds.tolist()
-    ]
-    return np.asarray(np.asarray(table, dtype=np.float64)[np.searchsorted(kinds, codes)])
+    fine: Merger
+    given: int | None
+    finest: Finest
+    ladder: Ladder
+    seen: Screen
+    contradicted: Bools
+    beyond: Bools
+    answer: Answer
 
+    @property
+    def aside(self) -> Bools:
+        """Groups whose answer leaves the wild blocks out."""
+        return self.contradicted if self.given is None else np.zeros_like(self.contradicted)
 
-def inflation(finest: Finest, efficiency: Floats) -> Floats:
-    """Factor of the standard deviation of a block mean at a level, beside se sqrt(K); 1 without weights.
+    @property
+    def n_ruined(self) -> Ints:
+        """Ruined blocks of the answer, or among those set aside for it."""
+        return np.where(self.aside, self.finest.n_ruined, self.answer.n_ruined)
 
-    The blocks of a level share the effective rows of the group, and these depend on the level: in small
-    blocks of unequal weights the typical one lacks the rare large weights, so its effective rows are a larger
-    share than those of a large block. `efficiency` is that share at the level, for some groups of `finest` or
-    all; the variance of a row of typical effect is the same at all levels.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.sqrt(finest.efficiency.reshape(-1, *[1] * (efficiency.ndim - 1)) / efficiency)
-
-
-def over_columns(flags: Bools, n_columns: int) -> Bools:
-    """Whether any column of a vector is flagged, for each of them: ``n_columns`` groups after one another."""
-    if n_columns == 1:
-        return flags
-    vectors = flags.reshape(-1, n_columns, *flags.shape[1:])
-    return np.repeat(vectors.any(axis=1), n_columns, axis=0)
-
-
-def climb(merger: Merger, levels: Ints, usable: Bools, finest: Finest, n_columns: int = 1) -> Ladder:
-    """Median and half-width at every level: one standard error for the whole ladder.
-
-    h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
-    together the intervals of all |L| levels, of all columns of a vector, hold with probability 0.999 if the
-    blocks are clean.
-    """
-    n_blocks = np.zeros(usable.shape, np.int64)
-    median = np.full(usable.shape, np.nan)
-    columns = np.flatnonzero(usable.any(axis=0))
-    step = max(1, LEVELS_AT_ONCE // max(merger.count.size, 1))
-    for start in range(0, columns.size, step):
-        some = columns[start : start + step]
-        count, mean = merger.at_levels(levels[some])
-        n_blocks[:, some] = np.count_nonzero(count, axis=2)
-        median[:, some] = lower_median(mean)
-    n_blocks = np.where(usable, n_blocks, 0)
-    n_tests = n_columns * np.count_nonzero(usable, axis=1)[:, None]
-    with np.errstate(invalid="ignore", over="ignore"):
-        halfwidth = finest.se[:, None] * np.sqrt(n_blocks) * factors(n_blocks, n_tests, DELTA_FLAG)
-        more = inflation(finest, merger.efficiency_at(levels))
-        halfwidth = np.where(usable, halfwidth * more, np.nan)
-    return Ladder(levels, usable, n_blocks, np.where(usable, median, np.nan), halfwidth, more)
-
-
-def first_meeting(ladder: Ladder) -> Ints:
-    """Column of the coarsest level whose interval, with those of all finer levels, has a point in common."""
-    with np.errstate(invalid="ignore"):
-        low = np.where(ladder.usable, ladder.median - ladder.halfwidth, -np.inf)
-        high = np.where(ladder.usable, ladder.median + ladder.halfwidth, np.inf)
-        low = np.maximum.accumulate(low[:, ::-1], axis=1)[:, ::-1]
-        high = np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
-        meets = (low <= high) & ladder.usable  # a ruined median is NaN and meets nothing
-    return np.asarray(np.argmax(meets, axis=1))
-
-
-def screen(finest: Finest, ladder: Ladder) -> Screen:
-    """Find wild blocks, the shift they cause, and the coarsest level that agrees with all finer ones.
-
-    A finest block is wild (`far`) when it lies more than t = max(8, sqrt(F)/2) of its standard deviations
-    from the median of all F. For a law of finite variance that moves the mean by at most sd/t. `shift` is
-    what the wild blocks add to the mean, `near_shift` what those add that are beyond 8 but not wild. Where
-    there is no scale nothing is wild.
-    """
-    n_blocks = finest.blocks.n_filled
-    t = np.maximum(CERTAIN, 0.5 * np.sqrt(n_blocks))[:, None]
-    able = finest.testable[:, None] & finest.blocks.filled
-    with np.errstate(invalid="ignore", over="ignore"):
-        away = finest.blocks.mean - finest.centre[:, None]
-        # ruined means are wild also where t * spread overflows
-        far = able & ~(np.isfinite(finest.blocks.mean) & (np.abs(away) <= t * finest.spread))
-        near = able & ~far & (np.abs(away) > CERTAIN * finest.spread)
-        pull = away * finest.share
-        shift = np.abs(np.sum(np.where(far, pull, 0.0), axis=1))
-        near_shift = np.abs(np.sum(np.where(near, pull, 0.0), axis=1))
-    k_hat = np.where(ladder.usable.any(axis=1), ladder.levels[first_meeting(ladder)], 0)
-    return Screen(k_hat, far, np.count_nonzero(far, axis=1), shift, near_shift)
-
-
-def contradicted(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
-    """Whether the coarsest level disagrees with finer ones, or wild blocks shift the mean too far."""
-    widest = ladder.halfwidth[:, 0]
-    ruined = finest.n_ruined > 0  # infinitely far: also when the half-width overflowed
-    wrong = (seen.k_hat > ladder.levels[0]) | ~(seen.shift <= widest) | ruined
-    return np.asarray(finest.testable & ladder.usable.any(axis=1) & wrong)
-
-
-def wild_in(seen: Screen, wrong: Bools, n_columns: int) -> Screen:
-    """The screen with the blocks that are wild in a contradicted column, for all columns of its vector."""
-    far = over_columns(seen.far & wrong[:, None], n_columns)
-    return replace(seen, far=far, n_far=np.count_nonzero(far, axis=1))
-
-
-def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
-    """Whether nearly as many blocks are wild as the finest level can bear (for contradicted sets)."""
-    n_blocks = finest.blocks.n_filled
-    return np.asarray(
-        (4 * seen.k_hat > n_blocks)
-        | (4 * seen.n_far > n_blocks)
-        | ~(seen.near_shift <= ladder.halfwidth[:, 0])
-    )
-
-
-def answer_level(levels: Ints, usable: Bools, n: Ints) -> Ints:
-    """K of the answer: the least level of at least min(63, max(9, sqrt(n)/4)), else the finest one."""
-    k = levels[None, :]
-    enough = usable & (k >= 9) & ((k >= 63) | (16 * k * k >= n[:, None]))
-    finest = np.max(np.where(usable, k, 0), axis=1, initial=0)
-    return np.asarray(np.where(enough.any(axis=1), levels[np.argmax(enough, axis=1)], finest))
-
-
-def fewer_blocks(levels: Ints, wanted: Ints, n_kept: Ints) -> Ints:
-    """Lower the wanted K to what the kept blocks allow: the largest level, or odd number, that fits."""
-    fits = np.where(levels[None, :] <= n_kept[:, None], levels[None, :], 0).max(axis=1, initial=0)
-    odd = n_kept - 1 + n_kept % 2
-    return np.where(n_kept >= wanted, wanted, np.where(fits > 0, fits, odd))
-
-
-def answer(
-    fine: Merger, finest: Finest, seen: Screen, set_aside: Bools, levels: Ints, wanted: Ints
-) -> Answer:
-    """Answer at `wanted` blocks; where `set_aside`, the wild blocks are left out and the others merged anew.
-
-    Parameters
-    ----------
-    fine : Merger
-        All blocks as they came.
-    finest, seen
-        The finest usable blocks and what was found among them.
-    set_aside : ndarray of bool, shape (n_groups,)
-        Groups whose wild blocks are left out.
-    levels : ndarray of int64
-        The ladder, for groups left with fewer blocks than wanted.
-    wanted : ndarray of int64, shape (n_groups,)
-        Number of blocks of the answer.
-    """
-    kept = finest.blocks.without(seen.far & set_aside[:, None])
-    n_kept = kept.n_filled
-    wanted = np.where(set_aside, fewer_blocks(levels, wanted, n_kept), wanted)
-    count, mean, effective = at_kept(fine, kept, set_aside, wanted)
-    n_ruined = np.count_nonzero((count > 0) & ~np.isfinite(mean), axis=1)
-    finite = n_ruined < median_ranks(np.count_nonzero(count, axis=1))
-    return Answer(kept, n_kept, count, effective, mean, lower_median(mean), n_ruined, finite)
-
-
-def at_kept(fine: Merger, kept: Merger, set_aside: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:
-    """Blocks of a level: of all fine blocks, or of the kept finest ones where some were set aside.
-
-    Rows, means and effective rows, each of shape (n_groups, width).
-    """
-    count, mean = fine.at(n_blocks)
-    effective = fine.effective_at(n_blocks)
-    some = np.flatnonzero(set_aside)
-    if some.size:
-        part = kept.subset(some)
-        part_count, part_mean = part.at(n_blocks[some])
-        pieces = (part_count, part_mean, part.effective_at(n_blocks[some]))
-        for whole, piece, nothing in zip((count, mean, effective), pieces, (0, np.nan, 0.0), strict=True):
-            whole[some] = nothing
-            whole[some, : piece.shape[1]] = piece
-    return count, mean, effective
-
-
-def kept_se(finest: Finest, given: Answer) -> Floats:
-    """Standard error of the mean of the blocks that were kept: sqrt(V_f/F') for F' row blocks."""
-    kept = np.sum(np.where(given.kept.filled, finest.share, 0.0), axis=1)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        return np.where(kept > 0.0, finest.se / np.sqrt(kept), np.inf)
+    def fields(self) -> dict[str, Any]:
+        """The fields of `RuleAnswer` about the blocks of the answer."""
+        count, mean = compact(self.answer.count, self.answer.mean)
+        return {
+            "n_blocks": np.count_nonzero(count, axis=1),
+            "block_estimates": mean,
+            "block_rows": count,
+            "block_size": block_sizes(count),
+            "n_ruined": self.n_ruined,
+            "n_set_aside": np.where(self.aside, self.seen.n_far, 0),
+        }
 
 
 def median_ranks(n_blocks: Ints) -> Ints:

@@ -18,7 +18,7 @@ from distmom.inference.radius import Ball, ball_of, vector_median
 from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.arrays import Floats
 from distmom.status import Status
-from distmom.theory import least_order_blocks
+from distmom.theory.intervals import least_order_blocks
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distmom.inference.block_set import (
-    Answer,
-    Finest,
-    Ladder,
-    Screen,
-    answer,
-    answer_level,
-    beyond_capacity,
-    climb,
-    contradicted,
-    median_ranks,
-    over_columns,
-    screen,
-    wild_in,
-)
+from distmom.inference.block_set import BlockSet, Finest, Ladder
 from distmom.inference.ladder import Merger, average_efficiency, row_bound, rows_at, scaled_mad
+from distmom.inference.steps import answer_level, tested
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 EFFECT = 2.0
 """Variance between cells over that within, above which an interval for independent rows is misleading."""
@@ -40,7 +27,7 @@ LEAST_CELLS = 10
 
 
 @dataclass(frozen=True)
-class FileSet:
+class FileSet(BlockSet):
     """The rule's steps on the cells of whole files, for the groups that have enough of them.
 
     ``groups`` are the numbers of those groups; all other arrays have one row for each of them. ``active``
@@ -51,12 +38,6 @@ class FileSet:
 
     groups: Ints
     active: Bools
-    finest: Finest
-    ladder: Ladder
-    seen: Screen
-    contradicted: Bools
-    beyond: Bools
-    answer: Answer
     wild_cells: Bools
     effect: Floats
 
@@ -96,21 +77,13 @@ def file_set(
     levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
     usable = row_bound(levels, rows_at(merged, levels), n_sample, n_most)
     usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
-    ladder = climb(merged, levels, usable, finest, n_columns)
-    seen = screen(finest, ladder)
-    mine = contradicted(finest, ladder, seen)
-    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
-    given = answer(merged, finest, seen, wrong, levels, answer_level(levels, usable, merged.n_effective))
+    at = answer_level(levels, usable, merged.n_effective)
+    found = tested(merged, finest, levels, usable, at, n_columns)
     return FileSet(
+        **vars(found),
         groups=groups,
-        active=finest.testable & usable.any(axis=1) & given.finite,
-        finest=finest,
-        ladder=ladder,
-        seen=seen,
-        contradicted=wrong,
-        beyond=over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns),
-        answer=given,
-        wild_cells=np.take_along_axis(seen.far, cell_of, 1) & cells.filled,
+        active=finest.testable & usable.any(axis=1) & found.answer.finite,
+        wild_cells=np.take_along_axis(found.seen.far, cell_of, 1) & cells.filled,
         effect=effect,
     )
 
@@ -148,7 +121,6 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
         between = scaled_mad(z)
         deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), between)
         effect = np.where(within > 0.0, between * between / within, np.nan)
-    n_ruined = np.count_nonzero(cells.filled & ~np.isfinite(cells.mean), axis=1)
     n = np.maximum(cells.effective.sum(axis=1), 1.0)
     finest = Finest(
         blocks=cells,
@@ -157,8 +129,6 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
         spread=deviation[:, None] / root,
         share=cells.effective / n[:, None],
         efficiency=average_efficiency(cells.effective, cells.count),
-        n_ruined=n_ruined,
-        answerable=n_ruined < median_ranks(cells.n_filled),
     )
     return finest, np.asarray(effect)
 
@@ -173,22 +143,21 @@ def resembling(effect: Floats, n_cells: Ints) -> Bools:
     return np.asarray(effect > EFFECT * margin * margin)
 
 
-def common_level(rows: Ladder, files: FileSet) -> Ints:
-    """Level at which the two sets are compared: 27 (9 with few cells), or the largest smaller one both have.
+def common_levels(rows: BlockSet, files: FileSet) -> tuple[Ints, Ints]:
+    """Levels of rows and files that are compared: 27 (9 with few cells), or the largest smaller one of both.
 
-    0 where they have none in common.
+    Where the number of blocks of rows was given only the files' ladder counts. 0 where there is no level.
     """
     aim = np.where(files.finest.blocks.n_filled < 54, 9, 27)[:, None]
-    both, in_rows, in_files = np.intersect1d(rows.levels, files.ladder.levels, return_indices=True)
-    good = rows.usable[files.groups][:, in_rows] & files.ladder.usable[:, in_files] & (both[None, :] <= aim)
-    return np.asarray(np.where(good, both[None, :], 0).max(axis=1, initial=0))
-
-
-def largest_level(files: FileSet) -> Ints:
-    """As `common_level`, for rows whose number of blocks was given: only the files' ladder counts."""
-    aim = np.where(files.finest.blocks.n_filled < 54, 9, 27)[:, None]
-    levels = files.ladder.levels[None, :]
-    return np.asarray(np.where(files.ladder.usable & (levels <= aim), levels, 0).max(axis=1, initial=0))
+    levels = files.ladder.levels
+    good = files.ladder.usable & (levels[None, :] <= aim)
+    if rows.given is None:
+        _, in_rows, in_files = np.intersect1d(rows.ladder.levels, levels, return_indices=True)
+        mine = np.zeros_like(good)
+        mine[:, in_files] = rows.ladder.usable[files.groups][:, in_rows]
+        good &= mine
+    found = np.asarray(np.where(good, levels[None, :], 0).max(axis=1, initial=0))
+    return (found if rows.given is None else np.full_like(found, rows.given)), found
 
 
 def halfwidth_at(ladder: Ladder, level: Ints, groups: Ints) -> Floats:

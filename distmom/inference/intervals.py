@@ -1,19 +1,22 @@
-"""Intervals for the answers of the rule: order statistics, and the exact bound with plug-in scale."""
+"""Intervals of the rule's answers: order statistics, the exact bound with plug-in scale, blocks of a ball."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from distmom.inference.answers import Intervals
-from distmom.inference.block_set import Answer, Finest, Ladder, at_kept, factors, inflation, kept_se
-from distmom.inference.ladder import Merger, average_efficiency, scaled_mad, typical_efficiency
+from distmom.inference.answers import Intervals, Request, compact
+from distmom.inference.block_set import Answer, BlockSet
+from distmom.inference.ladder import average_efficiency, scaled_mad, typical_efficiency
 from distmom.inference.status import NoInterval
+from distmom.inference.steps import at_kept, factors, inflation, kept_se
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import binomial_p, cantelli_allowed, median_rank, order_level, order_rank, width_factor
+from distmom.theory.bounds import binomial_p, cantelli_allowed, median_rank, width_factor
+from distmom.theory.intervals import order_level, order_rank
 from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
+from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 MILDLY_UNEQUAL = 2.0
 """Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""
@@ -23,22 +26,58 @@ MOST_SOLVED = 2_000
 """Up to so many blocks of unequal sizes their tail is solved."""
 
 
-def order_interval(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
-    """Fill in the order statistics of the answer's blocks, for some groups.
+def intervals_of(own: BlockSet, reason: Ints, ask: Request, between: bool) -> Intervals:
+    """Intervals of the answers of a set of blocks, or the reasons for having none.
 
     Parameters
     ----------
-    out : Intervals
-        Changed in place.
-    groups : ndarray of bool, shape (n_groups,)
-        Groups to fill in.
-    answer : Answer
-        Blocks of all groups.
-    delta : float
-        1 - confidence level.
-    outlying : ndarray of int64, shape (n_groups,)
-        Blocks of arbitrary value, with the ruined ones. A NaN among them is taken at the far end of either
-        side, where it can hide neither a small nor a large block.
+    own : BlockSet
+    reason : ndarray of int64, shape (n_groups,)
+        `NoInterval` codes of the groups that cannot have any; 0 for the others.
+    ask : Request
+    between : bool
+        Take the spread between the block means where it is larger: blocks may be dependent inside. Their
+        sizes may differ, too.
+    """
+    out = Intervals.missing(reason.size, NoInterval.NOT_WANTED)
+    ruined = own.answer.n_ruined
+    arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, ask.outlying)
+    if "order" in ask.wanted:
+        out.order_reason[:] = reason
+        _order(out, reason == 0, own.answer, ask.delta, arbitrary)
+    if "exact" in ask.wanted:
+        out.exact_reason[:] = reason
+        _exact(out, reason == 0, own, ask.delta, between, arbitrary)
+    return out
+
+
+def ball_fields(own: BlockSet, reason: Ints, ask: Request, between: bool, repeats: int = 1) -> dict[str, Any]:
+    """The fields of `RuleAnswer` that the radius of a vector comes from; see `intervals_of`.
+
+    The blocks are those of the level where the radius is least, not those of the answer; of several
+    partitions, which are groups of `own` after one another, they stand side by side. A column of which more
+    than half of the blocks are constant has its blocks all the same: the vector may have a radius by its
+    other columns.
+    """
+    n_groups = reason.size
+    if "ball" not in ask.wanted:
+        rows, mean = np.zeros((n_groups, 0)), np.empty((n_groups, 0))
+        spread, why = np.full(n_groups, np.nan), np.full(n_groups, int(NoInterval.NOT_WANTED))
+    else:
+        factor = vector_factor if repeats == 1 else repeated_vector_factor
+        best = best_blocks(own, np.asarray([factor(int(k), ask.delta) for k in own.ladder.levels]), repeats)
+        rows, mean = compact(best.effective.reshape(n_groups, -1), best.means.reshape(n_groups, -1))
+        spread = lower_median(best.spread(own, between, sized=True).reshape(n_groups, -1))
+        open_ = (reason == 0) | (reason == NoInterval.CONSTANT_BLOCKS)
+        why = np.where(open_ & ~best.some, NoInterval.TOO_FEW_BLOCKS, reason)
+    return {"ball_rows": rows, "ball_means": mean, "ball_spread": spread, "ball_reason": why}
+
+
+def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
+    """Fill in the order statistics of the answer's blocks, for some groups.
+
+    `outlying` are the blocks of arbitrary value, with the ruined ones. A NaN among them is taken at the far
+    end of either side, where it can hide neither a small nor a large block.
     """
     n_blocks = np.count_nonzero(answer.count, axis=1)
     ordered = np.sort(answer.mean, axis=1)
@@ -63,116 +102,73 @@ def order_interval(out: Intervals, groups: Bools, answer: Answer, delta: float, 
     out.order_high[chosen] = np.where(given, values[:, 1], np.nan)
 
 
-def exact_interval(
-    out: Intervals,
-    groups: Bools,
-    fine: Merger,
-    answer: Answer,
-    set_aside: Bools,
-    finest: Finest,
-    ladder: Ladder,
-    delta: float,
-    between: bool,
+def _exact(
+    out: Intervals, groups: Bools, own: BlockSet, delta: float, between: bool, arbitrary: Ints
 ) -> None:
-    """Fill in the exact bound at its own best level K_e, for some groups of the automatic rule.
-
-    Parameters
-    ----------
-    out : Intervals
-        Changed in place.
-    groups : ndarray of bool, shape (n_groups,)
-        Groups to fill in.
-    fine, answer, set_aside
-        All blocks, those kept, and the groups in which some were set aside.
-    finest, ladder
-        The scale, and the levels that each group has.
-    delta : float
-        1 - confidence level.
-    between : bool
-        Take the spread between the K_e block means where it is larger: blocks may be dependent inside. Their
-        sizes may differ, too.
-    """
-    levels = ladder.levels
-    score = np.asarray([int(k) * width_factor(int(k), delta) ** 2 for k in levels])
-    best = best_blocks(groups, fine, answer, set_aside, finest, ladder, score, between, sized=between)
+    """Fill in the exact bound for some groups: at its own best level K_e, or a given number of blocks."""
+    best = best_blocks(own, np.asarray([width_factor(int(k), delta) for k in own.ladder.levels]))
     n_blocks = np.count_nonzero(best.rows, axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        if between:
-            none = np.zeros_like(n_blocks)
-            halfwidth = _sized_halfwidths(best.some, best.effective, best.spread, n_blocks, none, delta)
-        else:  # random rows make blocks of nearly equal sizes
-            halfwidth = best.spread * factors(np.where(best.some, n_blocks, 0), np.ones_like(n_blocks), delta)
-    why = np.where(best.some, 0, NoInterval.TOO_FEW_BLOCKS)
+    sized = between or own.given is not None
+    spread = best.spread(own, between, sized=sized)
+    some = groups & best.some & np.isfinite(spread)
+    if sized:
+        halfwidth = _sized_halfwidths(some, best.effective, spread, n_blocks, arbitrary, delta)
+    else:  # random rows make blocks of nearly equal sizes
+        with np.errstate(invalid="ignore", over="ignore"):
+            halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
+    why = np.where(best.some, np.where(some, 0, NoInterval.OVERFLOW), NoInterval.TOO_FEW_BLOCKS)
     fill_exact(out, np.flatnonzero(groups), why, lower_median(best.means), halfwidth, n_blocks)
 
 
 class Best(NamedTuple):
-    """Blocks at each group's level of least width: rows, means, effective rows, deviation of a mean, if any.
+    """The blocks that an interval is made of.
 
-    The deviation is that of a typical block, or if `sized` of a block of average effective size.
+    Rows, means and effective rows (n_groups, width), the standard error of the mean of all of them, and
+    whether there is such a level, which is said of all partitions of a group together.
     """
 
     rows: Ints
     means: Floats
     effective: Floats
-    spread: Floats
+    se: Floats
     some: Bools
 
+    def spread(self, own: BlockSet, between: bool, *, sized: bool) -> Floats:
+        """Standard deviation of the mean of a typical block, or if `sized` of one of average effective size.
 
-def best_blocks(
-    groups: Bools,
-    fine: Merger,
-    answer: Answer,
-    set_aside: Bools,
-    finest: Finest,
-    ladder: Ladder,
-    score: Floats,
-    between: bool,
-    *,
-    sized: bool,
-) -> Best:
-    """The blocks at the possible level of least score (squared width of equally many rows)."""
-    levels = ladder.levels
-    possible = ladder.usable & (levels[None, :] <= answer.n_kept[:, None])
-    masked = np.where(possible, score[None, :] * np.square(ladder.inflation), np.inf)
-    best = levels[np.argmin(masked, axis=1)]
-    some = groups & np.isfinite(masked).any(axis=1)
-    count, mean, effective = at_kept(fine, answer.kept, set_aside, np.where(some, best, 1))
-    share = average_efficiency if sized else typical_efficiency
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = kept_se(finest, answer) * np.sqrt(np.count_nonzero(count, axis=1))
-        spread *= inflation(finest, share(effective, count))
-        if between:
-            spread = np.maximum(spread, scaled_mad(mean))
-    return Best(count, mean, effective, spread, some)
+        `between` as for `intervals_of`; ruined blocks do not tell.
+        """
+        share = average_efficiency if sized else typical_efficiency
+        with np.errstate(invalid="ignore", over="ignore"):
+            spread = self.se * np.sqrt(np.count_nonzero(self.rows, axis=1))
+            spread *= inflation(own.finest, share(self.effective, self.rows))
+            if between:
+                whole = np.where(np.isfinite(self.means), self.means, np.nan)
+                spread = np.maximum(spread, scaled_mad(whole))
+        return np.asarray(spread)
 
 
-def given_spread(answer: Answer, finest: Finest, between: bool) -> Floats:
-    """Standard deviation of an average block's mean at a given number of them; ruined ones do not tell."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = finest.se * np.sqrt(np.count_nonzero(answer.count, axis=1))
-        spread *= inflation(finest, average_efficiency(answer.effective, answer.count))
-        if between:
-            spread = np.maximum(spread, scaled_mad(np.where(np.isfinite(answer.mean), answer.mean, np.nan)))
-    return np.asarray(spread)
+def best_blocks(own: BlockSet, factors: Floats, repeats: int = 1) -> Best:
+    """The blocks of the answer if their number is given, else those of the level of least width.
 
-
-def exact_interval_given(
-    out: Intervals,
-    groups: Bools,
-    answer: Answer,
-    finest: Finest,
-    delta: float,
-    between: bool,
-    outlying: Ints,
-) -> None:
-    """As `exact_interval` at a given number of blocks, some of them arbitrary; sizes may differ."""
-    n_blocks = np.count_nonzero(answer.count, axis=1)
-    spread = given_spread(answer, finest, between)
-    usable = groups & np.isfinite(spread)
-    halfwidth = _sized_halfwidths(usable, answer.effective, spread, n_blocks, outlying, delta)
-    why = np.where(np.isfinite(spread), NoInterval.GIVEN, NoInterval.OVERFLOW)
-    fill_exact(out, np.flatnonzero(groups), why, answer.estimate, halfwidth, n_blocks)
+    Parameters
+    ----------
+    own : BlockSet
+    factors : ndarray, shape (n_levels,)
+        Width at each level in standard deviations of a block mean.
+    repeats : int
+        So many groups of `own` are partitions of the same rows, which share a level.
+    """
+    levels, answer = own.ladder.levels, own.answer
+    if own.given is not None:
+        some = np.ones(answer.estimate.size // repeats, np.bool_)
+        return Best(answer.count, answer.mean, answer.effective, own.finest.se, some)
+    usable = own.ladder.usable & (levels[None, :] <= answer.kept.n_filled[:, None])
+    width = np.where(usable, levels * np.square(factors) * np.square(own.ladder.inflation), np.inf)
+    width = width.reshape(-1, repeats, levels.size).max(axis=1)
+    some = np.isfinite(width).any(axis=1)
+    best = np.repeat(np.where(some, levels[np.argmin(width, axis=1)], 1), repeats)
+    return Best(*at_kept(own.fine, answer.kept, own.aside, best), kept_se(own.finest, answer), some)
 
 
 def kinds_of(n_blocks: Ints, outlying: Ints) -> tuple[Ints, list[tuple[int, int]]]:

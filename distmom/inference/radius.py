@@ -12,8 +12,8 @@ from distmom.inference.status import NoInterval
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
-from distmom.theory import repeated_vector_factor, vector_factor
 from distmom.theory.partition import NEARLY_EQUAL
+from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 
 def vector_median(points: Floats, geometric: bool, finite: bool) -> tuple[Floats, float | None]:

@@ -6,22 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distmom.inference.block_set import (
-    Answer,
-    Finest,
-    Ladder,
-    Screen,
-    answer,
-    answer_level,
-    beyond_capacity,
-    climb,
-    contradicted,
-    median_ranks,
-    over_columns,
-    screen,
-    wild_in,
-)
+from distmom.inference.block_set import BlockSet, Finest
 from distmom.inference.ladder import Merger, scaled_mad, typical_efficiency
+from distmom.inference.status import NoInterval
+from distmom.inference.steps import answer, answer_level, climb, over_columns, screen, tested
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.median import lower_median
 
@@ -30,40 +18,33 @@ LEAST_FLAGGED = 5
 
 
 @dataclass(frozen=True)
-class RowSet:
-    """What the row blocks say, before the files are heard; arrays have one entry per group."""
+class RowSet(BlockSet):
+    """What the row blocks say, before the files are heard.
 
-    fine: Merger
-    given: int | None
+    `plain` marks groups with too few rows for blocks, `lowered` those with fewer rows than blocks.
+    """
+
     plain: Bools
     lowered: Bools
-    finest: Finest
-    ladder: Ladder
-    seen: Screen
-    contradicted: Bools
-    beyond: Bools
-    answer: Answer
-
-    def subset(self, groups: Ints) -> RowSet:
-        """The same for some of the groups, or for all in another order."""
-        return RowSet(
-            self.fine.subset(groups),
-            self.given,
-            self.plain[groups],
-            self.lowered[groups],
-            self.finest.subset(groups),
-            self.ladder.subset(groups),
-            self.seen.subset(groups),
-            self.contradicted[groups],
-            self.beyond[groups],
-            self.answer.subset(groups),
-        )
 
     @property
     def finite(self) -> Bools:
         """Groups with a finite answer from their row blocks."""
         fine = np.ones_like(self.plain) if self.given is not None else self.finest.answerable | self.plain
         return np.asarray(self.answer.finite & fine)
+
+    @property
+    def reason(self) -> Ints:
+        """`NoInterval` codes of groups that cannot have any interval; 0 where none is known yet."""
+        se = self.finest.se
+        met = {
+            NoInterval.NO_ANSWER: ~self.finite,
+            NoInterval.PLAIN_MEAN: self.plain,
+            NoInterval.FEWER_ROWS_THAN_BLOCKS: self.lowered,
+            NoInterval.CONSTANT_BLOCKS: (se == 0.0) & ~self.fine.constant,
+            NoInterval.OVERFLOW: ~np.isfinite(se),
+        }
+        return np.select([*met.values()], [*met.keys()], NoInterval.GIVEN)
 
 
 def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
@@ -88,9 +69,7 @@ def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
     with np.errstate(invalid="ignore", over="ignore"):
         within = lower_median(blocks.blocks.row_variance / rows)
         spread = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), scaled_mad(blocks.mean))
-    n_ruined = np.count_nonzero(blocks.filled & ~np.isfinite(blocks.mean), axis=1)
-    n_filled = blocks.n_filled
-    share = 1.0 / np.maximum(n_filled, 1)
+    share = 1.0 / np.maximum(blocks.n_filled, 1)
     return Finest(
         blocks=blocks,
         centre=lower_median(blocks.mean),
@@ -98,8 +77,6 @@ def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
         spread=spread[:, None],
         share=share[:, None],
         efficiency=typical_efficiency(blocks.effective, blocks.count),
-        n_ruined=n_ruined,
-        answerable=n_ruined < median_ranks(n_filled),
     )
 
 
@@ -110,17 +87,11 @@ def automatic_rows(
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
     plain = (f == 0) & (fine.n > 0)
     finest = finest_rows(fine, f)
-    ladder = climb(fine, levels, usable, finest, n_columns)
-    seen = screen(finest, ladder)
-    mine = contradicted(finest, ladder, seen)
-    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
     n = np.floor(finest.efficiency * fine.n).astype(np.int64)
     n = n if n_units is None else np.minimum(n, n_units)
-    at = np.where(plain, 1, answer_level(levels, usable, n))
-    given = answer(fine, finest, seen, wrong, levels, at)
-    beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)
-    nobody = np.zeros_like(plain)
-    return RowSet(fine, None, plain, nobody, finest, ladder, seen, wrong, beyond, given)
+    wanted = np.where(plain, 1, answer_level(levels, usable, n))
+    found = tested(fine, finest, levels, usable, wanted, n_columns)
+    return RowSet(**vars(found), plain=plain, lowered=np.zeros_like(plain))
 
 
 def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) -> RowSet:
@@ -138,12 +109,10 @@ def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) ->
         apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:])
         meets = apart <= ladder.halfwidth[:, :1] + ladder.halfwidth[:, 1:]
         wrong = (~meets & usable[:, 1:]).any(axis=1) | ~(seen.shift <= ladder.halfwidth[:, 0])
-    wrong &= finest.testable & testable_levels.any(axis=1) & usable[:, 0]
-    with np.errstate(invalid="ignore"):
+        wrong &= finest.testable & testable_levels.any(axis=1) & usable[:, 0]
         full = 4 * seen.n_far > finest.blocks.n_filled
         beyond = over_columns(wrong & (full | ~(seen.near_shift <= ladder.halfwidth[:, 0])), n_columns)
-    wrong = over_columns(wrong, n_columns)
     nobody = np.zeros(at.size, np.bool_)
-    given = answer(fine, finest, seen, nobody, levels, at)
-    lowered = (fine.n < k) & (fine.n > 0)
-    return RowSet(fine, k, nobody, lowered, finest, ladder, seen, wrong, beyond, given)
+    found = answer(fine, finest, seen, nobody, levels, at)
+    wrong, lowered = over_columns(wrong, n_columns), (fine.n < k) & (fine.n > 0)
+    return RowSet(fine, k, finest, ladder, seen, wrong, beyond, found, nobody, lowered)

@@ -15,12 +15,9 @@ from distmom.inference.radius import vector_median
 from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory import (
-    morgu_blocks,
-    paper_halfwidth_morm,
-    resampled_halfwidth,
-    resampled_vector_factor,
-)
+from distmom.theory.paper import morgu_blocks, paper_halfwidth_morm
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.vectors import resampled_vector_factor
 
 TAU = 0.45
 """Of the proposition, unless it is given."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from distmom.errors import ConfigError
 from distmom.jobs.keys import KINDS, Key, Tables
 from distmom.jobs.toml_file import TomlFile
 
@@ -51,15 +50,16 @@ class Config:
         run = {**self.table("run"), "state": str(Path(state).absolute())}
         return replace(self, values={**self.values, "run": run})
 
-    def located(self, error: ConfigError) -> ConfigError:
-        """The error after line, table and key, if its first word is a parameter that the file sets."""
-        text = str(error)
-        word = re.match(r"\w+", text)
+    def located(self, text: str) -> str:
+        """The message after line, table and key, if it begins with a key or parameter that is set."""
+        [first] = re.findall(r"^[\w.]*", text)
+        beside: dict[str, int] = {}  # first lines of tables, whose keys may be missing
         for (table, name), (line, key) in self.origins.items():
-            if word and name == word[0]:
-                said = text.removeprefix(f"{key}: ")
-                return ConfigError(f"{self.path}, line {line}: {table}.{key}: {said}")
-        return error
+            beside.setdefault(table, line)
+            if first in (f"{table}.{key}", name):
+                return f"{self.path}, line {line}: {'' if first != name else f'{table}.{key}: '}{text}"
+        table, _, key = first.partition(".")
+        return f"{self.path}, line {beside[table]}: {text}" if key and table in beside else text
 
 
 def named_job(file: TomlFile, names: Iterable[str]) -> str:

@@ -47,6 +47,7 @@ def job_of(
     data: Mapping[str, Key] = DATA,
     run: Mapping[str, Key] = RUN,
     as_one: tuple[str, ...] = (),
+    n_samples: Callable[[Config], int] = lambda config: 1,
     tell: Callable[[dm.Results], None] | None = None,
 ) -> Job:
     """A job that is one call of a public function.
@@ -63,19 +64,24 @@ def job_of(
         Keys of the tables ``data`` and ``run``.
     as_one : tuple of str
         Tables that are one argument each, rather than an argument for each key.
+    n_samples : callable, optional
+        Samples that as many paths are, each by itself.
     tell : callable, optional
         Writes lines of the log about the results.
     """
 
+    def call(config: Config) -> dict[str, Any]:
+        return call_of(config, as_one, n_samples(config))
+
     def results(config: Config, progress: MinuteLines) -> dm.Results:
         with dm.options(progress=progress, warn=False):
-            found = dm.Results.of(getattr(dm, function)(**call_of(config, as_one)))
+            found = dm.Results.of(getattr(dm, function)(**call(config)))
         if tell is not None:
             tell(found)
         return found
 
     def plan(config: Config) -> dict[str, Any]:
-        return dm.explain(getattr(dm, function), **call_of(config, as_one))
+        return dm.explain(getattr(dm, function), **call(config))
 
     return Job(name, {"data": data, **own, "run": run, "output": OUTPUT}, results, plan)
 

@@ -28,7 +28,7 @@ PAIRS: dict[str, tuple[type, tuple[str, ...]]] = {
 }
 
 
-def call_of(config: Config, as_one: tuple[str, ...] = ()) -> dict[str, Any]:
+def call_of(config: Config, as_one: tuple[str, ...] = (), n_samples: int = 1) -> dict[str, Any]:
     """The arguments that a configuration stands for.
 
     Parameters
@@ -36,6 +36,8 @@ def call_of(config: Config, as_one: tuple[str, ...] = ()) -> dict[str, Any]:
     config : Config
     as_one : tuple of str
         Tables that are one argument each, rather than an argument for each key.
+    n_samples : int
+        Samples that as many paths are, each by itself.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def call_of(config: Config, as_one: tuple[str, ...] = ()) -> dict[str, Any]:
     for name in config.values:
         given = config.table(name)
         if name == "data":
-            call |= scan_of(given)
+            call |= scan_of(given, n_samples)
         elif name == "blocks":
             call |= {"blocks": made("blocks", DESIGNS, "design", given, "random")} if given else {}
         elif name == "pairs":
@@ -62,19 +64,15 @@ def call_of(config: Config, as_one: tuple[str, ...] = ()) -> dict[str, Any]:
     return call
 
 
-def scan_of(given: dict[str, Any]) -> dict[str, Any]:
+def scan_of(given: dict[str, Any], n_samples: int = 1) -> dict[str, Any]:
     """The data, and its condition: a scan where anything else is said of how it is read."""
-    data = given["data"]
+    data: Any = given["data"]
     if isinstance(data, list) and len(data) == 1:
         [data] = data
     said = {key: given[key] for key in SCAN if key in given}
-    several = isinstance(given.get("where"), list) or isinstance(data, list)
     if said:
-        data = (
-            dm.scan(data, **said)
-            if not several or not isinstance(data, list)
-            else [dm.scan(d, **said) for d in data]
-        )
+        each = isinstance(data, list) and len(data) == n_samples
+        data = [dm.scan(one, **said) for one in data] if each else dm.scan(data, **said)
     return {"data": data} | ({"where": given["where"]} if "where" in given else {})
 
 
@@ -90,7 +88,7 @@ def made(
     make, keys = kinds[kind]
     for name in given:
         if name not in keys:
-            raise ConfigError(f"{name}: does not go with {table}.{key} = {kind!r}; drop one of them")
+            raise ConfigError(f'{table}.{name}: does not go with {table}.{key} = "{kind}"; drop one of them')
     return make(**given)
 
 
@@ -101,12 +99,12 @@ def run_of(given: dict[str, Any]) -> dict[str, Any]:
         words = {"on_change": given["on_change"]} if "on_change" in given else {}
         call["state"] = dm.State(given["state"], **words)
     elif "on_change" in given:
-        raise ConfigError("on_change: says what becomes of a state; give state too, or drop it")
+        raise ConfigError("run.on_change: says what becomes of a state; give state too, or drop it")
     if "checkpoint_seconds" in given:
         call["checkpoint_seconds"] = given["checkpoint_seconds"]
     named = [name for name in PLACES if name in given]
     if len(named) > 1:
-        raise ConfigError(f"{named[0]}: does not go with {named[1]}; say where to run once")
+        raise ConfigError(f"run.{named[0]}: does not go with run.{named[1]}; say where to run once")
     limits = {name: given[name] for name in ("memory_limit", "scratch") if name in given}
     if named:
         call["executor"] = PLACES[named[0]](given[named[0]], **limits)
@@ -123,9 +121,20 @@ def own(given: dict[str, Any]) -> dict[str, Any]:
     }
     if test:
         call["test"] = dm.Permutations(**test)
+    if "bandwidth" in call:
+        call["statistics"] = _with_bandwidth(call.get("statistics", ()), call.pop("bandwidth"))
     match = {key: call.pop(key) for key in ("distance", "beta_r") if key in call}
     if match:
         call["match"] = dm.Match(**match)
     if "loss_parameter" in call:
         call["loss"] = dm.Loss(call.get("loss", "squared"), call.pop("loss_parameter"))
     return call
+
+
+def _with_bandwidth(statistics: str | list[str], bandwidth: float) -> list[Any]:
+    """The statistics, of which discrepancies have this bandwidth."""
+    kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
+    names = [statistics] if isinstance(statistics, str) else list(statistics)
+    if not kinds.keys() & set(names):
+        raise ConfigError("bandwidth: is of the statistic mmd; drop it, or add that one")
+    return [dm.kernels.mmd(bandwidth, kinds[name]) if name in kinds else name for name in names]

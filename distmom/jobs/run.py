@@ -22,6 +22,7 @@ from distmom.jobs.ending import Ending
 from distmom.jobs.job import Job, job_of_kind, kind_names
 from distmom.jobs.log_lines import MinuteLines, log, log_lines
 from distmom.jobs.toml_file import read_toml
+from distmom.jobs.words import keys_of
 
 INTERNAL, RESOURCES, INTERRUPTED, TERMINATED = 1, 6, 130, 143
 
@@ -125,8 +126,9 @@ def _plan(job: Job, config: Config) -> dict[str, Any]:
     log("start", f"dry run of {job.name} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
         plan = job.explain(config)
-    except ConfigError as error:
-        raise config.located(error) from error
+    except DistmomError as error:
+        _name_keys(error, config)
+        raise
     said = ", ".join(f"{key} {value}" for key, value in plan.items() if value not in (None, []))
     log("plan", f"plan: {said}", plan=plan)
     return {"exit_code": 0}
@@ -137,8 +139,9 @@ def _answer(job: Job, config: Config, ending: Ending, again: str) -> dict[str, A
     log("start", f"{job.name} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
         results = job.run(config, MinuteLines(ending.check))
-    except ConfigError as error:
-        raise config.located(error) from error
+    except DistmomError as error:
+        _name_keys(error, config)
+        raise
     if isinstance(results, list):
         for path in results:
             log("wrote", f"wrote {path}", file=str(path))
@@ -158,6 +161,12 @@ def _answer(job: Job, config: Config, ending: Ending, again: str) -> dict[str, A
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
     log("results", f"{len(results)} results: {said}", n_results=len(results), statuses=dict(statuses))
     return {"exit_code": results.exit_code, "outputs": [str(path) for path in outputs]}
+
+
+def _name_keys(error: DistmomError, config: Config) -> None:
+    """Let the error speak of keys of the file and, if one of them is wrong, of its line."""
+    text = keys_of(config).of(str(error))
+    error.args = (config.located(text) if isinstance(error, ConfigError) else text,)
 
 
 def _failure(text: str, code: int) -> int:

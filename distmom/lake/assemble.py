@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FileColumn:
     """Where the values of an asked column come from in one file.
 
     Attributes
@@ -51,10 +51,10 @@ class Column:
 
 def constant_column(
     name: str, text: str | None, kind: PartitionType, position: int | None, file: str
-) -> Column:
+) -> FileColumn:
     """A column that the folder's name gives; a stored one of the same name is read to be compared."""
     constant = one_value(typed_value(text, kind), partition_arrow_type(kind))
-    return Column(name, position, constant, text, file=file)
+    return FileColumn(name, position, constant, text, file=file)
 
 
 class _SomeRows(NamedTuple):
@@ -73,7 +73,7 @@ class Assembler:
 
     Parameters
     ----------
-    columns : list of Column
+    columns : list of FileColumn
         The asked columns; the stored ones among them are those that are read, in this order.
     types : mapping of str to pyarrow.DataType
         Types of the stored columns.
@@ -81,7 +81,7 @@ class Assembler:
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[FileColumn],
         types: Mapping[str, pa.DataType],
         options: ReadOptions,
     ) -> None:
@@ -169,7 +169,7 @@ class Assembler:
         return pa.DictionaryArray.from_buffers(type_, n_rows, [None, _zero_bytes(n_rows)], column.constant)
 
 
-def _elements(array: pa.Array, column: Column, width: int, rows: _SomeRows) -> list[tuple[Values, Valid]]:
+def _elements(array: pa.Array, column: FileColumn, width: int, rows: _SomeRows) -> list[tuple[Values, Valid]]:
     try:
         return components(array, width, rows.keep)
     except WrongLength as error:
@@ -185,7 +185,7 @@ def _zero_bytes(n_rows: int) -> pa.Buffer:
     return pa.py_buffer(bytes(n_rows))
 
 
-def _check_agreement(column: Column, array: pa.Array) -> None:
+def _check_agreement(column: FileColumn, array: pa.Array) -> None:
     """Compare a stored column with the folder's value, row by row.
 
     Values of one kind are compared as such, anything else by its text.

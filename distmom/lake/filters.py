@@ -145,7 +145,7 @@ class ExpressionFilter(Filter):
         arrays = [self._operand(field_, operands[field_.name], n_rows) for field_ in self.schema]
         numbers = np.arange(n_rows, dtype=np.int64)
         arrays.append(pa.Array.from_buffers(pa.int64(), n_rows, [None, pa.py_buffer(numbers)]))
-        names = [*self.schema.names, _free_name(self.schema.names)]
+        names = [*self.schema.names, max(self.schema.names, default="") + "_"]  # no column has the last name
         try:
             kept = pa.Table.from_arrays(arrays, names=names).filter(self.expression).column(names[-1])
         except (pa.ArrowException, TypeError) as error:
@@ -235,7 +235,8 @@ def _hint_at_quotes(parsed: TextFilter, source: Source) -> None:
 def _expression_filter(expression: Any, schema: pa.Schema) -> ExpressionFilter:
     """Find the columns that an expression reads: those without which it cannot be bound."""
     shown = str(expression)
-    plain = pa.schema([_decoded(schema.field(i)) for i in range(len(schema))])
+    types = [type_.value_type if pa.types.is_dictionary(type_) else type_ for type_ in schema.types]
+    plain = pa.schema(list(zip(schema.names, types, strict=True)))
     table = plain.empty_table()
     try:
         table.filter(expression)
@@ -250,16 +251,3 @@ def _expression_filter(expression: Any, schema: pa.Schema) -> ExpressionFilter:
         except (pa.ArrowException, TypeError):
             read.append(field_)
     return ExpressionFilter(expression, pa.schema(read))
-
-
-def _decoded(field_: pa.Field) -> pa.Field:
-    if pa.types.is_dictionary(field_.type):
-        return pa.field(field_.name, field_.type.value_type)
-    return pa.field(field_.name, field_.type)
-
-
-def _free_name(names: list[str]) -> str:
-    name = "row"
-    while name in names:
-        name += "_"
-    return name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
 from urllib.parse import unquote
@@ -34,6 +33,19 @@ SEARCHED_FILES = 100
 """How many files may lack values before times are counted from 1970."""
 
 
+KEPT_FOOTERS = 16
+"""A call asks the first file five times or so; each opening is three requests to an object store."""
+
+Footer = tuple[pq.FileMetaData, pa.Schema]
+
+
+class KnownFooters(dict[str, Footer]):
+    """Footers by path, which are not sent along to workers."""
+
+    def __reduce__(self) -> tuple[type[KnownFooters], tuple[()]]:
+        return KnownFooters, ()
+
+
 @dataclass(frozen=True)
 class Lake(Source):
     """Parquet files, sorted by their path below ``root``.
@@ -44,10 +56,6 @@ class Lake(Source):
         Absolute path of the folder that the files' paths start from; in an object store, bucket first.
     partition_names : tuple of str
         Keys of the ``key=value`` folders.
-    n_bytes : int
-        Bytes of all files.
-    n_ignored : int
-        Names passed over because they start with ``_`` or ``.``.
     prefix : str
         What stands before the root in addresses: ``"s3://"``; empty on local disks.
     table : TableVersion, optional
@@ -60,12 +68,11 @@ class Lake(Source):
     files: tuple[FileRef, ...]
     partition_names: tuple[str, ...]
     partition_types: tuple[PartitionType, ...] = ()
-    n_bytes: int = 0
-    n_ignored: int = 0
     filesystem: pafs.FileSystem = field(default_factory=pafs.LocalFileSystem, repr=False, compare=False)
     prefix: str = ""
     table: TableVersion | None = None
     columns: TableColumns | None = None
+    known: KnownFooters = field(default_factory=KnownFooters, repr=False, compare=False)
 
     @property
     def address(self) -> str:
@@ -91,8 +98,7 @@ class Lake(Source):
             if file.n_rows is not None:  # which is compared when the file is read
                 counts[i] = file.n_rows
                 continue
-            with self._open(file) as parquet:
-                counts[i] = parquet.metadata.num_rows
+            counts[i] = self._read_footer(file)[0].num_rows
         return counts
 
     def first_types(self, names: Collection[str]) -> dict[str, pa.DataType]:
@@ -110,16 +116,14 @@ class Lake(Source):
 
     def row_groups(self, file: FileRef) -> list[int]:
         """Rows of each row group of a file, by its footer. DataError if the file changed or is damaged."""
-        with self._open(file) as parquet:
-            metadata = parquet.metadata
-            return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+        metadata, _ = self._read_footer(file)
+        return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
 
     def column_share(self, names: Collection[str]) -> float:
         """Share of a file's bytes that these columns take, by the footer of the first readable file."""
         for file in self.files:
             try:
-                with self._open(file) as parquet:
-                    return footers.column_share(parquet, names)
+                return footers.column_share(*self._footer(file), names)
             except (DataError, OSError):
                 continue
         return 1.0
@@ -174,8 +178,7 @@ class Lake(Source):
         found = False
         for file in self.files:
             try:
-                with self._open(file) as parquet:
-                    schema = parquet.schema_arrow
+                _, schema = self._footer(file)
             except BusyStore as error:
                 raise final(error) from error
             except (DataError, OSError) as error:
@@ -186,8 +189,18 @@ class Lake(Source):
         if not found and failure is not None:
             raise failure if isinstance(failure, DataError) else final(failure) from failure
 
-    def _open(self, file: FileRef) -> AbstractContextManager[pq.ParquetFile]:
-        return footers.open_parquet(self.filesystem, self.root, file, columns=self.columns)
+    def _read_footer(self, file: FileRef) -> Footer:
+        with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
+            return parquet.metadata, parquet.schema_arrow
+
+    def _footer(self, file: FileRef) -> Footer:
+        """The same, as it was when it was first asked for where it is one of the first."""
+        found = self.known.get(file.path)
+        if found is None:
+            found = self._read_footer(file)
+            if len(self.known) < KEPT_FOOTERS:
+                self.known[file.path] = found
+        return found
 
     def _with_partitions(self, schema: pa.Schema) -> pa.Schema:
         if self.columns is not None:
@@ -206,7 +219,6 @@ def build_lake(
     prefix: str,
     root: str,
     infos: list[pafs.FileInfo],
-    n_ignored: int,
     logged: LoggedTable | None = None,
 ) -> Lake:
     """Names, partition values and order of the files found: by the folders' names, or a table's log.
@@ -253,8 +265,6 @@ def build_lake(
         files=tuple(files),
         partition_names=names,
         partition_types=types,
-        n_bytes=sum(file.size for file in files),
-        n_ignored=n_ignored,
         filesystem=filesystem,
         prefix=prefix,
         table=None if logged is None else logged.version,

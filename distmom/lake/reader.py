@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
-from distmom.lake.assemble import Assembler, Column, constant_column
+from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.convert import one_value
 from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
 from distmom.lake.files import footers
@@ -23,6 +22,8 @@ from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
+
+Stretches = Sequence[tuple[int, int | None]]
 
 
 class Recent:
@@ -98,26 +99,20 @@ class Reader(BatchReader):
         DataError if the file changed since it was listed (before or while it is read), is damaged, lacks a
         column, has one of a type that does not fit, or disagrees with its folder's name.
         """
-        if self.excludes(file):
-            return
-        with self._open(file) as parquet:
-            assembler = self._assembler_of(parquet, file)
-            yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
+        return self._stretches_of(file, lambda parquet: [(start, stop)])
 
     def batches_holding(self, file: FileRef, rows: Ints) -> Iterator[Batch]:
         """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
+        return self._stretches_of(file, lambda parquet: _stretches(parquet, rows))
+
+    def _stretches_of(self, file: FileRef, ranges: Callable[[pq.ParquetFile], Stretches]) -> Iterator[Batch]:
         if self.excludes(file):
             return
-        with self._open(file) as parquet:
+        place, n_columns = (self.filesystem, self.root, file), len(roles_of(self.options))
+        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns) as parquet:
             assembler = self._assembler_of(parquet, file)
-            for start, stop in _stretches(parquet, rows):
+            for start, stop in ranges(parquet):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
-
-    def _open(self, file: FileRef) -> AbstractContextManager[pq.ParquetFile]:
-        n_columns = len(roles_of(self.options))
-        return footers.open_parquet(
-            self.filesystem, self.root, file, self._dictionaries(), n_columns, self.columns
-        )
 
     def _dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
@@ -141,11 +136,11 @@ class Reader(BatchReader):
     def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
         """How each asked column is found in this file, after a check of its type."""
         schema = parquet.schema_arrow
-        positions = footers.column_positions(parquet)
+        positions = footers.column_positions(parquet.schema_arrow)
         kinds = dict(self.partitions)
         constants = dict(zip(kinds, file.partition, strict=True))
         references = {reference.column: reference for reference in self.references}
-        columns: dict[str, Column] = {}
+        columns: dict[str, FileColumn] = {}
         types: dict[str, pa.DataType] = {}
         for name, role in roles_of(self.options):
             fields = schema.get_all_field_indices(name)
@@ -158,9 +153,9 @@ class Reader(BatchReader):
             elif fields:
                 types[name] = schema.field(fields[0]).type
                 check_type(role, name, types[name], file.path, references.get(name))
-                columns[name] = Column(name, position=positions[name], file=file.path)
+                columns[name] = FileColumn(name, position=positions[name], file=file.path)
             elif self.options.missing == "null" or (self.columns is not None and self.columns.fills(name)):
-                columns[name] = Column(name, null=True)
+                columns[name] = FileColumn(name, null=True)
             else:
                 raise BadFileError(
                     f"column {name!r} is not in {file.path}"
@@ -197,7 +192,7 @@ def row_groups_of(parquet: pq.ParquetFile, start: int, stop: int | None) -> RowG
     return RowGroups(groups, first, last - first if groups else 0)
 
 
-def _stretches(parquet: pq.ParquetFile, rows: Ints) -> list[tuple[int, int]]:
+def _stretches(parquet: pq.ParquetFile, rows: Ints) -> Stretches:
     """Ranges of rows from a wanted one to another, without the row groups that hold none."""
     metadata = parquet.metadata
     ends = np.cumsum([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)])

@@ -75,8 +75,6 @@ class ReadOptions:
         The list columns among them, and the length that all their lists have; 0 asks for the lengths
         themselves in place of the elements. None refuses list columns; an empty tuple allows them, and
         `Source.reader` fills it in.
-    units : tuple of str
-        Columns whose values make units.
     present : tuple of str
         Columns of which it is only asked where they are null, whatever they hold.
     times : tuple of (str, TimeScale or None)
@@ -189,10 +187,6 @@ class Source:
         Whether the rows can be read only once.
     partition_names : tuple of str
         Names of the columns that the folders' names give.
-    n_bytes : int
-        Bytes of all files.
-    n_ignored : int
-        Names that were passed over because they start with ``_`` or ``.``.
     """
 
     if TYPE_CHECKING:  # fields
@@ -201,13 +195,9 @@ class Source:
         def files(self) -> tuple[FileRef, ...]: ...  # noqa: D102
         @property
         def partition_names(self) -> tuple[str, ...]: ...  # noqa: D102
-        @property
-        def n_bytes(self) -> int: ...  # noqa: D102
-        @property
-        def n_ignored(self) -> int: ...  # noqa: D102
 
     else:
-        partition_names, n_bytes, n_ignored = (), 0, 0
+        partition_names = ()
     in_memory = False
     one_pass = False
 

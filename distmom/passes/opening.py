@@ -51,8 +51,8 @@ def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str,
     both = [name for name in columns if name in units]
     if both:
         raise ConfigError(
-            f"blocks: {both[0]!r} is also a column to average, and blocks must not depend on its values; "
-            "drop it from one of them"
+            f"UnitBlocks: columns: {both[0]!r} is also a column to average, and blocks must not depend on "
+            "its values; drop it from one of them"
         )
     return units
 

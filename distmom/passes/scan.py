@@ -218,4 +218,4 @@ def _without(source: Any, patterns: Sequence[str]) -> Any:
         )
     if not kept:
         raise ConfigError("exclude: leaves no file; drop a pattern")
-    return replace(source, files=tuple(kept), n_bytes=sum(file.size for file in kept))
+    return replace(source, files=tuple(kept))

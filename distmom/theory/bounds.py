@@ -106,11 +106,8 @@ def width_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
     >>> round(width_factor(7, 0.01) * 7**0.5, 2)
     6.5
     """
-    p = binomial_p(n_blocks, delta, outlying)
-    # p is below the smallest float when 1/p would overflow; both cases bound nothing
-    if not p > 1e-300:
-        return math.inf
-    return math.sqrt(1.0 / p - 1.0) if cantelli_allowed(n_blocks, delta, outlying) else math.sqrt(1.0 / p)
+    check_count("n_blocks", n_blocks)
+    return float(width_factors([n_blocks], delta, outlying)[0])
 
 
 def width_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int = 0) -> NDArray[Any]:
@@ -129,12 +126,13 @@ def width_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying
     p[finite] = betaincinv(rank[finite] - outlying, (blocks - rank + 1)[finite], delta)
     sharp = (blocks >= 2) & ((rank - outlying >= 2) | ((blocks == 2) & (outlying == 0))) & (delta <= 0.1)
     factors = np.full(blocks.shape, np.inf)
-    bounded = p > 1e-300
+    bounded = p > 1e-300  # below, 1/p may overflow; NaN is not: both bound nothing
     factors[bounded] = np.sqrt(1.0 / p[bounded] - sharp[bounded])
     return factors
 
 
-def exact_level(levels: Sequence[int], delta: float) -> int:
+@lru_cache(maxsize=1024)
+def exact_level(levels: tuple[int, ...], delta: float) -> int:
     """Number of blocks, among ``levels``, whose exact interval is shortest for large blocks.
 
     With n rows the squared half-width is (sigma^2/n) * K * width_factor(K)^2, so the K that minimises
@@ -145,11 +143,6 @@ def exact_level(levels: Sequence[int], delta: float) -> int:
     >>> exact_level((5, 7, 9, 15, 21), 0.01), exact_level((5, 7, 9, 15, 21), 0.001)
     (7, 15)
     """
-    return _exact_level(tuple(levels), delta)
-
-
-@lru_cache(maxsize=1024)
-def _exact_level(levels: tuple[int, ...], delta: float) -> int:
     if not levels:
         raise ValueError("exact_level needs at least one level")
     return min(levels, key=lambda level: (level * width_factor(int(level), delta) ** 2, level))

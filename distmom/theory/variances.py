@@ -1,4 +1,4 @@
-"""Variances of one block's statistic under the sampling schemes, and how often a block uses a row."""
+"""Blocks of rows: variances of their statistics under the sampling schemes, and how often they use a row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from distmom.theory._checks import check_count, check_variance
-from distmom.theory._tuples import Numbers, count_tuples
+from distmom.theory.tuples import inverse_of_ever
 
 
 def mean_variance(sigma2: float, block_size: int, n_rows: int | None = None) -> float:
@@ -38,6 +38,30 @@ def mean_variance(sigma2: float, block_size: int, n_rows: int | None = None) -> 
         return sigma2 / block_size
     check_count("n_rows", n_rows)
     return sigma2 * (1.0 / n_rows + (1.0 - 1.0 / n_rows) / block_size)
+
+
+def row_inverse_inclusion(n_rows: int, block_size: int, *, replacement: bool) -> float:
+    """1/pi for blocks of B rows drawn from n.
+
+    Returns
+    -------
+    float
+        n/B without replacement, 1/(1 - (1 - 1/n)^B) (at least n/B) with replacement.
+
+    Examples
+    --------
+    >>> row_inverse_inclusion(100, 4, replacement=False)
+    25.0
+    >>> round(row_inverse_inclusion(100, 4, replacement=True), 4)
+    25.3781
+    """
+    check_count("n_rows", n_rows)
+    check_count("block_size", block_size)
+    if replacement:
+        return inverse_of_ever(1.0 / n_rows, block_size)
+    if block_size > n_rows:
+        raise ValueError(f"block_size={block_size} exceeds n_rows={n_rows}")
+    return n_rows / block_size
 
 
 def ustatistic_variance(block_size: int, components: Sequence[float]) -> float:
@@ -95,72 +119,3 @@ def two_sample_variance(block_sizes: tuple[int, int], zeta10: float, zeta01: flo
     check_count("block_sizes[0]", first)
     check_count("block_sizes[1]", second)
     return ((second - 1) * zeta10 + (first - 1) * zeta01 + zeta11) / (first * second)
-
-
-def safe_ustatistic_variance(
-    kernel_variance: float, block_sizes: Sequence[int], degrees: Sequence[int]
-) -> float:
-    """Bound on a block's generalized U-statistic valid for every kernel: Var(H) / min_t floor(B_t/d_t).
-
-    Examples
-    --------
-    >>> safe_ustatistic_variance(2.0, (9,), (2,))
-    0.5
-    """
-    check_variance("kernel_variance", kernel_variance)
-    tuples = min(size // degree for size, degree in zip(block_sizes, degrees, strict=True))
-    check_count("the number of disjoint tuples in a block", tuples)
-    return kernel_variance / tuples
-
-
-def incomplete_variance(
-    complete_variance: float,
-    kernel_variance: float,
-    n_rows: Numbers,
-    n_pairs: int,
-    *,
-    replacement: bool,
-    degree: Numbers = 2,
-) -> float:
-    """Variance of the mean of h over M pairs drawn from all N = n (n - 1)/2.
-
-    Parameters
-    ----------
-    complete_variance : float
-        Var(U_n), the variance over all pairs.
-    kernel_variance : float
-        Var h(X_1, X_2).
-    n_rows : int or sequence of int
-        n; of several samples those of each.
-    n_pairs : int
-        M.
-    replacement : bool
-        Whether pairs are drawn with replacement.
-    degree : int or sequence of int
-        Rows of a tuple, where they are no pairs: N = C(n, d); of several samples the rows of each:
-        N = C(n_1, d_1) C(n_2, d_2) ...
-
-    Returns
-    -------
-    float
-        With replacement (1 - 1/M) Var(U_n) + Var(h)/M; without
-        Var(U_n) + (N - M)/(N - 1) (Var(h) - Var(U_n))/M. The published formula has a plus sign in the
-        last bracket, which overstates the variance.
-
-    Examples
-    --------
-    >>> round(incomplete_variance(2 / 7, 2.0, 8, 10, replacement=False), 4)
-    0.4
-    """
-    check_variance("complete_variance", complete_variance)
-    check_variance("kernel_variance", kernel_variance)
-    all_pairs = count_tuples(n_rows, degree)
-    check_count("n_pairs", n_pairs)
-    if replacement:
-        return (1.0 - 1.0 / n_pairs) * complete_variance + kernel_variance / n_pairs
-    if n_pairs > all_pairs:
-        raise ValueError(f"n_pairs={n_pairs} exceeds the {all_pairs} pairs of {n_rows} rows")
-    if all_pairs == 1:
-        return complete_variance
-    share = (all_pairs - n_pairs) / (all_pairs - 1)
-    return complete_variance + share * (kernel_variance - complete_variance) / n_pairs

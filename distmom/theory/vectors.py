@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.theory._checks import check_count, check_delta
 from distmom.theory.bounds import median_rank
 from distmom.theory.repeated import share_p
-from distmom.theory.swor_bound import resampled_p
+from distmom.theory.resampled import resampled_p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -36,7 +36,7 @@ from rule_laws import (
 )
 
 from distmom.inference.status import flags_of
-from distmom.theory import fine_blocks
+from distmom.theory.ladder import fine_blocks
 
 REPEATS = {1000: 600, 10_000: 500, 30_000: 250, 100_000: 120, 300_000: 60, 1_000_000: 30}
 LAWS = REGULAR | HARD | OWN

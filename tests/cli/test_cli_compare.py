@@ -66,6 +66,9 @@ def test_two_conditions_and_a_dry_run(distmom: Run, lakes: list[Path]) -> None:
         (("-c", "x"), 2, "two lakes"),
         (("-c", "x", "--statistic", "ks"), 2, "ks"),
         (("-c", "x", "--by", "side"), 5, "no two values"),
+        (("-c", "x", "--by", "side", "--permutations", "0"), 2, "--permutations: must be"),
+        (("-c", "x", "--by", "side", "--test-rows", "1"), 2, "--test-rows: must be"),
+        (("-c", "x", "--by", "side", "--block-by", "x"), 2, "--block-by: 'x' is also"),
         (("-c", "x", "--where", "y > 0", "--where", "y > 99"), 5, "filter"),
     ],
 )
@@ -75,3 +78,11 @@ def test_failures_are_one_line(
     ended = distmom("compare", lakes[0], *words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (code, "", 1), ended.err
     assert text in ended.err
+
+
+def test_both_samples_are_read_as_the_flags_say(distmom: Run, lakes: list[Path]) -> None:
+    words = ("-c", "y", "--statistic", "auc", *QUICK, "--json", "--batch-rows", "100", "--nan", "raise")
+    ended = distmom("compare", *lakes, *words)
+    assert ended.code == 0, ended.err
+    right = dm.compare(lakes, "y", statistics="auc", rng=0, test=dm.Permutations(199))
+    assert strict_json(ended.out)["results"] == [strict_json(json.dumps(right.to_dict(), allow_nan=False))]

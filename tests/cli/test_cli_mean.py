@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from flat import flat
 import distmom as dm
 from distmom.cli.mean import mean_command
 from distmom.cli.program import prepare_process, program
+from distmom.cli.words import FIELDS
+from distmom.designs.blocks import DESIGNS
 
 Run = Callable[..., Any]
 
@@ -129,7 +132,7 @@ def test_joint_vectors(distmom: Run, lake: Path, tmp_path: Path) -> None:
     by_columns = strict_json(distmom(*words[:-1], "coordinatewise", "--json").out)["results"][0]
     assert by_columns["radius"] is None and len(by_columns["intervals"]) == 2
     refused = distmom(*words, "--interval", "order")
-    assert refused.code == 2 and "joint='geometric' does not go with interval='order'" in refused.err
+    assert refused.code == 2 and "--joint geometric does not go with --interval order" in refused.err
     assert distmom(*words[:-1], "geometrical").code == 2
     plan = strict_json(distmom(*words, "--dry-run", "--json").out)["plan"]
     assert plan["n_files"] == 4
@@ -205,20 +208,28 @@ def test_options_reach_the_estimator(distmom: Run, lake: Path, name: str) -> Non
 def test_every_option_of_python_is_on_the_command_line() -> None:
     import inspect
 
-    of_python = set(inspect.signature(dm.mean).parameters) - {"client", "progress"}
+    of_python = {name for f in (dm.mean, dm.scan) for name in inspect.signature(f).parameters}
     here = {p.name for p in mean_command.params}
-    assert here - {"dry_run", "as_json", "output", "quiet"} == of_python
+    assert of_python - {"blocks", "executor"} | {"on_change", "memory_limit"} <= here
+    flags = {flag for p in mean_command.params for flag in p.opts}
+    for kind in (*DESIGNS, dm.Threads, dm.Processes):
+        for field in fields(kind):
+            if field.name not in ("replace", "memory_limit", "scratch"):
+                assert FIELDS[kind.__name__][field.name] in flags
+    assert {"--scheme", "--scheduler"} <= flags
 
 
 def test_defaults_are_those_of_python_but_for_the_seed() -> None:
     import inspect
 
-    of_python = dict(inspect.signature(dm.mean).parameters)
-    of_python |= inspect.signature(dm.scan).parameters
-    named = ("interval", "confidence_level", "contamination", "weights", "nan", "missing", "on_bad_file")
-    defaults = {p.name: p.to_info_dict().get("default") for p in mean_command.params}
-    for name in named:
-        assert defaults[name] == of_python[name].default, name
+    of_python = {**inspect.signature(dm.scan).parameters, **inspect.signature(dm.mean).parameters}
+    compared = []
+    for parameter in mean_command.params:
+        default = parameter.to_info_dict().get("default")
+        if parameter.name in of_python and default is not None and parameter.name != "rng":
+            assert default == of_python[parameter.name].default
+            compared.append(parameter.name)
+    assert compared == ["nan", "missing", "on_bad_file", "interval", "confidence_level"]
 
 
 def test_a_random_seed_is_new_each_time_and_can_be_had_again(distmom: Run, lake: Path) -> None:
@@ -270,12 +281,12 @@ def test_output_files_hold_the_results(distmom: Run, lake: Path, tmp_path: Path,
 def test_output_is_checked_before_the_work(
     distmom: Run, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import distmom.estimators.mean.mean as room
+    from distmom.estimators.mean import question
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the work began")
 
-    monkeypatch.setattr(room, "open_data", never)
+    monkeypatch.setattr(question, "open_data", never)
     for path in (tmp_path / "x.txt", tmp_path / "none" / "x.json"):
         ended = distmom("mean", lake, "-c", "x", "--output", path)
         assert ended.code == 2

@@ -62,7 +62,7 @@ def test_refusals_have_their_codes(distmom: Run, growing: Path, tmp_path: Path) 
     assert other.code == 2
     assert other.err == (
         f"distmom: state {str(state)!r} was made with other options: "
-        "blocks was RandomBlocks(), now RandomBlocks(5); use the same, or name another state\n"
+        "blocks was random blocks, now --blocks 5; use the same, or name another state\n"
     )
     shutil.rmtree(growing / "day=1")
     gone = distmom(*words)

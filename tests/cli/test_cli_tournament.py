@@ -110,10 +110,10 @@ def test_matrices_from_files_are_candidates_of_pairs(distmom: Run, field: Path, 
     assert told["champions"] == told["finalists"] == ["good"] and told["settings"]["parts"] == 2
     assert told["duels"]["loses"] == [[False, True], [False, False]] and told["duels"]["last_loses"] is None
     assert [line["candidate"] for line in told["table"]] == ["good", "flat"]
-    sampled = ["--scheme", "swor", "--pairs", "incomplete", "--pair-count", "500"]
+    sampled = ["--scheme", "swor", "--pairs", "sampled", "--pair-count", "500"]
     ended = distmom("tournament", tmp_path / "d.parquet", *files, *how, *sampled)
     assert json.loads(ended.out)["champions"] == ["good"]
     dry = distmom("tournament", tmp_path / "d.parquet", *files, *how, "--dry-run")
     assert json.loads(dry.out)["plan"]["n_losses"] > 0
     refused = distmom("tournament", tmp_path / "d.parquet", *files, *how, "--pair-budget", "10")
-    assert refused.code == 2 and "pair_budget" in refused.err and refused.err.count("\n") == 1
+    assert refused.code == 2 and "budget of 10" in refused.err and refused.err.count("\n") == 1

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flat import flat
 
 import distmom as dm
 
@@ -68,6 +67,17 @@ def test_a_dry_run_tells_pairs_and_passes_without_reading(distmom: Run, pairs: P
         (("--kernel", "ginny"), "did you mean 'gini'"),
         (("--kernel", "rbf", "--parameter", "bandwidth"), "NAME=VALUE"),
         (("--kernel", "rbf", "--parameter", "width=2"), "bandwidth"),
+        (("--kernel", "gini", "--pairs", "sampled", "--order", "stored"), "--order does not go with --pairs"),
+        (("--kernel", "gini", "--pairs", "disjoint", "--pair-budget", "9"), "--pair-budget does not go with"),
+        (("--kernel", "gini", "--pair-count", "9"), "use --pairs sampled"),
+        (
+            ("--kernel", "gini", "--pairs", "disjoint", "--order", "stored"),
+            "--pairs disjoint does not go with --order stored: its pairs are formed at random; use random",
+        ),
+        (
+            ("--kernel", "rbf", "--parameter", "bandwidth=1", "--pair-budget", "9"),
+            "--pairs sampled, which draws some",
+        ),
     ],
 )
 def test_wrong_words_are_one_line(distmom: Run, pairs: Path, words: tuple[str, ...], message: str) -> None:
@@ -77,10 +87,9 @@ def test_wrong_words_are_one_line(distmom: Run, pairs: Path, words: tuple[str, .
 
 
 def test_samples_of_pairs_in_the_words_of_python(distmom: Run, pairs: Path) -> None:
-    words = ("-c", "x", "--kernel", "gini", "--pairs", "incomplete", "--scheme", "swor", "--blocks", 5)
+    words = ("-c", "x", "--kernel", "gini", "--pairs", "sampled", "--blocks", 5)
     done = distmom("ustat", pairs, *words, "--pair-count", 300, "--json", "--quiet")
-    wanted: dict[str, Any] = {"pairs": "incomplete", "scheme": "swor", "n_blocks": 5, "n_pairs": 300}
-    found = flat(dm.ustatistic)(pairs, "x", kernel="gini", rng=0, **wanted)
+    found = dm.ustatistic(pairs, "x", kernel="gini", rng=0, blocks=5, pairs=dm.SampledPairs(300))
     assert json.loads(done.out)["results"] == [found.to_dict()] and found.n_pairs == 1500
     assert json.loads(distmom("ustat", pairs, *words, "--dry-run", "--json").out)["plan"]["n_pairs"] == 12_000
 
@@ -128,3 +137,12 @@ def test_a_matrix_is_a_list_of_its_rows() -> None:
     }
     with pytest.raises(dm.ConfigError, match="a matrix is a list of its rows"):
         parameters_of(("matrix=[[1, 0], [0",))
+
+
+def test_two_samples_are_read_alike(distmom: Run, pairs: Path) -> None:
+    one, other = pairs / "0.parquet", pairs / "1.parquet"
+    words = ("-c", "x", "--kernel", "auc", "--blocks", 5, "--nan", "raise", "--batch-rows", 100)
+    done = distmom("ustat", one, other, *words, "--json", "--quiet")
+    assert done.code == 0, done.err
+    found = dm.ustatistic([one, other], "x", kernel="auc", rng=0, blocks=5)
+    assert json.loads(done.out)["results"] == [found.to_dict()]

@@ -17,7 +17,7 @@ from rule_twin import (
     ruined,
 )
 
-from distmom.theory import vector_factor
+from distmom.theory.vectors import vector_factor
 
 DELTA = 0.01
 

@@ -287,7 +287,7 @@ def test_what_does_not_merge() -> None:
         ({"columns": 3}, ["columns", "3"]),
         ({"columns": ["x", "x"]}, ["columns", "twice"]),
         ({"by": "x"}, ["by", "'x'"]),
-        ({"blocks": dm.UnitBlocks(["u", "x"])}, ["blocks", "'x'", "also a column"]),
+        ({"blocks": dm.UnitBlocks(["u", "x"])}, ["UnitBlocks: columns", "'x'", "also a column"]),
         (
             {"blocks": dm.UnitBlocks("u"), "contamination": 0.1},
             ["UnitBlocks", "a share as contamination"],
@@ -300,7 +300,7 @@ def test_what_does_not_merge() -> None:
         ({"name": None}, ["name"]),
         ({"contamination": 0.1}, ["contamination=0.1, a share, depends on the number of rows"]),
         ({"contamination": 2}, ["contamination=2 without a number of blocks depends"]),
-        ({"blocks": dm.UnitBlocks("x")}, ["blocks", "'x'"]),
+        ({"blocks": dm.UnitBlocks("x")}, ["UnitBlocks: columns", "'x'"]),
     ],
     ids=str,
 )

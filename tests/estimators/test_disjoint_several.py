@@ -13,7 +13,7 @@ from ustat_twin import blocks_of, rows_of
 import distmom as dm
 from distmom import kernels
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
-from distmom.theory import width_factor
+from distmom.theory.bounds import width_factor
 
 
 def below(x: Any, other: Any, y: Any) -> Any:

@@ -25,7 +25,8 @@ from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
-from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 
 SIX_SIGMA = 6.0  # of a normal law: 2e-9
 SEED = resolve_seed(7)[0]

@@ -16,15 +16,10 @@ from flat import flat
 from mean_lakes import write
 
 import distmom as dm
-from distmom.theory import (
-    least_order_blocks,
-    mean_variance,
-    mom_blocks,
-    morm_blocks,
-    paper_halfwidth_mom,
-    paper_halfwidth_morm,
-    sampled_halfwidth,
-)
+from distmom.theory.intervals import least_order_blocks
+from distmom.theory.paper import mom_blocks, morm_blocks, paper_halfwidth_mom, paper_halfwidth_morm
+from distmom.theory.resampled import sampled_halfwidth
+from distmom.theory.variances import mean_variance
 
 G = np.random.default_rng(0)
 X = G.standard_t(3, 20_000)

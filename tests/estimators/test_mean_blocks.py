@@ -15,7 +15,7 @@ from mean_lakes import cut_work, dirty_lake, same, write
 import distmom as dm
 from distmom.numerics.blocks.labels import file_cell, file_key, label_table, labels
 from distmom.numerics.random.philox import resolve_seed
-from distmom.theory import fine_blocks
+from distmom.theory.ladder import fine_blocks
 
 SEED = 5
 

@@ -18,15 +18,12 @@ from distmom.inference import intervals as rule_intervals
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import NoInterval
 from distmom.numerics.blocks.moments import Moments
-from distmom.theory import (
-    best_blocks,
-    fine_blocks,
-    order_level,
-    order_rank,
-    partition_halfwidth,
-    repeated_halfwidth,
-    width_factor,
-)
+from distmom.theory.bounds import width_factor
+from distmom.theory.intervals import order_level, order_rank
+from distmom.theory.ladder import fine_blocks
+from distmom.theory.partition import partition_halfwidth
+from distmom.theory.planning import best_blocks
+from distmom.theory.repeated import repeated_halfwidth
 
 G = np.random.default_rng(0)
 X = G.standard_t(3, 20_060)  # 20 rows in each of 1,003 = 17 * 59 fine blocks

@@ -21,13 +21,10 @@ from pyarrow import csv
 import distmom as dm
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.report import write_results
-from distmom.theory import (
-    resampled_halfwidth,
-    resampled_vector_factor,
-    row_inverse_inclusion,
-    vector_factor,
-    width_factor,
-)
+from distmom.theory.bounds import width_factor
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.variances import row_inverse_inclusion
+from distmom.theory.vectors import resampled_vector_factor, vector_factor
 
 
 @pytest.fixture(scope="module")

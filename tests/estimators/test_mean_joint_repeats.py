@@ -19,7 +19,7 @@ from distmom.inference.adaptive import answer_rule
 from distmom.inference.repeated import answer_repeated
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.linalg.geometric_median import geometric_median
-from distmom.theory import repeated_vector_factor, vector_factor
+from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 JOINT = pytest.mark.parametrize("joint", ["geometric", "coordinatewise"])
 FAST = settings(derandomize=True, deadline=None, max_examples=40)

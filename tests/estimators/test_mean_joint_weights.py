@@ -17,7 +17,8 @@ from mean_lakes import results, same, write
 import distmom as dm
 from distmom.cli.program import program
 from distmom.numerics.linalg.geometric_median import geometric_median
-from distmom.theory import vector_factor, width_factor
+from distmom.theory.bounds import width_factor
+from distmom.theory.vectors import vector_factor
 
 JOINT = pytest.mark.parametrize("joint", ["geometric", "coordinatewise"])
 

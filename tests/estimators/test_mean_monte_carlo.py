@@ -16,7 +16,7 @@ from scipy import stats
 import distmom as dm
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
-from distmom.theory import resampled_p
+from distmom.theory.resampled import resampled_p
 
 MC: dict[str, Any] = {"scheme": "monte_carlo"}
 EDGES = [(0, 3), (3, 6), (6, 9), (9, 10)]

@@ -13,7 +13,7 @@ from mean_lakes import same, write
 import distmom as dm
 from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat_key, repeat_seed
 from distmom.numerics.random.philox import resolve_seed
-from distmom.theory import fine_blocks
+from distmom.theory.ladder import fine_blocks
 
 SEED = 5
 

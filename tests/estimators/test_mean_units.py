@@ -333,7 +333,7 @@ def test_wrong_columns(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": np.zeros(5), "user": np.arange(5), "v": pa.array([[1]] * 5)})
     wrong: tuple[tuple[Any, str], ...] = (
         ("usr", r"no column 'usr'.*did you mean 'user'"),
-        ("x", r"^blocks: 'x' is also a column to average"),
+        ("x", r"^UnitBlocks: columns: 'x' is also a column to average"),
         (["user", "user"], r"^UnitBlocks: columns: 'user' is given twice"),
         ([], r"^UnitBlocks: columns"),
         (["user", 3], r"^UnitBlocks: columns"),

@@ -19,7 +19,7 @@ from distmom.estimators.planning.ways import (
     rows_for_way,
     sampled_way,
 )
-from distmom.theory import order_rank
+from distmom.theory.intervals import order_rank
 
 
 @pytest.mark.parametrize(("n", "k"), [(40, 5), (1_000, 9), (10_000, 27), (10**6, 63), (10**12, 63)])

@@ -14,7 +14,9 @@ from distmom.inference.adaptive import answer_rule
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.blocks.moments import Moments
-from distmom.theory import exact_level, ladder_levels, repeated_halfwidth, width_factor
+from distmom.theory.bounds import exact_level, width_factor
+from distmom.theory.ladder import ladder_levels
+from distmom.theory.repeated import repeated_halfwidth
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 DELTA = 1.0 - 0.99

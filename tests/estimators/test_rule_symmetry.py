@@ -12,7 +12,7 @@ from distmom.numerics.blocks.moments import Moments
 
 
 def same(a, b):
-    for name in a.__slots__:
+    for name in vars(a):
         x, y = getattr(a, name), getattr(b, name)
         if isinstance(x, Intervals):
             same(x, y)
@@ -23,10 +23,10 @@ def same(a, b):
 def pick(found, order):
     """Rows of an answer in another order."""
     values = {}
-    for name in found.__slots__:
+    for name in vars(found):
         value = getattr(found, name)
         if name == "intervals":
-            value = Intervals(*(getattr(value, inner)[order] for inner in value.__slots__))
+            value = Intervals(*(getattr(value, inner)[order] for inner in vars(value)))
         elif name != "levels":
             value = value[order]
         values[name] = value
@@ -65,7 +65,7 @@ def test_portions_do_not_matter(monkeypatch):
     whole = answer_rule(rows, sample, n_sample, 0.99, files=files)
     assert whole.files_first.all()
     monkeypatch.setattr("distmom.inference.adaptive.CELLS_AT_ONCE", 300)
-    monkeypatch.setattr("distmom.inference.block_set.LEVELS_AT_ONCE", 300)
+    monkeypatch.setattr("distmom.inference.steps.LEVELS_AT_ONCE", 300)
     same(answer_rule(rows, sample, n_sample, 0.99, files=files), whole)
 
 

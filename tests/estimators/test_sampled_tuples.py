@@ -27,7 +27,8 @@ from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
-from distmom.theory import incomplete_variance, pair_inverse_inclusion, resampled_halfwidth
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 
 FAILURE = 1e-6  # chance that a correct implementation fails one test, had its seed been drawn anew
 SIX_SIGMA = 6.0  # of a normal law: less than that

@@ -12,7 +12,7 @@ from ustat_twin import blocks_of, rows_of
 
 import distmom as dm
 from distmom.numerics.random.philox import permutation, resolve_seed, stream_key
-from distmom.theory import width_factor
+from distmom.theory.bounds import width_factor
 
 SIX_SIGMA = 6.0  # of a normal law
 

@@ -17,7 +17,9 @@ from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import draws
-from distmom.theory import morm_blocks, resampled_halfwidth, row_inverse_inclusion
+from distmom.theory.paper import morm_blocks
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.variances import row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]
 PAIRS: dict[str, Any] = {"pairs": dm.SampledPairs(400), "blocks": 5}

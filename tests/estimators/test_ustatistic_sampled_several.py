@@ -15,7 +15,9 @@ from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import draws
-from distmom.theory import morgu_blocks, resampled_halfwidth, row_inverse_inclusion
+from distmom.theory.paper import morgu_blocks
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.variances import row_inverse_inclusion
 
 
 @pytest.fixture(scope="module")

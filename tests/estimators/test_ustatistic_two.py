@@ -10,7 +10,8 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
-from distmom.theory import best_blocks, width_factor
+from distmom.theory.bounds import width_factor
+from distmom.theory.planning import best_blocks
 
 
 @pytest.mark.parametrize("kernel", ["auc", "mean-difference", "energy"])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat_seed
 from distmom.numerics.random.philox import resolve_seed
-from distmom.theory import fine_blocks
+from distmom.theory.ladder import fine_blocks
 
 
 def rows_of(folder: Path, columns: Sequence[str]) -> list[tuple[str, int, tuple[float | None, ...]]]:

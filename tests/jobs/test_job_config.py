@@ -26,16 +26,16 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
     "list of wrong type": ('["x"]', '["x", 1]', 7, "mean.columns: must be a text or a list of texts"),
     "empty list": ('["x"]', "[]", 7, "not an empty list"),
     "truth is no number": (
-        'by = "kind"',
-        "blocks = true",
-        8,
-        "mean.blocks: must be a whole number or a text",
+        "[output]",
+        "[blocks]\nn = true\n[output]",
+        11,
+        "blocks.n: must be a whole number or a text",
     ),
     "no whole number": (
-        'by = "kind"',
-        "block_size = 1.5",
-        8,
-        "mean.block_size: must be a whole number, not 1.5",
+        "[output]",
+        "[blocks]\nsize = 1.5\n[output]",
+        11,
+        "blocks.size: must be a whole number, not 1.5",
     ),
     "missing key": ('path = "lake"', "", 3, "data.path: is missing; add path or paths"),
     "missing table": ('[output]\nfiles = "out.json"\n', "", 1, "output.files: is missing"),
@@ -47,12 +47,88 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
     "syntax at the end": ('"out.json"\n', '"""out', 11, "not valid TOML: "),
     "key twice": ('by = "kind"', "columns = 'y'", 8, "not valid TOML: "),
     "choice": ("[output]", '[run]\nlog = "yaml"\n[output]', 11, "run.log: must be text, json, not 'yaml'"),
-    "library: choice": ('by = "kind"', 'nan = "drop"', 8, "mean.nan: must be one of"),
-    "library: number": ('by = "kind"', "confidence = 99", 8, "mean.confidence: confidence_level: must lie"),
-    "library: pair": ('by = "kind"', 'scheme = "swor"\norder = "stored"', 8, "does not go with"),
-    "library: blocks": ('by = "kind"', "blocks = 0", 8, "mean.blocks: n_blocks: must be"),
-    "library: condition": ('"lake"', '"lake"\nwhere = "x >"', 5, "where"),
-    "library: seed": ("[output]", "[run]\nseed = -1\n[output]", 11, "run.seed: rng must be"),
+    "library: choice": (
+        "[output]",
+        '[promise]\ninterval = "exakt"\n[output]',
+        11,
+        "promise.interval: must be one of 'auto', 'order', 'exact', 'paper', 'none', not 'exakt'; did",
+    ),
+    "library: number": (
+        "[output]",
+        "[promise]\nconfidence = 99\n[output]",
+        11,
+        "promise.confidence: must lie",
+    ),
+    "library: pair": (
+        "[output]",
+        '[blocks]\ndesign = "sampled"\n[promise]\ncontamination = 3\n[output]',
+        11,
+        'blocks.design = "sampled" does not go with promise.contamination: an outlying row may be in many '
+        'samples, and no bound allows for that; use blocks.design = "random"',
+    ),
+    "library: remedy": (
+        "[output]",
+        '[promise]\ncontamination = 3\ninterval = "paper"\n[output]',
+        11,
+        'promise.contamination does not go with promise.interval = "paper": the proposition knows no '
+        'outlying rows; use promise.interval = "exact"',
+    ),
+    "design and key": (
+        "[output]",
+        '[blocks]\ndesign = "stored"\nreplace = true\n[output]',
+        12,
+        'blocks.replace: does not go with blocks.design = "stored"',
+    ),
+    "design without its key": (
+        "[output]",
+        '[blocks]\ndesign = "units"\n[output]',
+        11,
+        'blocks.columns: name the columns whose values make a unit; for files use blocks.design = "files"',
+    ),
+    "library: blocks": (
+        "[output]",
+        "[blocks]\nn = 0\n[output]",
+        11,
+        "blocks.n: must be a whole number of at least 1, not 0",
+    ),
+    "library: blocks of a design": (
+        "[output]",
+        '[blocks]\ndesign = "files"\nsize = 0\n[output]',
+        12,
+        "blocks.size: must be a whole number of at least 1, not 0",
+    ),
+    "library: two numbers": (
+        "[output]",
+        "[blocks]\nn = 5\nsize = 9\n[output]",
+        11,
+        "blocks.n and blocks.size: one gives the other; drop one",
+    ),
+    "library: units": (
+        "[output]",
+        '[blocks]\ndesign = "units"\ncolumns = "x"\n[output]',
+        12,
+        "blocks.columns: 'x' is also a column to average",
+    ),
+    "library: threads": (
+        "[output]",
+        "[run]\nthreads = 0\n[output]",
+        11,
+        "run.threads: must be a whole number",
+    ),
+    "two places": (
+        "[output]",
+        "[run]\nthreads = 1\nworkers = 1\n[output]",
+        12,
+        "run.workers: does not go with run.threads; say where to run once",
+    ),
+    "no state": (
+        "[output]",
+        '[run]\non_change = "restart"\n[output]',
+        11,
+        "run.on_change: says what becomes",
+    ),
+    "library: condition": ('"lake"', '"lake"\nwhere = "x >"', 5, "data.where"),
+    "library: seed": ("[output]", "[run]\nseed = -1\n[output]", 11, "run.seed must be"),
     "library: memory": (
         "[output]",
         '[run]\nmemory_limit = "much"\n[output]',
@@ -87,11 +163,11 @@ def test_line_ends_of_windows_count_once(run: Run, folder: Path) -> None:
 def test_a_table_may_be_written_inline(run: Run, folder: Path) -> None:
     file = folder / "job.toml"
     file.write_text(
-        'pipeline = "summary"\nmean = { column = "x", nan = "drop" }\n'
+        'pipeline = "summary"\nmean = { column = "x" }\npromise = { interval = "drop" }\n'
         'data.path = "lake"\noutput.files = "o.json"\n'
     )
-    assert f"{file}, line 2: mean.nan: must be one of" in run(file).err
-    file.write_text(file.read_text().replace("drop", "omit"))
+    assert f"{file}, line 3: promise.interval: must be one of" in run(file).err
+    file.write_text(file.read_text().replace("drop", "exact"))
     assert run(file).code == 0
 
 

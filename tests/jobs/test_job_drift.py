@@ -20,7 +20,9 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
         """
         pipeline = "drift"
         data.paths = ["lake/f0.parquet", "lake/f1.parquet"]
-        drift = { columns = ["x", "y"], statistics = "mean", permutations = 99, confidence = 0.9 }
+        data.batch_rows = 100
+        drift = { columns = ["x", "y"], statistics = ["mean", "mmd"], bandwidth = 0.5, permutations = 99 }
+        promise.confidence = 0.9
         output.files = ["out.json"]
         """
     )
@@ -28,7 +30,12 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     assert run(folder / "job.toml").code == 0
     pair = [folder / "lake" / f"f{i}.parquet" for i in (0, 1)]
     expected = dm.compare(
-        pair, ["x", "y"], statistics="mean", confidence_level=0.9, rng=0, test=dm.Permutations(99)
+        pair,
+        ["x", "y"],
+        statistics=["mean", dm.kernels.mmd(0.5)],
+        confidence_level=0.9,
+        rng=0,
+        test=dm.Permutations(99),
     )
     found = json.loads((folder / "out.json").read_text())["results"]
     assert [r["p_value"] for r in found] == [r.p_value for r in expected]

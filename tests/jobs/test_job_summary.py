@@ -14,6 +14,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ import distmom as dm
 import distmom.jobs.log_lines as log_room
 from distmom.cli.program import program
 from distmom.jobs import main
-from distmom.jobs.keys import DATA, RUN
+from distmom.jobs.keys import RUN
 from distmom.jobs.kinds.summary import JOB, MEAN
+from distmom.jobs.objects import DESIGNS
 
 Run = Callable[..., Any]
 OWN = "from distmom.jobs import main\nfrom distmom.jobs.kinds.summary import JOB\nmain(JOB)\n"
@@ -52,10 +54,17 @@ def test_options_reach_the_estimator(run: Run, folder: Path) -> None:
     (folder / "job.toml").write_text(
         """
         pipeline = "summary"
-        data = { paths = ["@list.txt", "lake/f2.*"], where = "x > 0.1", on_bad_file = "skip" }
-        mean = { columns = ["x", "y"], blocks = 7, interval = "exact", confidence = 0.9, nan = "raise" }
-        run = { seed = 5, threads = 1, memory_limit = "2GB", batch_rows = 100 }
+        mean = { columns = ["x", "y"] }
+        blocks = { n = 7 }
+        promise = { interval = "exact", confidence = 0.9 }
+        run = { seed = 5, threads = 1, memory_limit = "2GB" }
         output.files = ["out.json", "out.csv", "out.parquet", "out.html"]
+        [data]
+        paths = ["@list.txt", "lake/f2.*"]
+        where = "x > 0.1"
+        on_bad_file = "skip"
+        nan = "raise"
+        batch_rows = 100
         """
     )
     ended = run(folder / "job.toml")
@@ -103,9 +112,13 @@ def test_a_joint_vector(run: Run, folder: Path) -> None:
 
 
 def test_every_option_of_python_can_be_configured() -> None:
-    known = {key.name or name for name, key in {**MEAN, **RUN}.items()} - {"log"}
-    known |= {key.name or name for name, key in DATA.items()}
-    assert known == set(inspect.signature(dm.mean).parameters) - {"client", "progress"}
+    known = {key.name or name for keys in JOB.tables.values() for name, key in keys.items()}
+    of_python = {name for f in (dm.mean, dm.scan) for name in inspect.signature(f).parameters}
+    assert of_python - {"blocks", "executor"} <= known
+    fields_of = {field.name for kind, _ in DESIGNS.values() for field in fields(kind)}
+    assert fields_of == JOB.tables["blocks"].keys() - {"design"}
+    for kind, keys in DESIGNS.values():
+        assert {field.name for field in fields(kind)} == set(keys)
 
 
 def test_json_lines_tell_the_story(run: Run, folder: Path) -> None:

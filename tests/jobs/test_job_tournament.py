@@ -20,7 +20,8 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
         """
         pipeline = "tournament"
         data.path = "lake"
-        tournament = { candidates = ["x", "y"], target = "x", loss = "absolute", blocks = 9 }
+        tournament = { candidates = ["x", "y"], target = "x", loss = "absolute" }
+        blocks.n = 9
         output.files = ["out.json"]
         """
     )

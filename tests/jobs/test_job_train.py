@@ -148,7 +148,7 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
     ("old", "new", "words"),
     [
         ("steps = 60", "alpha = 1.0", "line 11: options.alpha: is no option of MahalanobisMetric"),
-        ("steps = 60", "blocks = 0", "line 11: options.blocks: n_blocks"),
+        ("steps = 60", "blocks = 0", "line 11: options.blocks: must be"),
         ('learner = "metric"', 'learner = "trees"', "line 6: train.learner: must be one of"),
         ("curve.csv", "curve.txt", "line 9: train.curve"),
         ('model = "model"', 'model = "lake"', "line 8: train.model: model .* holds no model"),

@@ -24,7 +24,7 @@ def test_an_array_is_one_file_without_a_name():
     assert isinstance(source, MemoryLake)
     assert [file.path for file in source.files] == [""]
     assert source.row_counts().tolist() == [5]
-    assert source.n_bytes == 40 and source.n_ignored == 0 and source.partition_names == ()
+    assert source.n_bytes == 40 and source.partition_names == ()
     assert source.schema() == pa.schema([("x", pa.float64())])
 
 

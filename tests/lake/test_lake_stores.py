@@ -91,11 +91,11 @@ def test_lakes_of_two_accounts_have_two_addresses() -> None:
     for name in ("one", "two"):
         place = Address("abfs", "box/a/b", name)
         store = open_store(place, {"account_key": "aGlkZGVu"})
-        lake = Lake(place.path, (), (), (), 0, 0, filesystem=store, prefix=place.prefix)
+        lake = Lake(place.path, (), filesystem=store, prefix=place.prefix)
         assert address_of(lake.address) == place and "aGlkZGVu" not in lake.address
         addresses.append(pickle.loads(pickle.dumps(lake)).address)
     assert addresses == ["abfs://box@one/a/b", "abfs://box@two/a/b"]
-    assert Lake("box/a", (), (), (), 0, 0, prefix="s3://").address == "s3://box/a"
+    assert Lake("box/a", (), prefix="s3://").address == "s3://box/a"
 
 
 def test_no_secret_is_shown_or_kept() -> None:

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.numerics.losses import block_risk
+from distmom.numerics.losses import block_risk, pair_risks
 from distmom.numerics.losses.block_risk import UserRisk
 from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk
 from distmom.numerics.losses.pair_risks import MetricRisk, PairLabelRisk, RankingRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
-from distmom.numerics.pairs import pair_tiles
 
 K, B, D = 3, 7, 3
 M = np.array([[1.0, 0.2, 0.0], [0.2, 0.5, 0.1], [0.0, 0.1, 0.3]])
@@ -177,7 +176,7 @@ def test_pairs_taken_tile_by_tile_have_the_same_losses_and_gradients(case, monke
     rows, targets = g.normal(size=(2, 41, D)), g.integers(0, 3, (2, 41)).astype(float)
     losses, gradient = risk.losses(parameters, rows, targets), risk.gradient(parameters, rows[0], targets[0])
     monkeypatch.setattr(block_risk, "MOST_PAIRS", 1)
-    monkeypatch.setattr(pair_tiles, "TILE", 1)  # tiles of 16 rows
+    monkeypatch.setattr(pair_risks, "TILE", 1)  # tiles of 16 rows
     assert risk.losses(parameters, rows, targets) == pytest.approx(losses, rel=1e-13)
     assert risk.gradient(parameters, rows[0], targets[0]) == pytest.approx(gradient, rel=1e-11, abs=1e-13)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -100,12 +101,20 @@ def test_the_lines_that_leave_bad_files_out_do_so(tmp_path: Path) -> None:
     [code] = leave_out(found.named_files, found.run)
     told: dict[str, Any] = {"dm": dm}
     exec(code.lines[1][1], told)
-    assert len(found.named_files) == 1 and found.data["n_files"] == 24
+    [bad] = found.named_files
+    assert found.data["n_files"] == 24
     assert not told["found"].named and told["found"].data["n_files"] == 23
-    for source in ("@list.txt", "<ndarray>", ["a", "b"]):
+
+    def lines(source: Any) -> list[Any]:
         call = {"function": "describe", "arguments": {"data": source}, "code": f"dm.describe({source!r})"}
-        run = {"call": call}
-        assert leave_out(found.named_files, run) == []
+        return [line for one in leave_out([bad], {"call": call}) for _, line in one.lines]
+
+    for source in ("s3://bucket/lake", "lake/*.parquet"):
+        shell, python = lines(source)
+        assert shlex.split(shell.replace("\\\n", "")) == ["distmom", "describe", source, "--exclude", bad]
+        assert python == f"found = dm.describe(dm.scan({source!r}, exclude=[{bad!r}]))"
+    for unlike in ("@list.txt", "<ndarray>", ["a", "b"]):
+        assert lines(unlike) == []
 
 
 def test_the_status_stands_before_the_numbers(tmp_path: Path) -> None:

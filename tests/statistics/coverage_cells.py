@@ -16,16 +16,13 @@ import numpy as np
 import pyarrow as pa
 from flat import flat
 from scipy import stats
+from shared_rows import resampled_failure
 
 import distmom as dm
-from distmom.theory import (
-    best_blocks,
-    cantelli_allowed,
-    mean_variance,
-    morm_blocks,
-    resampled_failure,
-    row_inverse_inclusion,
-)
+from distmom.theory.bounds import cantelli_allowed
+from distmom.theory.paper import morm_blocks
+from distmom.theory.planning import best_blocks
+from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
 Rows = np.ndarray
 Draw = Callable[[np.random.Generator, tuple[int, int]], Rows]

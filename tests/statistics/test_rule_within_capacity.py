@@ -13,7 +13,7 @@ from rule_laws import DAMAGES, REGULAR, Damage, answer, most_events, most_nmse, 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import Finding, flags_of
 from distmom.numerics.blocks.moments import Moments
-from distmom.theory import fine_blocks
+from distmom.theory.ladder import fine_blocks
 
 REPEATS = {1000: 120, 10_000: 40, 30_000: 20}
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.cli.program import program
@@ -86,11 +85,10 @@ def test_commands(
 def test_two_samples(lake: Path, store: Store, options: dict[str, str]) -> None:
     from distmom import kernels
 
-    root, how = f"s3://{store[1]}/t", {"kernel": kernels.auc(), "rng": 1, "n_blocks": 5}
-    theirs = flat(dm.ustatistic)(
-        (f"{root}/0.parquet", f"{root}/1.parquet"), "x", storage_options=options, **how
-    )
-    ours = flat(dm.ustatistic)((lake / "0.parquet", lake / "1.parquet"), "x", **how)
+    root, how = f"s3://{store[1]}/t", {"kernel": kernels.auc(), "rng": 1, "blocks": 5}
+    samples = [dm.scan(f"{root}/{i}.parquet", storage_options=options) for i in (0, 1)]
+    theirs = dm.ustatistic(samples, "x", **how)
+    ours = dm.ustatistic([lake / "0.parquet", lake / "1.parquet"], "x", **how)
     assert theirs.estimate == ours.estimate
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import ConfigError
-from distmom.theory import (
+from distmom.theory.paper import (
     mogu_blocks,
     mom_blocks,
     mom_least_delta,
@@ -63,24 +63,22 @@ def test_mou_needs_blocks_of_a_tuple(level: float, n: int, degree: int) -> None:
 
 
 @FAST
-@given(LEVELS, st.floats(0.02, 0.49), st.integers(1, 5000), st.integers(1, 3), st.floats(0.05, 0.95))
-def test_morm_range_is_exactly_the_integer_condition(
-    level: float, tau: float, n: int, degree: int, kappa: float
-) -> None:
+@given(LEVELS, st.floats(0.02, 0.49), st.integers(1, 5000), st.integers(1, 3))
+def test_morm_range_is_exactly_the_integer_condition(level: float, tau: float, n: int, degree: int) -> None:
     delta = 1.0 - level
-    least = morm_least_delta(tau, n, degree, kappa)
+    least = morm_least_delta(tau, n, degree)
     assume(abs(delta / least - 1.0) > 1e-9 and degree <= n)
     if delta >= least:
-        n_blocks, size = morm_blocks(level, tau, n, degree, kappa)
+        n_blocks, size = morm_blocks(level, tau, n, degree)
         assert degree <= size <= n
         # both exponential terms of the proof, at these integers, add up to at most delta
         data = math.exp(-2.0 * n / size * (tau - tau / 3.0) ** 2)
         draw = math.exp(-2.0 * n_blocks * (0.5 - tau) ** 2)
-        assert data <= kappa * delta * (1 + 1e-12) or size == n
-        assert draw <= (1.0 - kappa) * delta * (1 + 1e-12)
+        assert data <= 0.5 * delta * (1 + 1e-12) or size == n
+        assert draw <= 0.5 * delta * (1 + 1e-12)
     else:
         with pytest.raises(ConfigError, match="tau="):
-            morm_blocks(level, tau, n, degree, kappa)
+            morm_blocks(level, tau, n, degree)
 
 
 @FAST
@@ -134,8 +132,6 @@ def test_confidence_level_out_of_range(level: float) -> None:
     for ask in (mom_blocks, mou_blocks):
         with pytest.raises(ConfigError, match="confidence_level must lie strictly between 0 and 1, got"):
             ask(level, 1000)
-    with pytest.raises(ConfigError, match="kappa must lie"):
-        morm_blocks(0.9, 0.3, 1000, kappa=1.0)
 
 
 def test_least_deltas() -> None:

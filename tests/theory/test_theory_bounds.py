@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.theory import (
+from distmom.theory.bounds import (
     binomial_p,
     cantelli_allowed,
     exact_level,
-    ladder_levels,
     median_rank,
     width_factor,
     width_factors,
 )
+from distmom.theory.ladder import ladder_levels
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 DELTAS = st.floats(1e-9, 0.5)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.theory import least_order_blocks, order_level, order_rank
+from distmom.theory.intervals import least_order_blocks, order_level, order_rank
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 

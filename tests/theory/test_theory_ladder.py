@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distmom.theory import fine_blocks, ladder_levels
+from distmom.theory.ladder import fine_blocks, ladder_levels
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 

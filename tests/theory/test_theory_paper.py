@@ -6,17 +6,16 @@ import math
 
 import pytest
 
-from distmom.theory import (
+from distmom.theory.bounds import width_factor
+from distmom.theory.paper import (
     morm_blocks,
     mou_blocks,
     paper_halfwidth_mom,
     paper_halfwidth_morm,
     paper_halfwidth_mou,
-    repeated_halfwidth,
-    repeated_p,
-    resampled_halfwidth,
-    width_factor,
 )
+from distmom.theory.repeated import repeated_halfwidth, repeated_p
+from distmom.theory.resampled import resampled_halfwidth
 
 N = 10**8
 

@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.theory import (
-    cantelli_allowed,
-    median_rank,
-    partition_halfwidth,
-    poisson_binomial_tail,
-    width_factor,
-)
+from distmom.theory.bounds import cantelli_allowed, median_rank, width_factor
+from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 

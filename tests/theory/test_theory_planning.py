@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import ConfigError
-from distmom.theory import best_blocks, width_factor, width_factors
+from distmom.theory.bounds import width_factor, width_factors
+from distmom.theory.planning import best_blocks
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from distmom.theory import best_blocks, binomial_p, repeated_factors, repeated_halfwidth, repeated_p
+from distmom.theory.bounds import binomial_p
+from distmom.theory.planning import best_blocks
+from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
 
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 DELTA, FAILURE = 0.05, 1e-9

@@ -12,19 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from shared_rows import resampled_failure
 
-from distmom.theory import (
-    binomial_p,
-    mean_variance,
-    median_rank,
-    pair_inverse_inclusion,
-    resampled_failure,
-    resampled_halfwidth,
-    resampled_p,
-    row_inverse_inclusion,
-    sampled_halfwidth,
-    width_factor,
-)
+from distmom.theory.bounds import binomial_p, median_rank, width_factor
+from distmom.theory.resampled import resampled_halfwidth, resampled_p, sampled_halfwidth
+from distmom.theory.tuples import pair_inverse_inclusion
+from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 A = st.floats(0.0, 18.0).map(math.exp)
@@ -196,8 +189,6 @@ def test_limits() -> None:
     assert resampled_p(1, 1.0, 0.01) == pytest.approx(0.01)  # one block of everything: Chebyshev
     assert resampled_p(1001, 1.0, 0.01) == pytest.approx(0.01 * 501 / 1001)  # Markov
     assert resampled_p(7, 1e12, 0.01) == pytest.approx(binomial_p(7, 0.01), rel=1e-4)
-    assert resampled_failure(7, 3.0, 0.0) == 0.0
-    assert resampled_failure(7, 3.0, 1.0) == 1.0
     assert sampled_halfwidth(math.inf, 100, 7, 10, 0.01) == math.inf
     assert sampled_halfwidth(0.0, 100, 7, 10, 0.01) == 0.0
     with_replacement = resampled_halfwidth(
@@ -210,9 +201,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="inverse_inclusion"):
         resampled_p(7, 0.5, 0.01)
     with pytest.raises(ValueError, match="inverse_inclusion"):
-        resampled_failure(7, math.nan, 0.01)
-    with pytest.raises(ValueError, match="p must be a probability"):
-        resampled_failure(7, 3.0, 1.5)
+        resampled_p(7, math.nan, 0.01)
     with pytest.raises(ValueError, match="delta"):
         resampled_p(7, 3.0, 0.0)
     with pytest.raises(ValueError, match="block_size=11 exceeds n_rows=10"):

@@ -6,8 +6,7 @@ from math import comb
 
 import pytest
 
-from distmom.theory import default_tuples, incomplete_variance, pair_inverse_inclusion
-from distmom.theory.tuple_designs import TUPLE_BUDGET
+from distmom.theory.tuples import TUPLE_BUDGET, default_tuples, incomplete_variance, pair_inverse_inclusion
 
 
 @pytest.mark.parametrize("replacement", [False, True])

@@ -9,17 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
+from shared_rows import resampled_failure
 
 from distmom.numerics.linalg.geometric_median import geometric_median
-from distmom.theory import (
-    poisson_binomial_tail,
-    repeated_vector_factor,
-    resampled_failure,
-    resampled_p,
-    resampled_vector_factor,
-    vector_factor,
-    width_factor,
-)
+from distmom.theory.bounds import width_factor
+from distmom.theory.partition import poisson_binomial_tail
+from distmom.theory.resampled import resampled_p
+from distmom.theory.vectors import repeated_vector_factor, resampled_vector_factor, vector_factor
 
 
 def constant(alpha: float) -> float:

@@ -153,7 +153,13 @@ def _check_names(metric: str, by: str, denominator: str | None, unit: Names) -> 
         raise ConfigError(
             f"denominator: {denominator!r} is the metric itself; name another column or drop it"
         )
-    if by in names_of("unit", unit):
+    units = names_of("unit", unit)
+    if unit is not None and not units:
+        raise ConfigError("unit: name the columns of the randomisation units, or drop it")
+    both = [name for name in (metric, denominator) if name in units]
+    if both:
+        raise ConfigError(f"unit: {both[0]!r} is also a column to compare; name another column")
+    if by in units:
         raise ConfigError(
             f"unit: {by!r} is the column of the variants; name the randomisation units, such as users"
         )

@@ -11,7 +11,7 @@ from distmom.estimators.difference.linearised import Ratio, answer_equal, least_
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.estimate import shown_interval
 from distmom.numerics.arrays import Floats
-from distmom.theory import least_order_blocks
+from distmom.theory.intervals import least_order_blocks
 
 Interval = tuple[float, float]
 

@@ -18,7 +18,7 @@ from distmom.inference.answers import RuleAnswer
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 LEAST_UNITS = 8
 """A block that tells how much blocks differ has at least so many independent units."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin, TransformerMixin
 
 from distmom.checks import check_choice, check_count
 from distmom.errors import NoAnswerError
+from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import LearnOptions, check_positive, with_shared_parameters
@@ -27,7 +27,7 @@ ROUNDS = 5
 
 
 @with_shared_parameters
-class RobustKMeans(TransformerMixin, ClusterMixin, Learner):  # type: ignore[misc]
+class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
     """Centres of clusters that wild rows cannot draw to themselves.
 
     Parameters

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.command import answer
+from distmom.estimators.learn.bases import BaseEstimator
 from distmom.estimators.learn.data import is_lake, lake_arguments
 from distmom.estimators.learn.parameters import LearnOptions, SharedParameters, for_batches
 from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
@@ -39,13 +42,6 @@ from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
 from distmom.solvers.state import DescentState
 
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import check_is_fitted, validate_data
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
-except ImportError as error:  # pragma: no cover
-    raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
-
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
@@ -61,7 +57,7 @@ class Begun:
     met: Met = field(default_factory=Met)
 
 
-class Learner(SharedParameters, BaseEstimator):  # type: ignore[misc]
+class Learner(SharedParameters, BaseEstimator):
     """Base of the learners; see `SharedParameters` for the options that all of them have."""
 
     _needs_target = True

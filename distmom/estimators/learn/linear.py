@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from distmom.checks import check_choice, check_fraction
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
 from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
 from distmom.estimators.learn.run import Learned, Problem, Sample
@@ -24,7 +24,7 @@ MOST_CLASSES = 1_000
 
 
 @with_shared_parameters
-class RobustLinearRegression(RegressorMixin, Learner):  # type: ignore[misc]
+class RobustLinearRegression(RegressorMixin, Learner):
     """Linear regression that wild rows, of features or targets, cannot spoil.
 
     Each step goes along the gradient of the block of rows whose mean loss is the lower median of those of K
@@ -90,7 +90,7 @@ class RobustLinearRegression(RegressorMixin, Learner):  # type: ignore[misc]
 
 
 @with_shared_parameters
-class RobustLogisticRegression(ClassifierMixin, Learner):  # type: ignore[misc]
+class RobustLogisticRegression(ClassifierMixin, Learner):
     """Logistic regression, of two classes or more, that wild rows cannot spoil.
 
     Parameters

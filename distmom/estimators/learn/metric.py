@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
+from distmom.estimators.learn.bases import TransformerMixin
 from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
@@ -28,7 +28,7 @@ THRESHOLD = 2.0
 
 
 @with_shared_parameters
-class MahalanobisMetric(TransformerMixin, Learner):  # type: ignore[misc]
+class MahalanobisMetric(TransformerMixin, Learner):
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
     Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.checkpoint import ALL_ROWS, KIND, DescentKeeper
 from distmom.estimators.learn.data import (
     Asked,
     DataOptions,
@@ -19,6 +18,7 @@ from distmom.estimators.learn.data import (
     with_labels,
 )
 from distmom.estimators.learn.rows import LakeRows
+from distmom.estimators.learn.run import ALL_ROWS, KIND, DescentKeeper
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
 from distmom.report.values import plain

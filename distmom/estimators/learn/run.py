@@ -1,4 +1,4 @@
-"""One descent on rows: scale, start, steps, end."""
+"""One descent on rows: start, steps, end; from a checkpoint it goes on with the same bits."""
 
 from __future__ import annotations
 
@@ -25,16 +25,23 @@ from distmom.solvers.descent import Descent, Outcome, descend
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import DescentState
+from distmom.state import Checkpoint, Saved
+from distmom.state.checkpoint import Content
+from distmom.state.saved import Change, understood
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
     from distmom.cluster.executors.crew import Crew
-    from distmom.estimators.learn.checkpoint import DescentKeeper
+    from distmom.lake import FileRef
 
 logger = logging.getLogger("distmom")
 
 EVERY = 60.0
 """Seconds between two log lines."""
+
+KIND = "training"
+
+ALL_ROWS = Change("the order of the rows depends on their number", "to begin anew")
 
 MOST_START_BLOCKS = 101
 
@@ -102,6 +109,33 @@ class Learned:
     def scale(self) -> Scale:
         """What the rows were scaled by."""
         return self.prepared.scale
+
+
+@dataclass(frozen=True)
+class DescentKeeper:
+    """The state of one run on these files: where it goes on, and what is saved of it."""
+
+    checkpoint: Checkpoint
+    files: tuple[FileRef, ...]
+
+    def resume(self) -> tuple[DescentState, Place] | None:
+        """The state to go on from, and where its next step begins."""
+        saved = self.checkpoint.saved
+        return None if saved is None else understood(self.checkpoint.name, lambda: _descent(saved))
+
+    def content(self, state: DescentState, place: Place) -> Content | None:
+        """What is saved; None in the midst of a step."""
+        if len(state.history.objective) != state.step or state.iterates.count != state.step:
+            return None
+        facts = {"place": [place.number, place.row, *place.met], "n_steps": state.step}
+        return Content(self.files, facts, state.to_arrays())
+
+
+def _descent(saved: Saved) -> tuple[DescentState, Place]:
+    number, row, *met = map(int, saved.facts["place"])
+    if len(met) != len(Met._fields):
+        raise ValueError("counts of rows are missing")
+    return DescentState.from_arrays(saved.arrays), Place(number, row, Met(*met))
 
 
 def learn(

@@ -147,10 +147,11 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
     loss = history["held_out"][-1] if held else np.median(chosen) if chosen.size else np.nan
     notes = [f"{machine.status_}: {machine.advice_}", f"{machine.mode_}: {machine.mode_reason_}"]
     counts = {name: getattr(machine, f"{name}_") for name in Met._fields}
-    n_met = sum(counts.values()) - machine.n_inf_
-    if machine.n_dropped_:
+    n_dropped = counts["n_dropped"]
+    n_met = sum(counts.values()) - counts["n_inf"]
+    if n_dropped:
         notes.append(
-            f"{machine.n_dropped_:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
+            f"{n_dropped:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
             "that were left out"
         )
     if n_met < facts.n_rows:
@@ -168,7 +169,7 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
         mode=machine.mode_,
         status=Status(machine.status_),
         notes=tuple(notes),
-        n_rows=n_met - machine.n_dropped_,
+        n_rows=n_met - n_dropped,
         **counts,
         model=machine,
         history=history,

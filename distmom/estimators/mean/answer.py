@@ -23,7 +23,7 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.report.times import as_times
-from distmom.theory import mom_blocks, paper_halfwidth_mom
+from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan

@@ -17,7 +17,8 @@ from distmom.reductions.layouts import (
     StoredLayout,
     UnitLayout,
 )
-from distmom.theory import fine_blocks, mom_blocks, morm_blocks
+from distmom.theory.ladder import fine_blocks
+from distmom.theory.paper import mom_blocks, morm_blocks
 
 FINE = {"standard": 945, "many": 10_395}
 FINE_OF_GROUP = 105
@@ -191,8 +192,6 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         k = prescribed[0] if k is None else k
         size = prescribed[1] if size is None else size
         check_most_blocks(f"blocks: tau: {tau:g}", k)
-    elif design.tau is not None:
-        raise ConfigError("SampledBlocks: tau: n and size say all; drop tau")
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"
         raise NoAnswerError(

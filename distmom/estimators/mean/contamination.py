@@ -8,7 +8,7 @@ from decimal import Decimal
 from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.options import MeanOptions
-from distmom.theory import best_blocks
+from distmom.theory.planning import best_blocks
 
 
 def outlying_number(contamination: int | float, n: int) -> int:

@@ -27,7 +27,7 @@ STREAMS = "streams"
 """Stands for the folder of streams, which are no files."""
 
 
-class Counted(NamedTuple):
+class LakeCounts(NamedTuple):
     """What blocks may depend on: rows of the lake, rows that pass the filter, and units (such as files)."""
 
     n_rows: int | None = None

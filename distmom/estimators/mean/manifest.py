@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.cluster import Merged, Unit, UnitMerger
 from distmom.errors import DataError
-from distmom.estimators.mean.fingerprint import Counted
+from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.lake.source import FileRef
 from distmom.numerics.tree import covered
 
@@ -121,7 +121,7 @@ class Ledger:
         Those files, each with the number of its root.
     left : dict of str to Left
         Files left out because they are bad, by path.
-    counted : Counted or None
+    counted : LakeCounts or None
         Rows and units of the lake, where the blocks depend on them.
     """
 
@@ -130,7 +130,7 @@ class Ledger:
     base: Any = None
     base_files: list[tuple[int, FileRef]] = field(default_factory=list)
     left: dict[str, Left] = field(default_factory=dict)
-    counted: Counted | None = None
+    counted: LakeCounts | None = None
     _new: tuple[list[FileRef], list[FileRef]] = field(default=([], []), repr=False)
 
     def all_files(self) -> list[FileRef]:

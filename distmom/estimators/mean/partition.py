@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.estimators.mean.counts import units_of_groups
-from distmom.inference.adaptive import BlockSource, answer_rule
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise
 from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Finding
@@ -71,29 +72,23 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
     rows, cells, source = row_and_cell_blocks(plan, moments)
     values = np.stack([sample.values for sample in samples], axis=1)
     n_values = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in samples], axis=1)
-    units = units_of_groups(state)
-    wanted = set() if method == "geometric" else {"exact"}
-    if method is not None:
-        wanted.add("ball")
-    if method != "geometric" and repeats == 1:
-        wanted.add("order")
+    wanted = {"ball"} if method == "geometric" else {"order", "exact"}
     how: dict[str, Any] = {
         "files": None if cells is None else _lines(cells, joint=method is not None),
         "n_blocks": "auto" if promise.n_blocks is None else promise.n_blocks,
         "outlying": plan.blocks.outlying,
-        "intervals": wanted,
+        "intervals": wanted if method is None else wanted | {"ball"},
         "n_columns": d,
     }
-    level = promise.level(d, method)
-    sampled = values.reshape(-1, values.shape[2]), n_values.reshape(-1), level
+    sampled = values.reshape(-1, values.shape[2]), n_values.reshape(-1), promise.level(d, method)
     if repeats > 1:
         every = _lines(moments.at((..., slice(plan.blocks.layout.n_blocks))), joint=method is not None)
         every = every.each(lambda a: a.reshape(a.shape[0], repeats, -1))
         answer = answer_repeated(every, *sampled, **how)
     else:
-        n_units = None if units is None else np.repeat(units, d)
-        lines = _lines(rows, joint=method is not None)
-        answer = answer_rule(lines, *sampled, block_source=source, n_units=n_units, **how)
+        units = units_of_groups(state)
+        how |= {"block_source": source, "n_units": None if units is None else np.repeat(units, d)}
+        answer = answer_rule(_lines(rows, joint=method is not None), *sampled, **how)
     return Estimates(answer, promise, d, method)
 
 

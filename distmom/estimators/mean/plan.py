@@ -22,7 +22,7 @@ from distmom.estimators.mean.blocks import (
     needs_passing_rows,
     needs_row_counts,
 )
-from distmom.estimators.mean.fingerprint import Counted
+from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
 from distmom.numerics.blocks.labels import table_bytes
 from distmom.numerics.blocks.leaf import LEAF_ROWS
@@ -251,7 +251,7 @@ def _counted(
     executor: Executor,
     progress: Progress | None,
     ledger: Ledger | None,
-) -> Counted:
+) -> LakeCounts:
     """Rows of the lake, rows that pass the filter, and units, where blocks depend on them."""
     if ledger is not None:
         ledger.number(() if census is None else census.bad)
@@ -259,14 +259,14 @@ def _counted(
             return ledger.counted
         if fixed_by(options) is None:  # what is to be read now says nothing of what may come
             plenty = None if options.contamination is None else PLENTY
-            return Counted(None, plenty, plenty)
+            return LakeCounts(None, plenty, plenty)
     n_rows = None if census is None else int(census.rows.sum())
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
     n_valid = _passing_rows(source, read, files, options, executor, progress)
     # units in columns are counted while they are read; no share of them is allowed for
     n_units = None if not options.design.of_units else len(files) if options.design.by_file else PLENTY
-    counted = Counted(n_rows, n_valid, n_units)
+    counted = LakeCounts(n_rows, n_valid, n_units)
     if ledger is not None:
         ledger.counted = counted
     return counted

@@ -13,7 +13,7 @@ from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, re
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
-from distmom.theory import mean_variance, row_inverse_inclusion
+from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan

@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.cluster import Merged
 from distmom.errors import DataError
-from distmom.estimators.mean.fingerprint import Counted, Made, recounted
+from distmom.estimators.mean.fingerprint import LakeCounts, Made, recounted
 from distmom.estimators.mean.manifest import Ledger, Left, Numbered
 from distmom.lake.source import FileRef
 from distmom.reductions.state import MeanState, sizes_of
@@ -123,7 +123,7 @@ def _nodes(place: int, held: Merged[MeanState]) -> list[Node]:
 
 def _mean(saved: Saved) -> SavedMean:
     facts, arrays = saved.facts, saved.arrays
-    ledger = Ledger(counted=None if facts["counted"] is None else Counted(*facts["counted"]))
+    ledger = Ledger(counted=None if facts["counted"] is None else LakeCounts(*facts["counted"]))
     held: list[Merged[MeanState]] = [Merged({}, {}, frozenset(lost)) for lost in facts["lost"]]
     numbered = [_whole(n, MOST_FILES) for n in facts["numbered"]]
     states: list[MeanState | None] = []

@@ -10,7 +10,7 @@ from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.answer import answer_of, together
-from distmom.estimators.mean.fingerprint import STREAMS, Counted, Made
+from distmom.estimators.mean.fingerprint import STREAMS, LakeCounts, Made
 from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.lake.messages import plain_address
@@ -38,7 +38,7 @@ class NothingToRead(BatchReader):
 
 
 def plan_without_data(
-    made: Made, files: Sequence[tuple[int, FileRef]], counted: Counted | None = None
+    made: Made, files: Sequence[tuple[int, FileRef]], counted: LakeCounts | None = None
 ) -> MeanPlan:
     """The plan of a mean whose sums are at hand; `files` are those in them, with the number of their root."""
     ledger = Ledger(base_files=list(files), counted=counted)

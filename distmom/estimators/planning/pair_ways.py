@@ -14,17 +14,12 @@ from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.report.kinds.plan import PlannedWay
-from distmom.theory import (
-    best_blocks,
-    default_tuples,
-    incomplete_variance,
-    morm_blocks,
-    pair_inverse_inclusion,
-    partition_halfwidth,
-    resampled_halfwidth,
-    row_inverse_inclusion,
-    ustatistic_variance,
-)
+from distmom.theory.paper import morm_blocks
+from distmom.theory.partition import partition_halfwidth
+from distmom.theory.planning import best_blocks
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.tuples import default_tuples, incomplete_variance, pair_inverse_inclusion
+from distmom.theory.variances import row_inverse_inclusion, ustatistic_variance
 
 SORTED_ROWS_PER_SECOND = 1e7
 """Rows a second and thread of a kernel with a fast form: mostly sorting."""

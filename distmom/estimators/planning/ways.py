@@ -10,21 +10,15 @@ from typing import Any
 from distmom.designs.blocks import RandomBlocks, SampledBlocks
 from distmom.errors import ConfigError
 from distmom.report.kinds.plan import PlannedWay
-from distmom.theory import (
-    best_blocks,
-    binomial_p,
-    exact_level,
-    ladder_levels,
-    mean_variance,
-    mom_blocks,
-    morm_blocks,
-    order_rank,
-    paper_halfwidth_mom,
-    paper_halfwidth_morm,
-    partition_halfwidth,
-    repeated_halfwidth,
-    sampled_halfwidth,
-)
+from distmom.theory.bounds import binomial_p, exact_level
+from distmom.theory.intervals import order_rank
+from distmom.theory.ladder import ladder_levels
+from distmom.theory.paper import mom_blocks, morm_blocks, paper_halfwidth_mom, paper_halfwidth_morm
+from distmom.theory.partition import partition_halfwidth
+from distmom.theory.planning import best_blocks
+from distmom.theory.repeated import repeated_halfwidth
+from distmom.theory.resampled import sampled_halfwidth
+from distmom.theory.variances import mean_variance
 
 ROWS_OF_FINE_BLOCK = 8
 """A level of the automatic ladder needs at least this many rows a block."""
@@ -56,7 +50,7 @@ def automatic_way(n_rows: int, delta: float) -> PlannedWay:
     levels = _automatic_levels(n_rows)
     least = min(63.0, max(9.0, math.sqrt(n_rows) / 4.0))
     k = next((level for level in levels if level >= least), levels[-1])
-    k_exact = exact_level(levels, delta)
+    k_exact = exact_level(tuple(levels), delta)
     return replace(
         partition_way(n_rows, delta, k),
         name="partition, automatic",

@@ -14,7 +14,7 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.status import Status
-from distmom.theory import order_rank
+from distmom.theory.intervals import order_rank
 
 Interval = tuple[float, float] | None
 

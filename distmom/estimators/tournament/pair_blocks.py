@@ -12,7 +12,8 @@ from distmom.estimators.ustat.cost import in_words
 from distmom.numerics.arrays import Ints
 from distmom.passes.cell_map import given_numbers
 from distmom.passes.census import column_share
-from distmom.theory import default_tuples, joined_blocks
+from distmom.theory.planning import joined_blocks
+from distmom.theory.tuples import default_tuples
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor

@@ -16,7 +16,7 @@ from distmom.estimators.tournament.row_oracle import RowOracle, describe_rows
 from distmom.passes.census import count_rows, count_valid
 from distmom.passes.opening import refuse_times
 from distmom.solvers.tournament import play_tournament
-from distmom.theory.parts import AUTOMATIC, part_blocks, part_outlying
+from distmom.theory.planning import AUTOMATIC, part_blocks, part_outlying
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

@@ -36,7 +36,7 @@ from distmom.reductions.losses.block_losses import (
 )
 from distmom.reductions.parts import Parts
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
-from distmom.theory import joined_blocks
+from distmom.theory.planning import joined_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress, Unit

@@ -39,7 +39,7 @@ def tournament(
     state: str | os.PathLike[str] | None = None,
     executor: Any = None,
 ) -> TournamentResult:
-    """Choose among candidates by a median-of-means tournament, on data that nobody can clean.
+    """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.
 
     Every candidate predicts the target of a row, or has a loss on pairs of rows: a metric, a ranking, a
     partition. Blocks of rows decide each match by majority, so a few outliers or wrong labels decide nothing;

@@ -28,7 +28,7 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
-from distmom.theory import paper_halfwidth_mou
+from distmom.theory.paper import paper_halfwidth_mou
 
 ADDED = (
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),

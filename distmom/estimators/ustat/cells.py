@@ -17,7 +17,7 @@ from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.reductions.layouts import RepeatedLayout
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
-from distmom.theory import ladder_levels
+from distmom.theory.ladder import ladder_levels
 
 LEAST_ROWS = 64
 """Rows of the blocks that the automatic rule is told about: the statistic of few rows is too skewed."""

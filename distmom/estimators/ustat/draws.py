@@ -16,8 +16,8 @@ from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
-from distmom.theory import default_tuples, morgu_blocks, morm_blocks
-from distmom.theory.tuple_designs import TUPLE_BUDGET
+from distmom.theory.paper import morgu_blocks, morm_blocks
+from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
@@ -172,8 +172,6 @@ def _several_numbers(
         )
     if given is None:
         return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
-    if rows.design.tau is not None:
-        raise ConfigError("tau: the number and size of blocks say all; drop tau")
     return given, sizes
 
 
@@ -193,7 +191,7 @@ def pair_numbers(
     repeats = rows.design.replace
     if rows.design.number is not None:
         if rows.design.tau is not None:
-            raise ConfigError("tau: it sets the number of samples, and n gives it; drop one")
+            raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
         k = rows.design.number
     else:
         k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]

@@ -11,8 +11,8 @@ import numpy as np
 from distmom.estimators.mean.partition import promise_of
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.inference.adaptive import BlockSource, answer_rule
-from distmom.inference.answers import RuleAnswer
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import BlockSource, RuleAnswer
 from distmom.inference.estimate import Estimates
 from distmom.inference.fieller import FiellerEnds, Quotients, fieller_ends
 from distmom.inference.repeated import answer_repeated
@@ -85,12 +85,8 @@ class BlockLines:
             "n_columns": n_columns,
         }
         moments = self._moments() if moments is None else moments
-        if self.repeats == 1:
-            return answer_rule(moments, None, None, level, intervals=intervals, **how)
-        lines = moments.count.shape[0]
-        nothing = np.empty((lines, 0)), np.zeros(lines, np.int64)
-        wanted = tuple(name for name in intervals if name != "order")
-        return answer_repeated(moments, *nothing, level, intervals=wanted, **how)
+        rule = answer_rule if self.repeats == 1 else answer_repeated
+        return rule(moments, None, None, level, intervals=intervals, **how)
 
     @property
     def repeats(self) -> int:

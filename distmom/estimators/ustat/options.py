@@ -15,7 +15,7 @@ from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
 from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.scan import Scan
-from distmom.theory import mou_blocks
+from distmom.theory.paper import mou_blocks
 
 if TYPE_CHECKING:
     from distmom.lake import ReadOptions

@@ -16,14 +16,14 @@ from distmom.estimators.ustat.disjoint import disjoint_statistics
 from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
-from distmom.inference.adaptive import BlockSource
+from distmom.inference.answers import BlockSource
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.passes.block_pass import Counted, Question, kept_names, run_blocks
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.report import UStatisticResult
-from distmom.theory import mogu_blocks
+from distmom.theory.paper import mogu_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

@@ -30,7 +30,7 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
-from distmom.theory import row_inverse_inclusion
+from distmom.theory.variances import row_inverse_inclusion
 
 
 @dataclass(frozen=True)

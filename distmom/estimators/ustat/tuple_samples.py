@@ -14,12 +14,9 @@ from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
 from distmom.numerics.median import lower_median
 from distmom.passes.draws import Gathered
-from distmom.theory import (
-    incomplete_variance,
-    pair_inverse_inclusion,
-    resampled_halfwidth,
-    two_sample_variance,
-)
+from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
+from distmom.theory.variances import two_sample_variance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,6 +40,7 @@ JOB = job_of(
     "compare",
     TABLES,
     data={**DATA, "where": Key("texts")},
+    n_samples=lambda config: 1 if "by" in config.table("drift") else 2,
     run=refusing(SCRATCH, "a comparison reads all its rows again", "state", "on_change"),
     tell=tell,
 )

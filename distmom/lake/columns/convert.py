@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -78,7 +78,7 @@ def converter(type_: pa.DataType, scale: TimeScale | None = None) -> Converter:
         For a type of dates, timestamps or durations.
     """
     if type_ in _NUMPY_TYPES:
-        return partial(_plain_values, _NUMPY_TYPES[type_])
+        return _plain_values
     if patypes.is_dictionary(type_):
         inner = converter(type_.value_type, scale)  # a dictionary of texts is refused here, not in a batch
         return partial(_dictionary_values, inner)
@@ -93,16 +93,12 @@ def converter(type_: pa.DataType, scale: TimeScale | None = None) -> Converter:
     raise TypeError(f"{type_} holds no numbers")
 
 
-def _plain_values(kind: np.dtype[np.generic], array: pa.Array) -> tuple[Values, Valid]:
-    bitmap, data = array.buffers()
-    n = len(array)
-    if n == 0 or data is None:
-        return np.zeros(n), valid_rows(array)
-    values = np.frombuffer(data, kind, n, array.offset * kind.itemsize)
+def _plain_values(array: pa.Array) -> tuple[Values, Valid]:
+    values: Any = native_values(array)
     if values.dtype != np.float64 or not values.flags.aligned:
         values = values.astype(np.float64)
     values.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
-    return values, None if bitmap is None or array.null_count == 0 else _bits(array, 0)
+    return values, valid_rows(array)
 
 
 def native_values(array: pa.Array) -> NDArray[np.generic]:

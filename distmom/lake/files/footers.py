@@ -157,7 +157,7 @@ def _compare(file: FileRef, size: int | None, mtime_ns: int | None) -> None:
     raise DataError(f"file changed since planning: {file.path} (rewritten, same size); run again")
 
 
-def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
+def column_positions(schema: pa.Schema) -> dict[str, int]:
     """Physical positions of the top-level columns that have one: by exact name, no structs or maps.
 
     PyArrow's own selection by name takes ``a.b`` for the field ``b`` of a struct ``a`` as well as for a
@@ -165,7 +165,7 @@ def column_positions(parquet: pq.ParquetFile) -> dict[str, int]:
     """
     positions: dict[str, int] = {}
     position = 0
-    for field in parquet.schema_arrow:
+    for field in schema:
         leaves = _leaves(field.type)
         if leaves == 1 and not patypes.is_struct(field.type):
             positions[field.name] = -1 if field.name in positions else position
@@ -185,13 +185,12 @@ def _leaves(type_: pa.DataType) -> int:
     return 1 if storage is None else _leaves(storage)
 
 
-def column_share(parquet: pq.ParquetFile, names: Collection[str]) -> float:
+def column_share(metadata: pq.FileMetaData, schema: pa.Schema, names: Collection[str]) -> float:
     """Share of the file's bytes that the chunks of some top-level columns take, by its first row group."""
-    metadata = parquet.metadata
     if metadata.num_row_groups == 0:
         return 1.0
     group = metadata.row_group(0)
-    positions = column_positions(parquet)
+    positions = column_positions(schema)
     sizes: list[int] = [group.column(i).total_compressed_size for i in range(group.num_columns)]
     asked: int = sum(sizes[positions[name]] for name in names if positions.get(name, -1) >= 0)
     return max(asked / max(sum(sizes), 1), 1e-3)
@@ -205,7 +204,7 @@ def first_values(
     DataError as `open_parquet`.
     """
     with open_parquet(filesystem, root, file, columns=columns) as parquet:
-        position = column_positions(parquet).get(name, -1)
+        position = column_positions(parquet.schema_arrow).get(name, -1)
         groups = list(range(parquet.metadata.num_row_groups))
         if position < 0 or not groups:
             return None
@@ -280,7 +279,7 @@ def _parquet_file(
         opened, found = [], _File(stream, (), buffer_bytes)
     if not dictionaries:
         return found
-    known = column_positions(found)
+    known = column_positions(found.schema_arrow)
     stored = dict(zip(found.schema_arrow.names, found.reader.schema_arrow.names, strict=True))
     good = [stored[name] for name in dictionaries if name in known and not _outgrown(found, known[name])]
     if good == opened:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def open_lake(
     Notes
     -----
     Columns that come from ``key=value`` folders are text, unless all values of a key are canonical integers.
-    Names below the given folder that start with ``_`` or ``.`` are passed over and counted. Relative
+    Names below the given folder that start with ``_`` or ``.`` are passed over. Relative
     paths, the keys of every random label, are taken from the folder given; for a pattern, from the folder
     before its first wildcard; for a list, from the common parent of its items.
 
@@ -133,12 +132,11 @@ def _open_files(names: list[str], storage_options: Mapping[str, object] | None) 
             if prefix:
                 raise final(store_error(error, filesystem, path, name)) from error
             raise DataError(f"cannot list {shown}: {first_line(error)}") from error
-    root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _, _ in items])
-    infos = [info for _, found, _ in items for info in found]
+    root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _ in items])
+    infos = [info for _, found in items for info in found]
     if not infos:
         raise DataError(f"no Parquet file under {shown}{' …' if len(names) > 3 else ''}")
-    n_ignored = sum(ignored for _, _, ignored in items)
-    return build_lake(filesystem, prefix, root, infos, n_ignored)
+    return build_lake(filesystem, prefix, root, infos)
 
 
 def _read_list_file(name: str) -> list[str]:
@@ -158,8 +156,8 @@ def _read_list_file(name: str) -> list[str]:
     return items
 
 
-def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo], int]:
-    """Root, files and number of names passed over of one item of the list."""
+def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo]]:
+    """Root and files of one item of the list."""
     if not is_local(filesystem) and has_wildcard(path):
         info = pafs.FileInfo(path, type=pafs.FileType.NotFound)  # keys rarely have such characters
     else:
@@ -169,11 +167,11 @@ def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, 
         if below:  # an empty object that stands for the folder
             info = pafs.FileInfo(path, type=pafs.FileType.Directory)
     if info.type == pafs.FileType.File:
-        return path.rpartition("/")[0] or "/", [info], 0
+        return path.rpartition("/")[0] or "/", [info]
     if info.type == pafs.FileType.Directory:
         refuse_tables_above(filesystem, [path])
         listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
-        return path, *_select(path, listed)
+        return path, _select(path, listed)
     if not has_wildcard(path):
         if not is_local(filesystem):
             bucket = path.partition("/")[0]
@@ -183,32 +181,27 @@ def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, 
     root, rest = _split_pattern(path)
     if filesystem.get_file_info(root).type != pafs.FileType.Directory:
         raise DataError(f"no such folder: {root} (from the pattern {name})")
-    return root, *_expand_pattern(filesystem, root, rest)
+    return root, _expand_pattern(filesystem, root, rest)
 
 
-def _expand_pattern(
-    filesystem: pafs.FileSystem, root: str, rest: list[str]
-) -> tuple[list[pafs.FileInfo], int]:
+def _expand_pattern(filesystem: pafs.FileSystem, root: str, rest: list[str]) -> list[pafs.FileInfo]:
     """Files that a pattern matches, and those below the folders that it matches."""
     matched = _expand(filesystem, root, rest)
     folders = [info.path for info in matched if info.type == pafs.FileType.Directory]
     if rest[-1] != "**":  # which has listed everything already
         below = [filesystem.get_file_info(pafs.FileSelector(path, recursive=True)) for path in folders]
         matched = list({info.path: info for infos in [matched, *below] for info in infos}.values())
-    found, ignored = _select(root, matched)
+    found = _select(root, matched)
     refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
-    return found, ignored
+    return found
 
 
-def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileInfo], int]:
-    """The files of a listing that count, and the number of names passed over.
-
-    A folder that is passed over counts once, whatever lies in it.
-    """
+def _select(root: str, listed: Iterable[pafs.FileInfo]) -> list[pafs.FileInfo]:
+    """The files of a listing that count."""
     prefix = len(root.rstrip("/"))
     files: list[pafs.FileInfo] = []
     seen: list[pafs.FileInfo] = []
-    ignored: set[str] = set()
+    passed_over: set[str] = set()
     for info in listed:
         relative = info.path[prefix:]
         if "/_" in relative or "/." in relative:
@@ -217,9 +210,9 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
             hidden = "/".join(parts[: first + 1])
             if first == len(parts) - 1:
                 seen.append(info)
-            elif hidden not in ignored:  # some stores list no folders
+            elif hidden not in passed_over:  # some stores list no folders
                 seen.append(pafs.FileInfo(f"{root.rstrip('/')}/{hidden}", type=pafs.FileType.Directory))
-            ignored.add(hidden)
+            passed_over.add(hidden)
         elif info.type == pafs.FileType.File:
             if relative.count("/") > MOST_LEVELS:
                 raise DataError(
@@ -232,7 +225,7 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> tuple[list[pafs.FileI
         elif info.type != pafs.FileType.Directory:
             raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
     refuse_listed_tables(seen)
-    return files, len(ignored)
+    return files
 
 
 def _split_pattern(path: str) -> tuple[str, list[str]]:
@@ -264,11 +257,11 @@ def _expand(filesystem: pafs.FileSystem, root: str, names: list[str]) -> list[pa
             below = [info for folder in folders for info in _list(filesystem, folder.path, recursive=True)]
             # "**" is any number of folders, none included; at the end it is every file below them
             found = below if last else folders + below
-            found = [info for info in found if not _hidden(info.path[len(root) :])]
+            found = [info for info in found if "/." not in info.path[len(root) :]]
         else:
-            matches = _matcher(name)
             below = [info for folder in folders for info in _list(filesystem, folder.path, recursive=False)]
-            found = [info for info in below if matches(info.base_name)]
+            found = [info for info in below if name.startswith(".") or not info.base_name.startswith(".")]
+            found = [info for info in found if fnmatchcase(info.base_name, name)]
     unique = {info.path: info for info in found}
     return list(unique.values())
 
@@ -288,16 +281,3 @@ def _list(filesystem: pafs.FileSystem, folder: str, *, recursive: bool) -> list[
             above = above.rpartition("/")[0]
     start = len(folder) + 1
     return [info for info in found.values() if recursive or "/" not in info.path[start:]]
-
-
-def _matcher(name: str) -> Callable[[str], bool]:
-    if not has_wildcard(name):
-        return lambda candidate: candidate == name
-    pattern = re.compile(fnmatch.translate(name))
-    return lambda candidate: (
-        pattern.match(candidate) is not None and (name.startswith(".") or not candidate.startswith("."))
-    )
-
-
-def _hidden(relative: str) -> bool:
-    return "/." in relative

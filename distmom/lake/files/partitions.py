@@ -65,15 +65,13 @@ def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tup
     first_file: str | None = None
     rows: list[tuple[str | None, ...]] = []
     for file, pairs in found:
-        keys = tuple(key for key, _ in pairs)
+        values = dict(pairs)
         if first_file is None:
-            names, first_file = keys, file
-        if keys == names:
-            rows.append(tuple(value for _, value in pairs))
-        elif len(keys) == len(names) and set(keys) == set(names):
-            values = dict(pairs)
+            names, first_file = tuple(values), file
+        if values.keys() == set(names):
             rows.append(tuple(values[key] for key in names))
         else:
+            keys = tuple(values)
             raise DataError(
                 f"partition keys differ: {_show(names)} in {first_file} but {_show(keys)} in {file}; "
                 "give the folders of one kind only"

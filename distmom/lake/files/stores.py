@@ -276,37 +276,32 @@ def _region_of(address: Address) -> str:
         ) from error
 
 
-def _flag(options: dict[str, str], name: str) -> bool:
-    return options.get(name) == "true"
+def _shared(kind: str, options: dict[str, str]) -> dict[str, Any]:
+    """Arguments of the first two kinds: texts by PyArrow's names, and whether to ask without credentials."""
+    text = {name: options[name] for name, what in _OPTIONS[kind].items() if what == _TEXT and name in options}
+    if "endpoint" in text:
+        text["endpoint_override"] = text.pop("endpoint")
+    return {**text, "anonymous": options.get("anonymous") == "true"}
 
 
 def _s3(options: dict[str, str]) -> dict[str, Any]:
-    text = {name: options[name] for name, what in _OPTIONS["s3"].items() if what == _TEXT and name in options}
-    endpoint = text.pop("endpoint", None)
-    if endpoint is not None:
-        text["endpoint_override"] = endpoint
-        text.setdefault("region", "us-east-1")
+    attempts = int(options.get("max_attempts", ATTEMPTS))
     return {
-        **text,
-        "anonymous": _flag(options, "anonymous"),
-        "force_virtual_addressing": _flag(options, "force_virtual_addressing"),
+        **({"region": "us-east-1"} if "endpoint" in options else {}),
+        **_shared("s3", options),
+        "force_virtual_addressing": options.get("force_virtual_addressing") == "true",
         "connect_timeout": float(options.get("connect_timeout", CONNECT_SECONDS)),
         "request_timeout": float(options.get("request_timeout", REQUEST_SECONDS)),
-        "retry_strategy": pafs.AwsStandardS3RetryStrategy(
-            max_attempts=int(options.get("max_attempts", ATTEMPTS))
-        ),
+        "retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=attempts),
     }
 
 
 def _gs(options: dict[str, str]) -> dict[str, Any]:
-    text = {name: options[name] for name, what in _OPTIONS["gs"].items() if what == _TEXT and name in options}
-    if "endpoint" in text:
-        text["endpoint_override"] = text.pop("endpoint")
-    expires = {}
-    if "access_token" in text:  # when it ends in truth the store tells
-        expires = {"credential_token_expiration": datetime.now(UTC) + timedelta(days=1)}
+    arguments = _shared("gs", options)
+    if "access_token" in arguments:  # when it ends in truth the store tells
+        arguments["credential_token_expiration"] = datetime.now(UTC) + timedelta(days=1)
     patience = timedelta(seconds=float(options.get("retry_time_limit", PATIENCE_SECONDS)))
-    return {**text, **expires, "anonymous": _flag(options, "anonymous"), "retry_time_limit": patience}
+    return {**arguments, "retry_time_limit": patience}
 
 
 def _abfs(options: dict[str, str]) -> dict[str, Any]:

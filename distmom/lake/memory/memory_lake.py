@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.errors import DataError
-from distmom.lake.assemble import Assembler, Column
+from distmom.lake.assemble import Assembler, FileColumn
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import Reference, roles_of
 from distmom.lake.columns.times import TimeScale, with_times
@@ -82,7 +82,7 @@ class MemoryReader(BatchReader):
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter."""
-        columns = [Column(name, position=i) for i, name in enumerate(self.columns)]
+        columns = [FileColumn(name, position=i) for i, name in enumerate(self.columns)]
         types = {name: column.type for name, column in self.columns.items()}
         assembler = Assembler(columns, types, self.options)
         end = self.n_rows if stop is None else min(stop, self.n_rows)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -27,30 +28,29 @@ class FoundTable(NamedTuple):
 
 def load_metadata(place: str, options: Mapping[str, str], shown: str) -> FoundTable:
     """The table of a metadata file, or of a folder whose ``version-hint.text`` names the newest one."""
-
-    def load() -> Table:
+    with _reading(shown):
         from pyiceberg.table import StaticTable
 
-        return StaticTable.from_metadata(place, dict(options))
-
-    return _load(load, shown)
+        table = StaticTable.from_metadata(place, dict(options))
+        return FoundTable(table, _local(str(table.location())))
 
 
 def load_from_catalog(catalog: str, name: str, shown: str) -> FoundTable:
     """A table of a catalog, which PyIceberg's own configuration describes."""
-
-    def load() -> Table:
+    with _reading(shown):
         from pyiceberg.catalog import load_catalog
 
-        return load_catalog(catalog).load_table(name)
-
-    return _load(load, shown)
-
-
-def _load(load: Any, shown: str) -> FoundTable:
-    try:
-        table = load()
+        table = load_catalog(catalog).load_table(name)
         return FoundTable(table, _local(str(table.location())))
+
+
+@contextmanager
+def _reading(shown: str) -> Iterator[None]:
+    """Errors of PyIceberg in one line."""
+    try:
+        yield
+    except DataError:
+        raise
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"data: {shown} is an Iceberg table, which the package pyiceberg reads; "
@@ -58,7 +58,10 @@ def _load(load: Any, shown: str) -> FoundTable:
             "(@list.txt)"
         ) from error
     except Exception as error:
-        raise _unreadable(shown, error) from error
+        raise DataError(
+            f"{shown} is an Iceberg table: its metadata cannot be read: {masked(error)}; check its name and "
+            "its files, or pass the list of its live files (@list.txt)"
+        ) from error
 
 
 def read_iceberg(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:
@@ -67,19 +70,8 @@ def read_iceberg(found: FoundTable, snapshot: int | None, shown: str) -> LoggedT
     DataError if they cannot be read, there is no such snapshot, or live files have delete files, are not
     Parquet, or lie outside of the table's folder.
     """
-    try:
+    with _reading(shown):
         return _logged(found, snapshot, shown)
-    except DataError:
-        raise
-    except Exception as error:
-        raise _unreadable(shown, error) from error
-
-
-def _unreadable(shown: str, error: Exception) -> DataError:
-    return DataError(
-        f"{shown} is an Iceberg table: its metadata cannot be read: {masked(error)}; check its name and its "
-        "files, or pass the list of its live files (@list.txt)"
-    )
 
 
 def _logged(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:

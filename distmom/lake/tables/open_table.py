@@ -148,7 +148,7 @@ def _lake(filesystem: pafs.FileSystem, prefix: str, root: str, logged: LoggedTab
                 f"{shown}: {file.path} is gone, which its log names at version {logged.version.version} "
                 "(removed by a vacuum?); choose a later version"
             )
-    return build_lake(filesystem, prefix, root, infos, 0, logged)
+    return build_lake(filesystem, prefix, root, infos, logged)
 
 
 _MARKS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}

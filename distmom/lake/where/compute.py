@@ -11,32 +11,17 @@ import pyarrow.compute as pc
 from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import one_value, some_values
+from distmom.lake.where import nodes
 from distmom.lake.where.exact import exact_value, grid_of, on_grid
-from distmom.lake.where.nodes import (
-    COMPARISONS,
-    FLIPPED,
-    Column,
-    Compare,
-    Constant,
-    In,
-    IsNull,
-    Leaf,
-    Literal,
-    Node,
-    Operator,
-    Truth,
-    fold,
-)
 
 Operands = Mapping[str, pa.Array]
 Logic = Any  # a boolean array of the batch's length, or a boolean scalar for what is the same in all rows
 
-_FUNCTIONS = dict(
-    zip(COMPARISONS, ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), strict=True)
-)
+_NAMES = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_FUNCTIONS = dict(zip(nodes.COMPARISONS, _NAMES, strict=True))
 
 
-def evaluate(node: Node, operands: Operands) -> Logic:
+def evaluate(node: nodes.Node, operands: Operands) -> Logic:
     """Outcome of a condition in each row.
 
     Parameters
@@ -52,26 +37,27 @@ def evaluate(node: Node, operands: Operands) -> Logic:
         With nulls where the condition is neither true nor false.
     """
     both, either = partial(_call, "and_kleene"), partial(_call, "or_kleene")
-    return fold(node, partial(_of_leaf, operands), partial(_call, "invert"), both, either)
+    return nodes.fold(node, partial(_of_leaf, operands), partial(_call, "invert"), both, either)
 
 
-def _of_leaf(operands: Operands, leaf: Leaf) -> Logic:
+def _of_leaf(operands: Operands, leaf: nodes.Leaf) -> Logic:
     match leaf:
-        case Constant(value):
+        case nodes.TruthValue(value):
             return _boolean(value)
-        case Compare(operator, Column() as left, Literal() as right):
-            return _with_literal(operator, left, right, operands)
-        case Compare(operator, Literal() as left, Column() as right):
-            return _with_literal(FLIPPED[operator], right, left, operands)
-        case Compare(operator, Column(left_name), Column(right_name)):
+        case nodes.Compare(operator, nodes.Column() as left, nodes.Literal() as right):
+            return _outcome(operands[left.name], partial(_compare, operator, right, left.name))
+        case nodes.Compare(operator, nodes.Literal() as left, nodes.Column() as right):
+            flipped = nodes.FLIPPED[operator]
+            return _outcome(operands[right.name], partial(_compare, flipped, left, right.name))
+        case nodes.Compare(operator, nodes.Column(left_name), nodes.Column(right_name)):
             return _columns(operator, operands[left_name], operands[right_name])
-        case Compare(operator, Literal(left_value), Literal(right_value)):
-            return _boolean(COMPARISONS[operator](left_value, right_value))
-        case In(column, among):
+        case nodes.Compare(operator, nodes.Literal(left_value), nodes.Literal(right_value)):
+            return _boolean(nodes.COMPARISONS[operator](left_value, right_value))
+        case nodes.In(column, among):
             return _outcome(operands[column.name], lambda array: _is_in(array, among, column.name))
-        case IsNull(column):
+        case nodes.IsNull(column):
             return _outcome(operands[column.name], lambda array: _call("is_null", array))
-        case Truth(column):
+        case nodes.Truth(column):
             return _outcome(operands[column.name], lambda array: array.cast(pa.bool_()))
     raise AssertionError(leaf)  # pragma: no cover
 
@@ -113,13 +99,7 @@ def _same_where_valid(array: pa.Array, value: bool) -> pa.Array:
     return _call("if_else", _call("is_valid", array), _boolean(value), _boolean(None))
 
 
-def _with_literal(operator: Operator, column: Column, literal: Literal, operands: Operands) -> Logic:
-    return _outcome(
-        operands[column.name], lambda array: _compare_literal(operator, array, literal, column.name)
-    )
-
-
-def _compare_literal(operator: Operator, array: pa.Array, literal: Literal, column: str) -> pa.Array:
+def _compare(operator: nodes.Operator, literal: nodes.Literal, column: str, array: pa.Array) -> pa.Array:
     type_ = array.type
     if patypes.is_null(type_):
         return pa.nulls(len(array), pa.bool_())
@@ -133,7 +113,7 @@ def _compare_literal(operator: Operator, array: pa.Array, literal: Literal, colu
     return _call(_FUNCTIONS[operator], array, some_values(values, array.type)[0])
 
 
-def _is_in(array: pa.Array, items: tuple[Literal, ...], column: str) -> pa.Array:
+def _is_in(array: pa.Array, items: tuple[nodes.Literal, ...], column: str) -> pa.Array:
     type_ = array.type
     if patypes.is_null(type_):
         return pa.nulls(len(array), pa.bool_())
@@ -150,7 +130,7 @@ def _is_in(array: pa.Array, items: tuple[Literal, ...], column: str) -> pa.Array
     return _known(array, pc.SetLookupOptions(some_values(values, array.type)))
 
 
-def _plain(array: pa.Array, literals: Sequence[Literal]) -> tuple[pa.Array, list[Any]]:
+def _plain(array: pa.Array, literals: Sequence[nodes.Literal]) -> tuple[pa.Array, list[Any]]:
     """Floats, booleans or texts in a type that Arrow compares, and literals as values of it."""
     type_ = array.type
     if patypes.is_boolean(type_):
@@ -169,7 +149,7 @@ def _known(array: pa.Array, options: pc.SetLookupOptions) -> pa.Array:
     return _call("if_else", _call("is_valid", array), found, _boolean(None))
 
 
-def _columns(operator: Operator, left: pa.Array, right: pa.Array) -> Logic:
+def _columns(operator: nodes.Operator, left: pa.Array, right: pa.Array) -> Logic:
     sides = [
         side.dictionary_decode() if isinstance(side, pa.DictionaryArray) else side for side in (left, right)
     ]

@@ -81,7 +81,7 @@ def _offset(text: str | None) -> int:
     return (-1 if text[0] == "-" else 1) * (hours * 60 + minutes) * 60 * SECOND
 
 
-class Grid(NamedTuple):
+class UnitGrid(NamedTuple):
     """Counts that a type holds, and how many of them make 1 (or, for dates and times, one nanosecond)."""
 
     per_one: Fraction
@@ -89,19 +89,19 @@ class Grid(NamedTuple):
     high: int
 
 
-def grid_of(type_: pa.DataType) -> Grid | None:
-    """Grid of a type; None for types that are no counts (floats, texts, booleans)."""
+def grid_of(type_: pa.DataType) -> UnitGrid | None:
+    """UnitGrid of a type; None for types that are no counts (floats, texts, booleans)."""
     if patypes.is_integer(type_):
-        return Grid(Fraction(1), *_bounds(type_.bit_width, patypes.is_signed_integer(type_)))
+        return UnitGrid(Fraction(1), *_bounds(type_.bit_width, patypes.is_signed_integer(type_)))
     if patypes.is_decimal(type_):
         largest = 10**type_.precision - 1
-        return Grid(Fraction(10) ** type_.scale, -largest, largest)
+        return UnitGrid(Fraction(10) ** type_.scale, -largest, largest)
     if patypes.is_date32(type_):
-        return Grid(Fraction(1, DAY), *_bounds(32, True))
+        return UnitGrid(Fraction(1, DAY), *_bounds(32, True))
     if patypes.is_date64(type_):
-        return Grid(Fraction(1, NANOSECONDS["ms"]), *_bounds(64, True))
+        return UnitGrid(Fraction(1, NANOSECONDS["ms"]), *_bounds(64, True))
     if patypes.is_timestamp(type_) or patypes.is_time(type_):
-        return Grid(Fraction(1, NANOSECONDS[type_.unit]), *_bounds(type_.bit_width, True))
+        return UnitGrid(Fraction(1, NANOSECONDS[type_.unit]), *_bounds(type_.bit_width, True))
     return None
 
 
@@ -115,7 +115,7 @@ def exact_value(literal: Literal, type_: pa.DataType, column: str) -> Fraction:
     return Fraction(value if isinstance(value, (int, Decimal)) else int(value))
 
 
-def on_grid(operator: Operator, value: Fraction, grid: Grid) -> tuple[Operator, int] | bool:
+def on_grid(operator: Operator, value: Fraction, grid: UnitGrid) -> tuple[Operator, int] | bool:
     """The same comparison with a count that the type holds, or its outcome where it is the same for all."""
     count = value * grid.per_one
     floor = count.numerator // count.denominator

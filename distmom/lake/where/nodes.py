@@ -14,12 +14,9 @@ T = TypeVar("T")
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">="]
 
+_FUNCTIONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = dict(
-    zip(
-        ("=", "!=", "<", "<=", ">", ">="),
-        (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
-        strict=True,
-    )
+    zip(("=", "!=", "<", "<=", ">", ">="), _FUNCTIONS, strict=True)
 )
 
 FLIPPED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -88,7 +85,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class TruthValue:
     """``true`` or ``false``."""
 
     value: bool
@@ -115,7 +112,7 @@ class Or:
     items: tuple[Node, ...]
 
 
-Leaf = Compare | In | IsNull | Truth | Constant
+Leaf = Compare | In | IsNull | Truth | TruthValue
 Node = Leaf | Not | And | Or
 
 

@@ -8,22 +8,7 @@ from typing import Literal as OneOf
 from typing import NamedTuple, cast
 
 from distmom.errors import ConfigError
-from distmom.lake.where.nodes import (
-    COMPARISONS,
-    And,
-    Column,
-    Compare,
-    Constant,
-    In,
-    IsNull,
-    Literal,
-    Node,
-    Not,
-    Operand,
-    Operator,
-    Or,
-    Truth,
-)
+from distmom.lake.where import nodes
 
 MOST_DEPTH = 50  # parentheses and negations inside each other: keeps Python's stack small
 MOST_CHARACTERS = 100_000
@@ -122,7 +107,7 @@ def _bad_character(character: str) -> str:
     return f"the character {character!r} means nothing here"
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> nodes.Node:
     """Parse a condition. ConfigError, with the position, if the text is none."""
     parser = _Parser(text)
     node = parser.disjunction(0)
@@ -136,68 +121,69 @@ class _Parser:
         self._tokens = tokenize(text)
         self._at = 0
 
-    def disjunction(self, depth: int) -> Node:
+    def disjunction(self, depth: int) -> nodes.Node:
         """``a or b or …``."""
         items = [self._conjunction(depth)]
         while self._accept("keyword", "or"):
             items.append(self._conjunction(depth))
-        return items[0] if len(items) == 1 else Or(tuple(items))
+        return items[0] if len(items) == 1 else nodes.Or(tuple(items))
 
-    def _conjunction(self, depth: int) -> Node:
+    def _conjunction(self, depth: int) -> nodes.Node:
         items = [self._negation(depth)]
         while self._accept("keyword", "and"):
             items.append(self._negation(depth))
-        return items[0] if len(items) == 1 else And(tuple(items))
+        return items[0] if len(items) == 1 else nodes.And(tuple(items))
 
-    def _negation(self, depth: int) -> Node:
+    def _negation(self, depth: int) -> nodes.Node:
         if depth > MOST_DEPTH:
             raise self._error(f"more than {MOST_DEPTH} parentheses or negations inside each other")
         if self._accept("keyword", "not"):
-            return Not(self._negation(depth + 1))
+            return nodes.Not(self._negation(depth + 1))
         if self._accept("symbol", "("):
             node = self.disjunction(depth + 1)
             self._demand("symbol", ")", "a closing parenthesis is missing")
-            if self._peek().text in COMPARISONS and self._peek().kind == "symbol":
+            if self._peek().text in nodes.COMPARISONS and self._peek().kind == "symbol":
                 raise self._error("parentheses hold conditions, not values; leave them out")
             return node
         return self._predicate()
 
-    def _predicate(self) -> Node:
+    def _predicate(self) -> nodes.Node:
         start = self._peek()
         left = self._operand()
-        if self._peek().kind == "symbol" and self._peek().text in COMPARISONS:
-            operator = cast(Operator, self._next().text)
+        if self._peek().kind == "symbol" and self._peek().text in nodes.COMPARISONS:
+            operator = cast(nodes.Operator, self._next().text)
             right = self._operand()
-            if self._peek().kind == "symbol" and self._peek().text in COMPARISONS:
+            if self._peek().kind == "symbol" and self._peek().text in nodes.COMPARISONS:
                 raise self._error("comparisons do not chain; write 'between', or two of them with 'and'")
-            return Compare(operator, left, right)
+            return nodes.Compare(operator, left, right)
         if self._accept("keyword", "is"):
             negated = self._accept("keyword", "not")
             self._demand("keyword", "null", "'is' goes with 'null' or 'not null'")
-            return _negate(IsNull(self._column(left, start)), negated)
+            return _negate(nodes.IsNull(self._column(left, start)), negated)
         negated = self._accept("keyword", "not")
         if self._accept("keyword", "in"):
-            return _negate(In(self._column(left, start), self._items()), negated)
+            return _negate(nodes.In(self._column(left, start), self._items()), negated)
         if self._accept("keyword", "between"):
             low = self._operand()
             self._demand("keyword", "and", "'between' goes with 'and'")
             high = self._operand()
-            return _negate(And((Compare(">=", left, low), Compare("<=", left, high))), negated)
+            both = nodes.Compare(">=", left, low), nodes.Compare("<=", left, high)
+            return _negate(nodes.And(both), negated)
         if negated:
             raise self._error("expected 'in' or 'between' after 'not'")
         return self._alone(left, start)
 
-    def _alone(self, operand: Operand, start: Token) -> Node:
+    def _alone(self, operand: nodes.Operand, start: Token) -> nodes.Node:
         """A value without a comparison: a column of true and false, or ``true`` or ``false``."""
-        if isinstance(operand, Column):
+        if isinstance(operand, nodes.Column):
             if self._peek().kind in ("name", "number", "text", "quoted"):
                 raise self._error("expected an operator such as = or 'in'")
-            return Truth(operand)
+            return nodes.Truth(operand)
         if isinstance(operand.value, bool):
-            return Constant(operand.value)
+            return nodes.TruthValue(operand.value)
         raise syntax_error(self._text, start.position, f"{operand.written()} alone is no condition")
 
-    def _items(self) -> tuple[Literal, ...]:
+    def _items(self) -> tuple[nodes.Literal, ...]:
         self._demand("symbol", "(", "'in' goes with a list in parentheses")
         items = [self._literal()]
         while self._accept("symbol", ","):
@@ -205,40 +191,40 @@ class _Parser:
         self._demand("symbol", ")", "expected a comma or a closing parenthesis")
         return tuple(items)
 
-    def _literal(self) -> Literal:
+    def _literal(self) -> nodes.Literal:
         start = self._peek()
         operand = self._operand()
-        if isinstance(operand, Column):
+        if isinstance(operand, nodes.Column):
             raise syntax_error(
                 self._text, start.position, "a list holds numbers and texts in single quotes, not columns"
             )
         return operand
 
-    def _operand(self) -> Operand:
+    def _operand(self) -> nodes.Operand:
         token = self._peek()
         if token.kind in ("name", "quoted"):
             self._next()
-            return Column(token.text, token.kind == "quoted")
+            return nodes.Column(token.text, token.kind == "quoted")
         if token.kind == "text":
             self._next()
-            return Literal(token.text)
+            return nodes.Literal(token.text)
         if token.kind == "number":
             self._next()
-            return Literal(number_value(token, self._text))
+            return nodes.Literal(number_value(token, self._text))
         if token.kind == "keyword" and token.text in ("true", "false"):
             self._next()
-            return Literal(token.text == "true")
+            return nodes.Literal(token.text == "true")
         if token.kind == "symbol" and token.text == "-":
             self._next()
             if self._peek().kind != "number":
                 raise self._error("a minus sign goes with a number; arithmetic is not supported")
-            return Literal(-number_value(self._next(), self._text))
+            return nodes.Literal(-number_value(self._next(), self._text))
         if token.kind == "keyword" and token.text == "null":
             raise self._error("nothing equals null; write 'is null' or 'is not null'")
         raise self._error("expected a column or a value")
 
-    def _column(self, operand: Operand, start: Token) -> Column:
-        if isinstance(operand, Column):
+    def _column(self, operand: nodes.Operand, start: Token) -> nodes.Column:
+        if isinstance(operand, nodes.Column):
             return operand
         raise syntax_error(self._text, start.position, "expected a column here, not a value")
 
@@ -276,5 +262,5 @@ class _Parser:
         return syntax_error(self._text, self._peek().position, problem)
 
 
-def _negate(node: Node, negated: bool) -> Node:
-    return Not(node) if negated else node
+def _negate(node: nodes.Node, negated: bool) -> nodes.Node:
+    return nodes.Not(node) if negated else node

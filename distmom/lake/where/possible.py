@@ -9,18 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from distmom.lake.columns.convert import one_value
-from distmom.lake.where.nodes import (
-    COMPARISONS,
-    Column,
-    Compare,
-    Constant,
-    In,
-    IsNull,
-    Leaf,
-    Node,
-    columns_of,
-    fold,
-)
+from distmom.lake.where import nodes
 
 Outcome = bool | None  # None is null
 Outcomes = frozenset[Outcome]
@@ -28,23 +17,23 @@ Values = Mapping[str, Any]
 """Integers, texts and None, or Arrow arrays of one value for what is compared as rows are: dates, floats."""
 
 
-def possible(node: Node, values: Values) -> Outcomes:
+def possible(node: nodes.Node, values: Values) -> Outcomes:
     """Outcomes that a condition can have; ``values`` lacks the columns that are not known.
 
     Kleene's logic: a comparison with null is null, ``and`` is false as soon as one part is.
     """
     both, either = partial(_each, _and), partial(_each, _or)
-    return fold(node, partial(_of_leaf, values), _inverted, both, either)
+    return nodes.fold(node, partial(_of_leaf, values), _inverted, both, either)
 
 
-def _of_leaf(values: Values, leaf: Leaf) -> Outcomes:
-    names = [column.name for column in columns_of(leaf)]
+def _of_leaf(values: Values, leaf: nodes.Leaf) -> Outcomes:
+    names = [column.name for column in nodes.columns_of(leaf)]
     if not all(name in values for name in names):
-        return frozenset({True, False} if isinstance(leaf, IsNull) else {True, False, None})
+        return frozenset({True, False} if isinstance(leaf, nodes.IsNull) else {True, False, None})
     known = [values[name] for name in names]
-    if isinstance(leaf, Constant):
+    if isinstance(leaf, nodes.TruthValue):
         return frozenset({leaf.value})
-    if isinstance(leaf, IsNull):
+    if isinstance(leaf, nodes.IsNull):
         return frozenset({known[0] is None})
     if any(isinstance(value, pa.Array) for value in known):
         from distmom.lake.where.compute import evaluate
@@ -52,10 +41,10 @@ def _of_leaf(values: Values, leaf: Leaf) -> Outcomes:
         return frozenset({evaluate(leaf, dict(zip(names, map(_array, known), strict=True))).as_py()})
     if None in known:
         return frozenset({None})
-    if isinstance(leaf, Compare):
-        sides = [values[s.name] if isinstance(s, Column) else s.value for s in (leaf.left, leaf.right)]
-        return frozenset({COMPARISONS[leaf.operator](*sides)})
-    others = [item.value for item in leaf.items] if isinstance(leaf, In) else [True]
+    if isinstance(leaf, nodes.Compare):
+        sides = [values[s.name] if isinstance(s, nodes.Column) else s.value for s in (leaf.left, leaf.right)]
+        return frozenset({nodes.COMPARISONS[leaf.operator](*sides)})
+    others = [item.value for item in leaf.items] if isinstance(leaf, nodes.In) else [True]
     return frozenset({known[0] in others})
 
 

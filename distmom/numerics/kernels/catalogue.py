@@ -319,24 +319,13 @@ def mahalanobis(matrix: ArrayLike, threshold: float = 2.0) -> Kernel:
 KERNELS: dict[str, Callable[..., Kernel]] = {
     "variance": variance,
     "std-squared": variance,
-    "covariance": covariance,
-    "correlation": correlation,
-    "squared-distance": squared_distance,
-    "distance": distance,
-    "gini": gini,
-    "third-moment": third_moment,
-    "kendall": kendall,
-    "kendall-b": kendall_b,
-    "concordance": concordance,
-    "auc": auc,
-    "mean-difference": mean_difference,
-    "energy": energy,
-    "mmd": mmd,
-    "rbf": rbf,
-    "laplace": laplace,
-    "ranking": ranking,
-    "clustering": clustering,
-    "mahalanobis": mahalanobis,
+    **{
+        function.__name__.replace("_", "-"): function
+        for function in (
+            *(covariance, correlation, squared_distance, distance, gini, third_moment, kendall, kendall_b),
+            *(concordance, auc, mean_difference, energy, mmd, rbf, laplace, ranking, clustering, mahalanobis),
+        )
+    },
 }
 """Kernels by name; hyphens and underscores are the same."""
 

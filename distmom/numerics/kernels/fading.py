@@ -44,7 +44,7 @@ def rows_between(
 
 def _factors(ordered: Floats, rate: float) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
-        return exp_of_negative(-(np.diff(ordered) * rate))
+        return np.asarray(exp_of_negative(-(np.diff(ordered) * rate)))
 
 
 def fade(factors: Floats, mass: Floats, *, compiled: bool | None = None) -> Floats:

@@ -17,27 +17,29 @@ from distmom.numerics.kernels.sums import Mass, PairSums
 from distmom.numerics.pairs import tile_types
 
 
-def _check_bandwidth(bandwidth: float) -> None:
-    if not (np.isfinite(bandwidth) and bandwidth > 0.0):
-        raise ConfigError(
-            f"bandwidth must be a positive number, got {bandwidth}; "
-            "the median distance of some pairs of rows is a usual choice"
-        )
-
-
 @dataclass(frozen=True)
-class Gaussian(Kernel):
-    """exp(-d^2 / (2 bandwidth^2)), d the Euclidean distance of two rows of any number of columns.
+class Similarity(Kernel):
+    """A function of the distance of two rows, of any number of columns, that fades from a bandwidth on.
 
     A row with an infinite value resembles no row at all.
     """
 
     bandwidth: float
-    name: ClassVar[str] = "rbf"
     columns: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
-        _check_bandwidth(self.bandwidth)
+        if not (np.isfinite(self.bandwidth) and self.bandwidth > 0.0):
+            raise ConfigError(
+                f"bandwidth must be a positive number, got {self.bandwidth}; "
+                "the median distance of some pairs of rows is a usual choice"
+            )
+
+
+@dataclass(frozen=True)
+class Gaussian(Similarity):
+    """exp(-d^2 / (2 bandwidth^2)), d the Euclidean distance."""
+
+    name: ClassVar[str] = "rbf"
 
     @property
     def compiled(self) -> tile_types.Gaussian:
@@ -47,22 +49,14 @@ class Gaussian(Kernel):
     def value(self, *rows: Floats) -> Floats:
         """The similarity."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return exp_of_negative(-(squared_distance(*rows) * self.compiled.rate))
+            return np.asarray(exp_of_negative(-(squared_distance(*rows) * self.compiled.rate)))
 
 
 @dataclass(frozen=True)
-class Laplace(Kernel):
-    """exp(-d / bandwidth), d the sum of absolute differences of the columns of two rows.
+class Laplace(Similarity):
+    """exp(-d / bandwidth), d the sum of absolute differences of the columns."""
 
-    A row with an infinite value resembles no row at all.
-    """
-
-    bandwidth: float
     name: ClassVar[str] = "laplace"
-    columns: ClassVar[int | None] = None
-
-    def __post_init__(self) -> None:
-        _check_bandwidth(self.bandwidth)
 
     @property
     def compiled(self) -> tile_types.Laplacian:
@@ -76,7 +70,7 @@ class Laplace(Kernel):
             total = np.abs(a[..., 0] - b[..., 0])
             for c in range(1, a.shape[-1]):
                 total = total + np.abs(a[..., c] - b[..., c])
-            return exp_of_negative(-(total * self.compiled.rate))
+            return np.asarray(exp_of_negative(-(total * self.compiled.rate)))
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
         """In one dimension by sorting."""

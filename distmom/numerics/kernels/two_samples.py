@@ -13,44 +13,24 @@ from distmom.numerics.kernels.sums import PairSums, Value, add_up, ascending, co
 from distmom.numerics.ranks.order import run_starts
 
 
+def _of_inner(name: str) -> Any:
+    """What the kernel of pairs has under this name."""
+    return property(lambda kernel: getattr(kernel.inner, name))
+
+
 @dataclass(frozen=True)
 class Between(Kernel):
     """A kernel of pairs with one row of each of two samples instead of two rows of one."""
 
     inner: Kernel
     degrees: ClassVar[tuple[int, ...]] = (1, 1)
-
-    @property
-    def name(self) -> str:
-        """The name of the kernel of pairs."""
-        return self.inner.name
-
-    @property
-    def columns(self) -> int | None:
-        """As the kernel of pairs."""
-        return self.inner.columns
-
-    @property
-    def least_columns(self) -> int:
-        """As the kernel of pairs."""
-        return self.inner.least_columns
-
-    @property
-    def compiled(self) -> Any | None:
-        """As the kernel of pairs."""
-        return self.inner.compiled
-
-    def value(self, *rows: Floats) -> Floats:
-        """As the kernel of pairs."""
-        return self.inner.value(*rows)
-
-    def prepare(self, sample: Floats) -> Floats:
-        """As the kernel of pairs."""
-        return self.inner.prepare(sample)
-
-    def prepared_value(self, *rows: Floats) -> Floats:
-        """As the kernel of pairs."""
-        return self.inner.prepared_value(*rows)
+    name = _of_inner("name")
+    columns = _of_inner("columns")
+    least_columns = _of_inner("least_columns")
+    compiled = _of_inner("compiled")
+    value = _of_inner("value")
+    prepare = _of_inner("prepare")
+    prepared_value = _of_inner("prepared_value")
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
         """The kernel's own fast form between samples, if it has one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,33 +16,30 @@ MOST_PAIRS = 1 << 18
 """Pairs of rows of several blocks whose losses are held together; a block alone may have more."""
 
 
-class BlockRisk(Protocol):
-    """A mean loss over the rows, or the pairs of rows, of a block."""
+class BlockRisk:
+    """A mean loss over the rows, or if `pairwise` over the pairs of rows, of a block."""
 
-    @property
-    def pairwise(self) -> bool:
-        """Whether it is a mean over pairs."""
-        ...
+    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:
         """Numbers to be found."""
-        ...
+        raise NotImplementedError
 
     def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """Which of K blocks, of shape (K, B, d) and (K, B), say something about the parameters."""
-        ...
+        """Which of K blocks, of shape (K, B, d) and (K, B), say something about the parameters: all."""
+        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:
         """Loss of each of K blocks."""
-        ...
+        raise NotImplementedError
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:
         """Gradient of the loss of one block, of shape (B, d) and (B,)."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class UserRisk:
+class UserRisk(BlockRisk):
     """A risk that a user wrote.
 
     Parameters
@@ -56,13 +53,9 @@ class UserRisk:
 
     function: Callable[[Floats, Floats, Floats], tuple[float, Floats]]
     size: int
-    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.size
-
-    def usable(self, rows: Floats, targets: Floats) -> Bools:  # noqa: D102
-        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         found = [self.function(parameters, *block)[0] for block in zip(rows, targets, strict=True)]

@@ -7,27 +7,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.losses.block_risk import few_blocks
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.block_risk import BlockRisk, few_blocks
 from distmom.numerics.losses.row_risks import softmax
 
 
 @dataclass(frozen=True)
-class QuantisationRisk:
+class QuantisationRisk(BlockRisk):
     """Mean squared distance of the rows of a block to their nearest centres: the objective of k-means.
 
     The parameters are the centres, one after the other.
     """
 
     n_cells: int
-    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_cells * n_features
-
-    def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """All of them."""
-        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         squares = squared_to_centres(rows, parameters.reshape(self.n_cells, -1))
@@ -42,7 +37,7 @@ class QuantisationRisk:
 
 
 @dataclass(frozen=True)
-class SoftCellRisk:
+class SoftCellRisk(BlockRisk):
     """Mean over the pairs of a block of their squared distance times the chance that both are in one cell.
 
     A row belongs to the cell of centre c with probability proportional to ``exp(-||x - c||^2 /
@@ -55,10 +50,6 @@ class SoftCellRisk:
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_cells * n_features
-
-    def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """All of them."""
-        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         centres = parameters.reshape(self.n_cells, -1)

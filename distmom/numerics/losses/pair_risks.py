@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.table import LOSSES
-from distmom.numerics.pairs.pair_tiles import above, pair_tiles
 
 Tile: TypeAlias = tuple[slice, slice, Floats, NDArray[Any]]
 """Rows, columns, margins, and what kinds of pairs they are of."""
+
+
+TILE = 1 << 14
+"""Pairs of a tile, about: it fits into the processor's cache, so that a dozen passes of NumPy cost little."""
 
 
 def both_kinds(targets: Floats) -> Bools:
@@ -28,7 +33,7 @@ def both_kinds(targets: Floats) -> Bools:
 
 
 @dataclass(frozen=True)
-class MetricRisk:
+class MetricRisk(BlockRisk):
     """Risk of a Mahalanobis metric M: mean loss of ``s (d^2 - threshold)`` over the pairs of a block.
 
     d^2 = (x - x')^T M (x - x'); s is 1 for rows of equal labels, which should be near, else -1. The
@@ -110,12 +115,11 @@ class MetricRisk:
 
 
 @dataclass(frozen=True)
-class PairLabelRisk:
+class PairLabelRisk(BlockRisk):
     """The risk of `MetricRisk` for given pairs: a row is the difference of a pair, its target s = 1 or -1."""
 
     loss: str = "hinge"
     threshold: float = 2.0
-    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features * n_features
@@ -139,7 +143,7 @@ class PairLabelRisk:
 
 
 @dataclass(frozen=True)
-class RankingRisk:
+class RankingRisk(BlockRisk):
     """Risk of ranking rows by a score w^T x: mean loss of ``-(w^T x - w^T x') sign(y - y')`` over all pairs.
 
     Pairs of equal outcomes contribute nothing but count as pairs. The parameters are w.
@@ -186,3 +190,26 @@ class RankingRisk:
         for i, j in pair_tiles(targets.size):
             sign = np.sign(targets[i, None] - targets[j])
             yield i, j, (scores[j] - scores[i, None]) * sign, sign
+
+
+def pair_tiles(n_rows: int) -> Iterator[tuple[slice, slice]]:
+    """Rows ``[a, b)`` and columns ``[a, n)`` of tiles that cover all pairs once, below the diagonal aside."""
+    start = 0
+    while start < n_rows:
+        stop = min(n_rows, start + max(16, TILE // (n_rows - start)))
+        yield slice(start, stop), slice(start, n_rows)
+        start = stop
+
+
+def above(tile: Floats) -> Floats:
+    """The tile, in place, with zeros on and below the diagonal."""
+    side = tile.shape[0]
+    tile[:, :side] *= _upper(side)
+    return tile
+
+
+@lru_cache(maxsize=8)
+def _upper(side: int) -> Floats:
+    found = np.triu(np.ones((side, side)), 1)
+    found.setflags(write=False)
+    return found

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.table import LOSSES, Loss
 
 
 @dataclass(frozen=True)
-class LinearRisk:
+class LinearRisk(BlockRisk):
     """Mean loss of the residuals y - w^T x - b. The parameters are w and, last, b.
 
     Parameters
@@ -30,14 +30,9 @@ class LinearRisk:
     threshold: float = 1.345
     quantile: float = 0.5
     penalty: float = 0.0
-    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features + 1
-
-    def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """All of them."""
-        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):
@@ -60,18 +55,13 @@ class LinearRisk:
 
 
 @dataclass(frozen=True)
-class LogisticRisk:
+class LogisticRisk(BlockRisk):
     """Mean logistic loss of labels 0 and 1 with log odds w^T x + b. The parameters are w and, last, b."""
 
     penalty: float = 0.0
-    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return n_features + 1
-
-    def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """All of them."""
-        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):
@@ -85,19 +75,14 @@ class LogisticRisk:
 
 
 @dataclass(frozen=True)
-class SoftmaxRisk:
+class SoftmaxRisk(BlockRisk):
     """Mean log loss of several classes, numbered from 0; w and b of each class, class after class."""
 
     n_classes: int
     penalty: float = 0.0
-    pairwise: ClassVar[bool] = False
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_classes * (n_features + 1)
-
-    def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """All of them."""
-        return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         w = parameters.reshape(self.n_classes, -1)

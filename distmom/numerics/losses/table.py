@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Floats
-from distmom.numerics.kernels.exponential import exp_of_negative, softplus
+from distmom.numerics.kernels.exponential import exp_of_negative, softplus, where
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).tiny)
 """A label to which a model gives probability 0 costs about 708: finite, but a great deal."""
@@ -80,11 +80,6 @@ class Loss:
         """Derivatives; at a corner one between those of its sides."""
         assert self.slope is not None
         return np.asarray(self.slope(x, parameter))
-
-
-def where(condition: Any, yes: Any, no: Any) -> Any:
-    """One or the other, as `numpy.where`; compiled, of single numbers."""
-    return np.where(condition, yes, no)
 
 
 def squared(r: Any, _t: float) -> Any:

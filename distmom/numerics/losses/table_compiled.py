@@ -1,6 +1,6 @@
 """Functions of the table of losses, compiled for single numbers."""
 
-# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="misc"
+# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="misc, untyped-decorator"
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ from typing import Any
 from numba.extending import overload
 
 from distmom.numerics._jit import inline
-from distmom.numerics.kernels import exponential_compiled  # noqa: F401  # what losses call
-from distmom.numerics.losses.table import Loss, where
+from distmom.numerics.kernels.exponential import exp_of_negative, softplus, where
+from distmom.numerics.losses.table import Loss
 
 
-@overload(where, inline="always")
+@overload(where)
 def _where(condition, yes, no):
     return lambda condition, yes, no: yes if condition else no
+
+
+@overload(exp_of_negative, inline="always")
+def _exp_of_negative(x: Any) -> Any:
+    return exp_of_negative
+
+
+@overload(softplus, inline="always")
+def _softplus(x: Any) -> Any:
+    return softplus
 
 
 @cache

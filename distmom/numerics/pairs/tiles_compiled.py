@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from distmom.numerics._jit import anew, inline, njit, standing_for
-from distmom.numerics.kernels.exponential_compiled import exp_of_negative
+from distmom.numerics.kernels.exponential import exp_of_negative
 from distmom.numerics.losses import table
 from distmom.numerics.losses.table_compiled import compiled_value
 from distmom.numerics.pairs import tile_types

@@ -46,6 +46,16 @@ def test_targets_and_lakes():
     assert two.fit(table, "y").parameters_.tobytes() == one.parameters_.tobytes()
 
 
+def test_batches_of_rows():
+    X = wild(4000)
+    found = dm.RobustMinimizer(squared, [0, 0, 0], random_state=0)
+    for start in range(0, 4000, 1000):
+        found.partial_fit(X[start : start + 1000])
+    assert found.n_iter_ == 4 * (1000 // 176)
+    # of each of the last ten steps, which are averaged, a block of 16 rows has a mean of sd 0.25
+    assert found.parameters_ == pytest.approx([0.6, 0.5, -0.4], abs=0.4)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

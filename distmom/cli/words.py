@@ -1,0 +1,91 @@
+"""What messages call the flags: objects of Python are unknown on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from distmom.errors import DistmomError
+from distmom.words import Words
+
+NUMBER = {"n": "--blocks", "size": "--block-size"}
+BLOCKS: dict[str, dict[str, str]] = {
+    "RandomBlocks": {**NUMBER, "chunk_rows": "--chunk-rows", "repeats": "--repeats", "fine": "--fine"},
+    "StoredBlocks": NUMBER,
+    "UnitBlocks": {"columns": "--block-by", **NUMBER},
+    "FileBlocks": NUMBER,
+    "SampledBlocks": {**NUMBER, "tau": "--tau"},
+}
+PAIRS = {"n": "--pair-count", "budget": "--pair-budget"}
+MATCH = {"distance": "--distance", "beta_r": "--beta-r"}
+FIELDS: dict[str, dict[str, str]] = {
+    **BLOCKS,
+    "blocks": {name: flag for of in BLOCKS.values() for name, flag in of.items()},
+    **dict.fromkeys(("SampledPairs", "pairs"), PAIRS),
+    "CompletePairs": {"budget": "--pair-budget"},
+    "Threads": {"n": "--threads"},
+    "Processes": {"n": "--workers"},
+    "Permutations": {"n": "--permutations", "rows": "--test-rows"},
+    **dict.fromkeys(("Match", "match"), MATCH),
+    "Loss": {"name": "--loss", "parameter": "--loss-parameter"},
+}
+"""Flags for the fields of objects, in the order in which these take them."""
+
+KINDS = {
+    "RandomBlocks": "random blocks",
+    "StoredBlocks": "--order stored",
+    "UnitBlocks": "--block-by",
+    "FileBlocks": "--block-by file",
+    "SampledBlocks": "--scheme",
+    "CompletePairs": "--pairs complete",
+    "SampledPairs": "--pairs sampled",
+    "DisjointPairs": "--pairs disjoint",
+}
+HEADS = {
+    "RandomBlocks": "",
+    "UnitBlocks": "",
+    "SampledBlocks": "--scheme swor",
+    "SampledBlocks(replace=True)": "--scheme monte_carlo",
+    "SampledPairs(replace=True)": "--pairs sampled --scheme monte_carlo",
+}
+PHRASES = {
+    "blocks=…": "blocks",
+    "n or size": "--blocks or --block-size",
+    "--block-by file (blocks=FileBlocks())": "--block-by file",  # said in both ways
+    "State(path, on_change='restart')": "--on-change restart",
+}
+
+
+def flags_of(command: click.Command) -> Words:
+    """The words of a command: its own flags stand for parameters."""
+    named = {
+        option.name: next((flag for flag in option.opts if flag.startswith("--")), option.opts[0])
+        for option in command.params
+        if isinstance(option, click.Option) and option.name is not None
+    }
+    blocks = {"blocks": named["n_blocks"]} if "n_blocks" in named else {}
+    return Words(KINDS, HEADS, FIELDS, {**named, **blocks}, shown=_shown, phrases=PHRASES)
+
+
+def _shown(value: Any) -> str:
+    """A value as flags take it; several are given one by one, all for the flag of units."""
+    return " --block-by ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def in_flags(text: str) -> str:
+    """A remark in the words of the command that runs."""
+    context = click.get_current_context(silent=True)
+    return text if context is None else flags_of(context.command).of(text)
+
+
+def telling_flags(command: Callable[[], click.Command | None], run: Callable[[], int]) -> int:
+    """Run; failures name the flags of the command, which is known by then."""
+    try:
+        return run()
+    except DistmomError as error:
+        known = command()
+        if known is not None:
+            error.args = (flags_of(known).of(str(error)),)
+        raise

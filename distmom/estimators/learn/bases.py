@@ -1,0 +1,8 @@
+"""The base classes of scikit-learn; as it has no types, a stub says what checkers may know of them."""
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
+except ImportError as error:  # pragma: no cover
+    raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
+
+__all__ = ["BaseEstimator", "ClassifierMixin", "ClusterMixin", "RegressorMixin", "TransformerMixin"]

@@ -1,0 +1,48 @@
+"""What messages call the keys: objects of Python are unknown in a configuration."""
+
+from __future__ import annotations
+
+import json
+
+from distmom.jobs.config import Config
+from distmom.jobs.objects import DESIGNS, PAIRS
+from distmom.words import Words
+
+OWN = {
+    "Permutations": {"n": "n_permutations", "rows": "test_rows"},
+    "Loss": {"name": "loss", "parameter": "loss_parameter"},
+    "Match": {"distance": "distance", "beta_r": "beta_r"},
+    "match": {"distance": "distance"},
+    "Threads": {"n": "threads"},
+    "Processes": {"n": "workers"},
+}
+"""Parameters, of the table of the job itself or of where it runs, that make objects."""
+
+PHRASES = {
+    "blocks=…": "blocks",
+    "n or size": "blocks.n or blocks.size",
+    "--block-by file (blocks=FileBlocks())": 'blocks.design = "files"',  # as both others say it
+    "State(path, on_change='restart')": 'run.on_change = "restart"',
+}
+
+
+def keys_of(config: Config) -> Words:
+    """The words of a configuration: the keys that it has stand for parameters."""
+    names = {
+        name: f"{table}.{key}"
+        for (table, name), (_, key) in config.origins.items()
+        if table not in ("blocks", "pairs")
+    }
+    kinds: dict[str, str] = {}
+    fields: dict[str, dict[str, str]] = {}
+    for table, word, objects in (("blocks", "design", DESIGNS), ("pairs", "kind", PAIRS)):
+        for kind, (made, keys) in objects.items():
+            kinds[made.__name__] = f'{table}.{word} = "{kind}"'
+            fields[made.__name__] = {key: f"{table}.{key}" for key in keys}
+        fields[table] = {key: f"{table}.{key}" for _, keys in objects.values() for key in keys}
+    for kind, own in OWN.items():
+        fields[kind] = {name: names[parameter] for name, parameter in own.items() if parameter in names}
+    given = [f"blocks.{key}" for key in ("n", "size", "design") if ("blocks", key) in config.origins]
+    names["blocks"] = given[0] if given else "blocks"
+    heads = {"RandomBlocks": "", "CompletePairs": ""}
+    return Words(kinds, heads, fields, names, "{} = {}", json.dumps, ", ", PHRASES)

@@ -1,0 +1,109 @@
+"""What messages call the objects of Python where a caller writes flags or keys, and no objects."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a message of the package is said to a caller who knows no objects.
+
+    Attributes
+    ----------
+    kinds : mapping of str to str
+        What classes are called.
+    heads : mapping of str to str
+        What stands before the fields of a call, where that is something else; also of the call
+        ``"SampledBlocks(replace=True)"``.
+    fields : mapping of str to mapping
+        For each class what its fields are called, in the order in which a call takes them.
+    names : mapping of str to str
+        What parameters are called: where a message begins with one, says that two do not go together, or
+        gives a value.
+    value : str
+        How a name and its value stand together, such as ``"{} {}"``.
+    shown : callable
+        A value as it is written.
+    between : str
+        What stands between fields.
+    phrases : mapping of str to str
+        What else is said otherwise.
+    """
+
+    kinds: Mapping[str, str]
+    heads: Mapping[str, str]
+    fields: Mapping[str, Mapping[str, str]]
+    names: Mapping[str, str]
+    value: str = "{} {}"
+    shown: Callable[[Any], str] = str
+    between: str = " "
+    phrases: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, text: str) -> str:
+        """The message in these words; what stands in quotes is left as it is.
+
+        Examples
+        --------
+        >>> fields = {"RandomBlocks": {"n": "--blocks", "size": "--block-size"}}
+        >>> kinds, heads = {"RandomBlocks": "random blocks"}, {"RandomBlocks": ""}
+        >>> flags = Words(kinds, heads, fields, {"interval": "--interval"})
+        >>> flags.of("RandomBlocks: size: must be 1; use interval='exact'")
+        '--block-size: must be 1; use --interval exact'
+        >>> flags.of("RandomBlocks(5) makes other blocks than RandomBlocks()")
+        '--blocks 5 makes other blocks than random blocks'
+        """
+        return self._pattern.sub(self._said, text)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        def one_of(words: Any) -> str:
+            return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
+
+        begin, end, names = r"(?<![\w.'\"-])", r"(?![\w'\"])", one_of(self.names)
+        kinds = one_of({*self.kinds, *self.fields})
+        fields_ = one_of({name for of in self.fields.values() for name in of})
+        long = one_of(name for name in self.names if "_" in name)
+        return re.compile(
+            rf"{begin}(?P<phrase>{one_of(self.phrases)}){end}"
+            rf"|{begin}(?P<owner>{kinds}): (?P<field>{fields_})(?: and (?P<other>{fields_}))?(?=:| )"
+            rf"|{begin}(?:(?:blocks|pairs)=)?(?P<call>{kinds})\((?P<inside>[^()]*)\)"
+            rf"|{begin}(?P<kind>{one_of(self.kinds)})(?![\w'\"(=])"
+            rf"|{begin}(?P<chosen>{names})='(?P<value>\w+)'"
+            rf"|(?:^|(?<=does not go with ))(?P<name>{names})(?=:| must | does not go with )"
+            rf"|{begin}(?P<long>{long})(?![\w'\"=])"
+        )
+
+    def _said(self, found: re.Match[str]) -> str:
+        if found["phrase"]:
+            return self.phrases[found["phrase"]]
+        if found["owner"]:
+            of = self.fields.get(found["owner"], {})
+            return " and ".join(of.get(one, one) for one in found.group("field", "other") if one)
+        if found["call"]:
+            return self._call(found["call"], found["inside"])
+        if found["kind"]:
+            return self.kinds[found["kind"]]
+        if found["chosen"]:
+            return self.value.format(self.names[found["chosen"]], self.shown(found["value"]))
+        return self.names[found["name"] or found["long"]]
+
+    def _call(self, kind: str, inside: str) -> str:
+        """A call: what stands before its fields, and these."""
+        bare, flags = self.kinds.get(kind, kind), self.fields.get(kind, {})
+        replaced = f"{kind}(replace=True)" if "replace=True" in inside else kind
+        told = [self.heads.get(replaced, self.heads.get(kind, bare))]
+        for place, (name, value) in enumerate(re.findall(r"(?:(\w+)=)?(\[[^\]]*\]|[^,\s]+)", inside)):
+            flag = flags.get(name) if name else [*flags.values()][place]
+            if flag is None:
+                continue
+            try:
+                told.append(self.value.format(flag, self.shown(ast.literal_eval(value))))
+            except (ValueError, SyntaxError):  # stands for a value, as in SampledPairs(n)
+                told.append(flag)
+        return self.between.join(filter(None, told)) or bare

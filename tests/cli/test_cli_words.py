@@ -1,0 +1,86 @@
+"""Messages of the package in the flags of a command, and in the keys of a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from distmom.cli.mean import mean_command
+from distmom.cli.ustat import ustat_command
+from distmom.cli.words import flags_of
+from distmom.jobs.config import Config
+from distmom.jobs.words import keys_of
+
+CONFIG = Config(
+    Path("job.toml"),
+    {},
+    {
+        ("blocks", "n"): (3, "n"),
+        ("mean", "column"): (5, "columns"),
+        ("promise", "confidence_level"): (7, "confidence"),
+        ("promise", "interval"): (8, "interval"),
+        ("run", "threads"): (9, "threads"),
+    },
+)
+
+SAID = [
+    ("blocks: must be a number", "--blocks: must be a number", "blocks.n: must be a number"),
+    ("FileBlocks: n and size: drop", "--blocks and --block-size: drop", "blocks.n and blocks.size: drop"),
+    ("SampledBlocks: tau: must lie", "--tau: must lie", "blocks.tau: must lie"),
+    ("UnitBlocks: columns: 'x' is", "--block-by: 'x' is", "blocks.columns: 'x' is"),
+    ("Threads: n: must be", "--threads: must be", "run.threads: must be"),
+    ("column: 'x' is given twice", "--column: 'x' is given twice", "mean.columns: 'x' is given twice"),
+    ("confidence_level: must lie", "--confidence: must lie", "promise.confidence: must lie"),
+    (
+        "UnitBlocks does not go with interval='paper': use blocks=FileBlocks()",
+        "--block-by does not go with --interval paper: use --block-by file",
+        'blocks.design = "units" does not go with promise.interval = "paper": use blocks.design = "files"',
+    ),
+    (
+        "StoredBlocks(7) and SampledBlocks(5, size=20, replace=True)",
+        "--order stored --blocks 7 and --scheme monte_carlo --blocks 5 --block-size 20",
+        'blocks.design = "stored", blocks.n = 7 and '
+        'blocks.design = "sampled", blocks.n = 5, blocks.size = 20, blocks.replace = true',
+    ),
+    (
+        "UnitBlocks(['a', 'b'], n='paper') was RandomBlocks(), now RandomBlocks(chunk_rows=4, fine='many')",
+        "--block-by a --block-by b --blocks paper was random blocks, now --chunk-rows 4 --fine many",
+        'blocks.design = "units", blocks.columns = ["a", "b"], blocks.n = "paper" was '
+        'blocks.design = "random", now blocks.chunk_rows = 4, blocks.fine = "many"',
+    ),
+    (
+        "pairs: n: too many; use SampledPairs(replace=True) or DisjointPairs",
+        "--pair-count: too many; use --pairs sampled --scheme monte_carlo or --pairs disjoint",
+        'pairs.n: too many; use pairs.kind = "sampled", pairs.replace = true or pairs.kind = "disjoint"',
+    ),
+    (
+        "losses; use SampledPairs(n), or SampledBlocks(size=…)",
+        "losses; use --pairs sampled --pair-count, or --scheme swor --block-size",
+        'losses; use pairs.kind = "sampled", pairs.n, or blocks.design = "sampled", blocks.size',
+    ),
+    (
+        "DisjointPairs does not go with StoredBlocks: use RandomBlocks",
+        "--pairs disjoint does not go with --order stored: use random blocks",
+        'pairs.kind = "disjoint" does not go with blocks.design = "stored": use blocks.design = "random"',
+    ),
+    (
+        "use State(path, on_change='restart') or blocks=… of random rows",
+        "use --on-change restart or blocks of random rows",
+        'use run.on_change = "restart" or blocks of random rows',
+    ),
+    ("column 'RandomBlocks' is not in blocks", "column 'RandomBlocks' is not in blocks", None),
+    ("no confidence_levels, 'interval', interval", "no confidence_levels, 'interval', interval", None),
+]
+
+
+@pytest.mark.parametrize(("text", "flags", "keys"), SAID)
+def test_objects_are_flags_and_keys(text: str, flags: str, keys: str | None) -> None:
+    assert flags_of(ustat_command).of(text) == flags
+    assert keys_of(CONFIG).of(text) == (text if keys is None else keys)
+
+
+def test_a_command_has_its_own_flags_only() -> None:
+    text = "kernel: must be a name; statistic='v' is left"
+    assert flags_of(mean_command).of(text) == text
+    assert flags_of(ustat_command).of(text) == "--kernel: must be a name; --statistic v is left"
