@@ -18,7 +18,7 @@ from distmom.passes.ranges import planned_ranges
 from distmom.passes.regrouping import planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
-from distmom.reductions.rows.questions import Answers, HandedOver, HandOver, JoinAnswers
+from distmom.reductions.rows.questions import Answers, HandedOver, JoinAnswers, hand_over
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -113,7 +113,7 @@ def _tile_by_tile(question: Question, executor: Executor, progress: Progress | N
     kernel = by_tiles(question.kernel, executor, progress)
     ranges, needed = planned_ranges([question.piece], executor, enough=1)
     _check_fits(needed, 1, executor)
-    work = ReadSamples((lake_way([question], (0,))._replace(finish=HandOver()),))
+    work = ReadSamples((lake_way([question], (0,))._replace(finish=hand_over),))
     state: Any = None
     for unit in lake_units([question], ranges, [0] * len(ranges), executor):
         unit = replace(unit, number=0, index=0)

@@ -16,8 +16,7 @@ from distmom.passes.census import count_rows
 from distmom.passes.counted import Counted, Question
 from distmom.passes.ranges import Cut, kept_blocks
 from distmom.reductions.layouts import StoredLayout
-from distmom.reductions.rows.keep_each import KeepEach
-from distmom.reductions.rows.keep_rows import BlockRange, KeepRows
+from distmom.reductions.rows.keep_rows import BlockRange, KeepEach, KeepRows
 from distmom.reductions.rows.questions import AnswerEach
 
 if TYPE_CHECKING:

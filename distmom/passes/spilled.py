@@ -15,8 +15,7 @@ from distmom.lake.files.footers import release_memory
 from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.pairs.regroup import CellRows
-from distmom.reductions.rows.keep_each import KeepEach
-from distmom.reductions.rows.keep_rows import KeepRows, rows_changed
+from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from tests.contract.ways import Way
 
 WAYS: dict[str, dict[str, Any]] = {
     "one thread": {},
-    "three threads": {"threads": 3, "batch_rows": 53, "max_files": 2},
+    "three threads": {"threads": 3, "batch_rows": 7, "max_files": 2},
     "compiled": {"batch_rows": 10**6, "compiled": True},
     "two processes": {"batch_rows": 61, "max_files": 4, "by_disk": True},
 }

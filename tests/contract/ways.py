@@ -25,6 +25,7 @@ MODULES = (
     "distmom.estimators.describe.describe",
     "distmom.estimators.difference.difference",
     "distmom.estimators.learn.train",
+    "distmom.estimators.mean.accumulator",
     "distmom.estimators.mean.mean",
     "distmom.estimators.tournament.tournament",
     "distmom.estimators.ustat.ustatistic",
@@ -106,6 +107,7 @@ class Way:
 
 def _everywhere(patches: ExitStack, name: str, value: Any) -> None:
     """Set what any module of the package calls so."""
-    for path, module in list(sys.modules.items()):
-        if path.startswith("distmom.") and name in vars(module):
-            patches.enter_context(patch.object(module, name, value))
+    modules = [m for path, m in list(sys.modules.items()) if path.startswith("distmom.") and name in vars(m)]
+    assert modules, f"no module has {name}: was it renamed?"
+    for module in modules:
+        patches.enter_context(patch.object(module, name, value))

@@ -16,7 +16,6 @@ from rule_groups import LAWS, WILD, moments_of
 
 import distmom as dm
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.repeated import answer_repeated
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.theory.vectors import repeated_vector_factor, vector_factor
@@ -61,7 +60,7 @@ def test_every_partition_goes_its_way(seed: int, sizes: Any, kinds: Any, repeats
     """The slow way: the rule for vectors on one partition after the other, and their blocks put together."""
     rows, *sample = vectors(seed, sizes, kinds, repeats, 105)
     options: dict[str, Any] = {"n_blocks": n_blocks, "n_columns": len(kinds)}
-    found = answer_repeated(rows, *sample, 0.99, intervals=("exact", "ball"), **options)
+    found = answer_rule(rows, *sample, 0.99, intervals=("exact", "ball"), **options)
     each = [
         answer_rule(rows.at((slice(None), r)), *sample, 0.99, intervals=("exact", "ball"), **options)
         for r in range(repeats)

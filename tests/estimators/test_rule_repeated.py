@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from rule_groups import LAWS, WILD, moments_of
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.repeated import answer_repeated
 from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.blocks.moments import Moments
 from distmom.theory.bounds import exact_level, width_factor
@@ -55,7 +54,7 @@ def pooled_median(blocks: list[float]) -> float:
 )
 def test_the_answer_is_the_median_over_all_blocks(seed, sizes, law, wild, repeats, n_blocks) -> None:
     rows, sample, n_sample, _ = batch(seed, sizes, law, wild, repeats, 105)
-    found = answer_repeated(rows, sample, n_sample, 0.99, n_blocks=n_blocks)
+    found = answer_rule(rows, sample, n_sample, 0.99, n_blocks=n_blocks)
     each = [
         answer_rule(rows.at((slice(None), r)), sample, n_sample, 0.99, n_blocks=n_blocks)
         for r in range(repeats)
@@ -88,7 +87,7 @@ def test_the_exact_interval_at_a_given_number(seed, law, repeats, outlying) -> N
     """Equal blocks: the scale is the lower median of the partitions', each seen in its own interval."""
     k = 15
     rows, sample, n_sample, _ = batch(seed, [2_100], law, "none", repeats, 105)
-    found = answer_repeated(rows, sample, n_sample, 0.99, n_blocks=k, outlying=outlying).intervals
+    found = answer_rule(rows, sample, n_sample, 0.99, n_blocks=k, outlying=outlying).intervals
     scales = []
     for r in range(repeats):
         one = answer_rule(rows.at((slice(None), r)), sample, n_sample, 0.99, n_blocks=k).intervals
@@ -103,7 +102,7 @@ def test_the_exact_interval_of_the_automatic_rule(level: float) -> None:
     """At the level with the shortest interval: centre and width from blocks merged by hand."""
     repeats, n_fine, size = 3, 105, 20
     rows, sample, n_sample, _ = batch(5, [n_fine * size], "normal", "none", repeats, n_fine)
-    found = answer_repeated(rows, sample, n_sample, level).intervals
+    found = answer_rule(rows, sample, n_sample, level).intervals
     levels = ladder_levels(n_fine)
     delta = 1.0 - level
     score = {k: k * repeated_halfwidth(1.0, k, delta) ** 2 for k in levels}
@@ -127,7 +126,7 @@ def test_unequal_blocks_have_the_average_variance_of_a_partition() -> None:
     means = g.normal(size=(2, 7)) / np.sqrt(sizes)
     rows = Moments(sizes[None], means[None], ((sizes - 1) * 1.0)[None])
     sample = g.normal(size=(1, 100))
-    found = answer_repeated(rows, sample, np.array([100]), 0.99, n_blocks=7)
+    found = answer_rule(rows, sample, np.array([100]), 0.99, n_blocks=7)
     # the rule's scale of each partition: the larger of the two robust spreads, here divided by sqrt(7)
     spreads = []
     for r in range(2):
@@ -150,7 +149,7 @@ def test_ruined_blocks_count_as_arbitrary_ones() -> None:
         y = x.copy()
         y[:n_bad] = np.inf
         rows = partitions(y, 3, 15, np.random.default_rng(2)).each(lambda a: a[None])
-        found = answer_repeated(rows, y[None, :100], np.array([100]), 0.99, n_blocks=15)
+        found = answer_rule(rows, y[None, :100], np.array([100]), 0.99, n_blocks=15)
         assert found.n_ruined[0] == max(np.isinf(rows.mean[0, r]).sum() for r in range(3))
         wide[n_bad] = found.intervals.exact_high[0] - found.intervals.exact_low[0]
     assert wide[0] < wide[1] < wide[2] and np.isnan(wide[60])
@@ -160,23 +159,23 @@ def test_ruined_blocks_count_as_arbitrary_ones() -> None:
 
 def test_more_arbitrary_blocks_than_the_bound_can_bear() -> None:
     rows, sample, n_sample, _ = batch(0, [2_000], "normal", "none", 2, 105)
-    found = answer_repeated(rows, sample, n_sample, 0.99, n_blocks=7, outlying=4)
+    found = answer_rule(rows, sample, n_sample, 0.99, n_blocks=7, outlying=4)
     assert found.intervals.exact_reason[0] == NoInterval.VACUOUS and np.isnan(found.intervals.exact_low[0])
     constant, sample, n_sample, _ = batch(0, [2_000], "constant", "none", 2, 105)
-    found = answer_repeated(constant, sample, n_sample, 0.99, n_blocks=7)
+    found = answer_rule(constant, sample, n_sample, 0.99, n_blocks=7)
     assert found.intervals.exact_low[0] == found.estimate[0] == found.intervals.exact_high[0] == 0.1
 
 
 def test_groups_and_portions_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, sample, n_sample, _ = batch(3, [500, 2_000, 0, 4_000, 30], "normal", "rows", 3, 105)
-    whole = answer_repeated(rows, sample, n_sample, 0.99)
+    whole = answer_rule(rows, sample, n_sample, 0.99)
     for g in range(5):
-        one = answer_repeated(rows.at([g]), sample[[g]], n_sample[[g]], 0.99)
+        one = answer_rule(rows.at([g]), sample[[g]], n_sample[[g]], 0.99)
         for name in ("estimate", "status", "n_blocks", "n_ruined"):
             np.testing.assert_equal(getattr(whole, name)[g], getattr(one, name)[0])
         np.testing.assert_equal(whole.intervals.exact_low[g], one.intervals.exact_low[0])
-    monkeypatch.setattr("distmom.inference.repeated.CELLS_AT_ONCE", 1)
-    apart = answer_repeated(rows, sample, n_sample, 0.99)
+    monkeypatch.setattr("distmom.inference.adaptive.CELLS_AT_ONCE", 1)
+    apart = answer_rule(rows, sample, n_sample, 0.99)
     np.testing.assert_array_equal(apart.block_estimates, whole.block_estimates)
     np.testing.assert_array_equal(apart.intervals.exact_high, whole.intervals.exact_high)
 
@@ -192,7 +191,7 @@ def test_files_that_disagree_come_first_as_without_repeats() -> None:
     cells = Moments(*(a[None] for a in moments_of(x, g.permutation(n_files)[file], n_files)))
     pad = Moments(*(np.pad(a, ((0, 0), (0, 945 - n_files))) for a in cells))
     sample, n_sample = g.permutation(x)[None, :1024], np.array([1024])
-    found = answer_repeated(rows, sample, n_sample, 0.99, files=pad)
+    found = answer_rule(rows, sample, n_sample, 0.99, files=pad)
     alone = answer_rule(rows.at((slice(None), 0)), sample, n_sample, 0.99, files=pad)
     assert found.files_first[0] and found.estimate[0] == alone.estimate[0]
     assert found.intervals.exact_low[0] == alone.intervals.exact_low[0]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.function import kernel
-from distmom.numerics.pairs import triples
-from distmom.numerics.pairs.triples import triple_sums
+from distmom.numerics.pairs import tuple_sums
+from distmom.numerics.pairs.tuple_sums import triple_sums
 
 
 def middle(a, b, c):
@@ -26,7 +26,7 @@ def middle_of_rows(a, b, c):
 def test_all_triples_are_taken_once(n, at_once, seed):
     x = np.random.default_rng(seed).integers(-9, 9, n).astype(float)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triples, "_AT_ONCE", at_once)
+        patch.setattr(tuple_sums, "_TRIPLES_AT_ONCE", at_once)
         found = triple_sums(kernel(middle, degree=3), x)
     values = {places: float(np.median(x[list(places)])) for places in combinations(range(n), 3)}
     assert found.n_tuples == len(values)
@@ -38,7 +38,7 @@ def test_all_triples_are_taken_once(n, at_once, seed):
 
 
 def test_both_engines_give_the_same_bits(monkeypatch):
-    monkeypatch.setattr(triples, "_AT_ONCE", 300)
+    monkeypatch.setattr(tuple_sums, "_TRIPLES_AT_ONCE", 300)
     x = np.random.default_rng(1).normal(size=60)
     one = triple_sums(kernel(middle, degree=3), x)
     other = triple_sums(kernel(middle_of_rows, degree=3, compiled=True), x)

@@ -18,8 +18,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from distmom.estimators.difference.lift import Paired
-from distmom.estimators.difference.linearised import Cells, robust_ratio
+from distmom.inference.differences import Paired
+from distmom.inference.ratios import Cells, robust_ratio
 from distmom.inference.status import Finding
 from distmom.numerics.blocks.moments import Moments
 

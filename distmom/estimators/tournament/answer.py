@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.estimators.tournament.outcome import Outcome
-from distmom.numerics.arrays import Floats
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
+from distmom.solvers.tournament import Decided
 from distmom.status import Status
 from distmom.theory.intervals import order_rank
 
+if TYPE_CHECKING:
+    from distmom.cluster.work import SkippedFile
+
 Interval = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the rounds leave behind.
+
+    Attributes
+    ----------
+    decided : Decided
+    rows : tuple of int
+        Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
+    plain : ndarray of float64, shape (m,)
+        Plain risks.
+    missing : ndarray of int64, shape (m,)
+        Rows without a finite prediction.
+    skipped : tuple of SkippedFile
+        Files that were left out.
+    disagree : tuple of (str or None)
+        For each candidate what blocks of whole files say against those of rows.
+    intervals : bool
+        Whether blocks are independent, so that the spread between them tells how far the risk may be off.
+    cells : ndarray of int64, shape (m,), or None
+        Most cells of each partition in a block, where candidates are partitions.
+    """
+
+    decided: Decided
+    rows: tuple[int, int, int, int, int]
+    plain: Floats
+    missing: Ints
+    skipped: tuple[SkippedFile, ...]
+    disagree: tuple[str | None, ...]
+    intervals: bool = True
+    cells: Ints | None = None
 
 
 def tournament_result(
@@ -70,7 +107,7 @@ def tournament_result(
 def _line(
     options: TournamentOptions, found: Outcome, f: int, name: str, data: dict[str, Any], run: dict[str, Any]
 ) -> CandidateResult:
-    one, delta = found.decided, options.common.delta
+    one, delta = found.decided, options.rows.delta
     values = np.concatenate([v[f] for v in one.losses])
     plain, threshold = float(found.plain[f]), float(one.rounds.thresholds[f])
     others = np.arange(len(one.loses)) != f
@@ -99,7 +136,7 @@ def _line(
         n_null=n_null,
         n_nan=n_nan,
         n_inf=n_inf,
-        confidence_level=options.confidence_level,
+        confidence_level=options.rows.confidence_level,
         notes=_notes(found, f, ruined, values.size),
         data=data,
         run=run,

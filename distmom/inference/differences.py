@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distmom.estimators.difference.linearised import Ratio, answer_equal, least_level
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.estimate import shown_interval
+from distmom.inference.estimate import Estimate, Estimates, Promise
+from distmom.inference.ratios import Ratio, answer_equal, least_level
 from distmom.numerics.arrays import Floats
-from distmom.theory.intervals import least_order_blocks
 
 Interval = tuple[float, float]
 
@@ -72,9 +71,10 @@ class Paired:
             with np.errstate(invalid="ignore", over="ignore"):
                 values = at[:, None] + (variant - (1.0 + at[:, None]) * control) / c
             answer = answer_equal(values, self.finest, self._n_independent, self.confidence_level)
-            low, why, _ = interval_of(answer, 1, wanted, self.confidence_level)[1]
-            high, why, _ = interval_of(answer, 2, wanted, self.confidence_level)[1]
-            ends = (math.nan, math.nan) if low is None or high is None else (low[0], high[1])
+            low, high = (estimate_of(answer, g, wanted, self.confidence_level).shown for g in (1, 2))
+            why = high.reason
+            known = low.interval is not None and high.interval is not None
+            ends = (low.interval[0], high.interval[1]) if known else (math.nan, math.nan)
             before, at = at, np.array([answer.estimate[0], *ends])
             at = np.where(np.isnan(at), before, at)
             if np.allclose(at, before, rtol=1e-13, atol=1e-300):
@@ -91,25 +91,20 @@ class Lift:
     reason: str | None
 
 
-Shown = tuple[Interval | None, str | None, float | None]
+def estimate_of(answer: RuleAnswer, g: int, interval: str, confidence_level: float) -> Estimate:
+    """What is shown of a line of the answer.
 
-
-def interval_of(answer: RuleAnswer, g: int, wanted: str, confidence_level: float) -> tuple[str, Shown]:
-    """Kind of the interval to show, and what `shown_interval` says of it.
-
-    By default order statistics, but with too few blocks for them the exact bound.
+    By default the interval is that of order statistics, but with too few blocks for them the exact bound.
     """
-    kind = wanted
-    if wanted == "auto":
-        few = answer.n_blocks[g] < least_order_blocks(1.0 - confidence_level)
-        kind = "exact" if few else "order"
-    return kind, shown_interval(answer.intervals, g, kind)
+    n_blocks = int(answer.n_blocks[g])
+    promise = Promise(interval, confidence_level, 1.0 - confidence_level, n_blocks)
+    return Estimates(answer, promise).estimate(g)
 
 
 def _unclear(control: Ratio, wanted: str, confidence_level: float) -> str | None:
     """Why nothing can be said relative to the control's mean; None where it can be."""
     kind = "auto" if wanted == "none" else wanted
-    _, (given, _, _) = interval_of(control.answer, 0, kind, confidence_level)
+    given = estimate_of(control.answer, 0, kind, confidence_level).shown.interval
     if given is None:
         return "the control's mean has no interval, so it may be 0"
     reach = max(given[1] - control.value, control.value - given[0])
