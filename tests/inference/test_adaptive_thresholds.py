@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Status, status_list
+from distmom.inference.status import Finding, flags_of
 from distmom.numerics.blocks.moments import Moments
 
 
@@ -38,7 +38,7 @@ def test_a_quarter_of_the_blocks_is_the_capacity(n_far, beyond):
     rows.mean[0, :n_far] = 1e6  # neighbours: only two blocks of five are bad
     found = answered(rows)
     assert found.k_hat[0] == 5 and found.n_set_aside[0] == n_far
-    assert bool(found.status[0] & Status.BEYOND_CAPACITY) == beyond
+    assert bool(found.status[0] & Finding.BEYOND_CAPACITY) == beyond
 
 
 def test_capacity_counts_blocks_that_are_nearly_wild():
@@ -50,7 +50,7 @@ def test_capacity_counts_blocks_that_are_nearly_wild():
         rows.mean[0, 1 : 1 + many] += 12 * sd
         found = answered(rows)
         assert found.n_set_aside[0] == 1
-        assert bool(found.status[0] & Status.BEYOND_CAPACITY) == (many == 200)
+        assert bool(found.status[0] & Finding.BEYOND_CAPACITY) == (many == 200)
 
 
 @pytest.mark.parametrize(("n", "k"), [(3600, 15), (3601, 21), (7056, 21), (7057, 35)])
@@ -82,7 +82,7 @@ def test_only_the_quieter_set_may_accuse(sd, words):
     cells.mean[0, 7] = 1e7
     found = answered(spread(105), files=cells)
     assert abs(found.file_estimate[0] - 50.0) < 1.0
-    assert status_list(found.status[0])[0] == words
+    assert (*flags_of(found.status[0]), "ok")[0] == words
     assert set(np.flatnonzero(found.suspect_cells[0])) == ({7} if words != "ok" else set())
     assert abs(found.estimate[0] - (50.0 if words != "ok" else 0.0)) < 1.0
 
@@ -92,7 +92,7 @@ def test_a_ruined_block_contradicts_even_where_widths_overflow():
     mean[0, 40] = np.inf
     found = answered(Moments(np.full((1, 45), 20), mean, np.zeros((1, 45))))
     assert np.isinf(found.path_halfwidth[0, 0])
-    assert found.n_set_aside[0] == 1 and status_list(found.status[0])[-1] == "contaminated"
+    assert found.n_set_aside[0] == 1 and flags_of(found.status[0])[-1] == "contaminated"
 
 
 def test_few_kept_blocks_stay_odd():
@@ -101,4 +101,4 @@ def test_few_kept_blocks_stay_odd():
     rows.mean[0, 0] = 1e9
     found = answered(rows)
     assert found.n_set_aside[0] == 1 and found.n_blocks[0] == 3
-    assert status_list(found.status[0]) == ["beyond capacity", "contaminated"]
+    assert flags_of(found.status[0]) == ("beyond capacity", "contaminated")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rule_groups import LAWS, WILD, moments_of
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import NoInterval, Status, status_list
+from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.blocks.moments import Moments
 from distmom.theory.bounds import exact_level, width_factor
 from distmom.theory.ladder import ladder_levels
@@ -62,7 +62,7 @@ def test_the_answer_is_the_median_over_all_blocks(seed, sizes, law, wild, repeat
     first = each[0]
     assert np.array_equal(found.plain_estimate, first.plain_estimate, equal_nan=True)
     for g in range(len(sizes)):
-        if first.status[g] & (Status.NO_ROWS | Status.PLAIN_MEAN):
+        if first.status[g] & (Finding.NO_ROWS | Finding.PLAIN_MEAN):
             assert (found.status[g], found.n_blocks[g]) == (first.status[g], first.n_blocks[g])
             np.testing.assert_equal(found.estimate[g], first.estimate[g])
             continue
@@ -73,11 +73,11 @@ def test_the_answer_is_the_median_over_all_blocks(seed, sizes, law, wild, repeat
         assert found.n_blocks[g] == min(one.n_blocks[g] for one in each)
         assert found.n_ruined[g] == max(one.n_ruined[g] for one in each)
         finite = ruined < (len(blocks) + 1) // 2
-        assert bool(found.status[g] & Status.NO_FINITE_ANSWER) == (not finite) or n_blocks == "auto"
-        if not found.status[g] & Status.NO_FINITE_ANSWER:
+        assert bool(found.status[g] & Finding.NO_FINITE_ANSWER) == (not finite) or n_blocks == "auto"
+        if not found.status[g] & Finding.NO_FINITE_ANSWER:
             assert found.estimate[g] == pooled_median(blocks)
-            flags = ~int(Status.NO_FINITE_ANSWER)
-            if not first.status[g] & Status.NO_FINITE_ANSWER:
+            flags = ~int(Finding.NO_FINITE_ANSWER)
+            if not first.status[g] & Finding.NO_FINITE_ANSWER:
                 assert found.status[g] & flags == first.status[g] & flags, "flags are those of the first one"
 
 
@@ -153,7 +153,7 @@ def test_ruined_blocks_count_as_arbitrary_ones() -> None:
         assert found.n_ruined[0] == max(np.isinf(rows.mean[0, r]).sum() for r in range(3))
         wide[n_bad] = found.intervals.exact_high[0] - found.intervals.exact_low[0]
     assert wide[0] < wide[1] < wide[2] and np.isnan(wide[60])
-    assert status_list(found.status[0])[0] == "no finite answer"
+    assert flags_of(found.status[0])[0] == "no finite answer"
     assert found.intervals.exact_reason[0] == NoInterval.NO_ANSWER
 
 

@@ -18,14 +18,14 @@ from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
 from distmom.report.times import profile_as_times
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.estimators.describe.plan import DescribePlan
     from distmom.lake import Source
     from distmom.reductions.profile import ProfileState
 
-DIRTY = ("contaminated", "files disagree", "beyond capacity")
-COUNTED_ONLY, NO_VALUES = "counted only", "no values"
+DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
 
 
 def describe_result(
@@ -71,7 +71,7 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
     return ColumnProfile(
         column=column,
         type=plan.columns.types[column],
-        status=(COUNTED_ONLY,),
+        status=Status.COUNTED_ONLY,
         n_rows=n_rows,
         n_used=None if n_null is None else n_rows - n_null,
         n_null=n_null,
@@ -103,11 +103,11 @@ def _measured(
     gap = None if files_first else skewness_gap(result)
     low, high = result.interval or (None, None)
     outside = low is not None and high is not None and not low <= result.plain_estimate <= high
-    status = (NO_VALUES,) if n == 0 else result.status
     profile = ColumnProfile(
         column=column,
         type=plan.columns.types[column],
-        status=status,
+        status=result.status if n else Status.NO_VALUES,
+        flags=result.flags if n else (),
         n_rows=result.n_rows,
         n_used=result.n_used,
         n_null=result.n_null,
@@ -121,7 +121,7 @@ def _measured(
         leaves_interval=outside,
         robust_std=std if n else None,
         plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
-        gini=gini(_sample(state, c), contaminated=any(s in DIRTY for s in status)) if n else None,
+        gini=gini(_sample(state, c), contaminated=any(flag in DIRTY for flag in result.flags)) if n else None,
         skewness_gap=gap,
         skewness_noise=None if gap is None else std / math.sqrt(n),
         minimum=float(facts.low[c].min()) if n else None,

@@ -75,7 +75,7 @@ def test_standard_deviations_and_gini() -> None:
     assert abs(profile.skewness_gap) < 5 * profile.skewness_noise
     x[::300] = 1e6  # a hundred wild rows, which move the plain figures
     wild = dm.describe(x, rng=0).columns["x"]
-    assert wild.status[0] == "contaminated" and wild.plain_std > 1e4
+    assert wild.status == "contaminated" and wild.plain_std > 1e4
     assert wild.robust_std == pytest.approx(1.0, abs=0.15) and wild.gini == pytest.approx(1.0, abs=0.15)
     assert wild.leaves_interval and wild.sources == ()  # one file
 
@@ -191,7 +191,7 @@ def test_other_types_are_counted(tmp_path: Path) -> None:
     assert found.columns["when"].maximum == datetime.datetime(2024, 5, 3)
     assert found.columns["when"].plain_std == datetime.timedelta(days=1)
     assert found.columns["flag"].plain_estimate == 0.5
-    assert found.columns["gone"].status == ("no values",) and found.exit_code == 0
+    assert found.columns["gone"].status == "no values" and found.exit_code == 0
     assert found.to_arrow().schema.field("leaves_interval").type == pa.bool_()  # a flag, not two ends
     for text in (str(found), str(found.to_dict()), str(found.to_arrow())):
         assert "nan" not in text.lower().replace("n_nan", "")

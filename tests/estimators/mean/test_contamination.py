@@ -105,7 +105,7 @@ def test_ten_arbitrary_rows_are_within_the_interval(wild: float, options: dict[s
     assert found.interval is not None and found.interval[0] < 0.0 < found.interval[1]
     assert abs(found.estimate) < 0.1
     if abs(wild) > 1e3:
-        assert found.status == ("contaminated",), "flags stay, as for any given number of blocks"
+        assert found.flags == ("contaminated",), "flags stay, as for any given number of blocks"
 
 
 def test_ruined_blocks_count_if_they_are_more() -> None:

@@ -197,5 +197,5 @@ def test_groups_without_a_sampled_row_say_so(tmp_path: Path) -> None:
     found = dm.mean(tmp_path, "x", by="g", rng=0, blocks=dm.SampledBlocks(3, size=10))
     common, rare = found
     assert (common.group, rare.group) == ({"g": "common"}, {"g": "rare"})
-    assert rare.n_rows == 1 and rare.status == ("no rows",) and np.isnan(rare.estimate)
-    assert common.status == ("ok",)
+    assert rare.n_rows == 1 and rare.flags == ("no rows",) and np.isnan(rare.estimate)
+    assert common.status == "ok"

@@ -29,7 +29,7 @@ def test_clean_skew_units_are_not_called_contaminated_and_covered() -> None:
         found = dm.mean(
             sensors(seed, 150, 200), "x", rng=seed, confidence_level=0.95, blocks=dm.UnitBlocks("u")
         )
-        flags += found.status != ("ok",)
+        flags += found.status != "ok"
         covered += found.interval[0] <= np.exp(0.5) <= found.interval[1]
     assert flags <= 2
     assert covered >= 49  # P(Bin(60, 0.95) < 49) = 5e-4

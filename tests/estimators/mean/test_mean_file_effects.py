@@ -37,7 +37,7 @@ def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> P
 def test_file_effects_are_told(tmp_path: Path, effect: float, options: dict[str, Any], told: bool) -> None:
     found = flat(dm.mean)(lake(tmp_path, effect), "x", rng=0, **options)
     assert (ALIKE in found.notes) == told
-    assert found.status == ("ok",)
+    assert found.status == "ok"
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_blocks_are_those_of_the_columns_on_complete_rows(
         points = vector.block_estimates[np.isfinite(vector.block_estimates).all(axis=1)]
         assert vector.n_ruined_blocks == vector.n_blocks - len(points)
         if 2 * len(points) <= vector.n_blocks:
-            assert np.isnan(vector.estimate).all() and vector.status[0] == "no finite answer"
+            assert np.isnan(vector.estimate).all() and vector.status == "no finite answer"
             continue
         if joint == "geometric":
             right = geometric_median(points)
@@ -215,7 +215,7 @@ def test_no_radius_and_why() -> None:
     x = cloud(2_000, 2)
     assert dm.mean(x, joint=True, interval="none", rng=0).radius is None
     few = dm.mean(x[:20], joint=True, rng=0)
-    assert few.status == ("plain mean, no guarantee",) and few.n_blocks == 1
+    assert few.flags == ("plain mean, no guarantee",) and few.n_blocks == 1
     assert few.radius is None and "too few rows" in (few.interval_reason or "")
     assert few.estimate == pytest.approx(x[:20].mean(axis=0))
     fewer = dm.mean(x[:3], joint=True, rng=0, blocks=5)
@@ -223,7 +223,7 @@ def test_no_radius_and_why() -> None:
     assert "lowered from 5 to 3" in fewer.notes[0]
     level = np.column_stack([x[:, 0], np.full(2_000, 7.0)])
     found = dm.mean(level, joint=True, rng=0)
-    assert found.radius is not None and found.estimate[1] == 7.0 and found.status == ("ok",)
+    assert found.radius is not None and found.estimate[1] == 7.0 and found.status == "ok"
     by_columns = dm.mean(level, joint="coordinatewise", rng=0)
     assert by_columns.intervals[1].tolist() == [7.0, 7.0] and np.ptp(by_columns.intervals[0]) > 0.1
     assert found.notes == by_columns.notes and found.notes[0].startswith("1: all values are equal")
@@ -306,8 +306,8 @@ def test_a_vector_in_every_output(tmp_path: Path) -> None:
         assert ("radius" in lines[0]) == (options.get("joint") != "coordinatewise")
         assert every.exit_code == 0
     assert "k" in arrow.column_names or options["joint"] == "coordinatewise"
-    assert found.same_bits(dm.mean(table, "v", joint="coordinatewise", rng=0))
-    assert not found.same_bits(dm.mean(table, "v", joint="coordinatewise", rng=1))
+    assert found == dm.mean(table, "v", joint="coordinatewise", rng=0)
+    assert found != dm.mean(table, "v", joint="coordinatewise", rng=1)
 
 
 def test_long_vectors_are_shortened_for_people_only() -> None:

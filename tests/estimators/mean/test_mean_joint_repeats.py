@@ -125,7 +125,7 @@ def test_wild_vectors_are_set_aside_in_every_partition() -> None:
     x = g.normal(size=(10_000, 2))
     x[::100, 1] = 1e9
     found = dm.mean(x, joint=True, rng=0, blocks=dm.RandomBlocks(repeats=4))
-    assert found.status == ("contaminated",) and np.abs(found.estimate).max() < 0.1
+    assert found.flags == ("contaminated",) and np.abs(found.estimate).max() < 0.1
     assert found.radius is not None and found.plain_estimate[1] > 1e6
     ruined = dm.mean(np.where(x > 1e6, np.inf, x), joint=True, rng=0, blocks=dm.RandomBlocks(211, repeats=4))
     assert 0 < ruined.n_ruined_blocks <= 100 and np.abs(ruined.estimate).max() < 0.2

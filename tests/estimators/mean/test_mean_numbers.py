@@ -73,7 +73,7 @@ def test_a_large_common_offset_costs_no_digits(tmp_path: Path) -> None:
     write(tmp_path / "off" / "a.parquet", {"x": np.array([1e9, 1e9 + 1, 1e9 + 2])})
     assert plain(tmp_path / "const") == 22642751.0
     constant = dm.mean(tmp_path / "const", rng=0, blocks=3)
-    assert constant.interval == (22642751.0, 22642751.0) and constant.status == ("ok",)
+    assert constant.interval == (22642751.0, 22642751.0) and constant.status == "ok"
     assert plain(tmp_path / "off") == 1e9 + 1
     # 1,000 rows at offset 1e9 or none: the same width
     g = np.random.default_rng(0).integers(0, 3, 1000).astype(float)
@@ -110,7 +110,7 @@ def test_null_nan_and_infinity_are_counted_apart(tmp_path: Path) -> None:
     x, y = dm.mean(tmp_path, ["x", "y"], rng=0)
     # nulls and NaN are left out; an infinity is an extreme observation, used and counted
     assert (x.n_rows, x.n_null, x.n_nan, x.n_inf, x.n_used) == (5, 1, 1, 1, 3)
-    assert math.isnan(x.estimate) and x.plain_estimate == np.inf and x.status[0] == "no finite answer"
+    assert math.isnan(x.estimate) and x.plain_estimate == np.inf and x.status == "no finite answer"
     assert y.estimate == 3.0
     found = dm.mean(tmp_path, "x", where="x < 10", rng=0)
     assert (found.plain_estimate, found.n_used) == (1.5, 2)
@@ -165,7 +165,7 @@ def test_one_row() -> None:
     found = dm.mean(np.array([1.0]), rng=0)
     assert (found.estimate, found.plain_estimate, found.n_blocks) == (1.0, 1.0, 1)
     assert found.interval is None and found.interval_reason
-    assert found.status == ("plain mean, no guarantee",)
+    assert found.flags == ("plain mean, no guarantee",)
     few = dm.mean(np.array([1.0]), rng=0, blocks=5)
     assert few.n_blocks == 1 and few.interval is None
     assert any("5" in note and "1" in note for note in few.notes)
@@ -216,10 +216,10 @@ def test_constants_and_two_rows() -> None:
     """Intervals of constant data fail elsewhere with an index error, or print p = 0 beside NaN."""
     few = dm.mean(np.full(10, 1.0), rng=0)
     assert few.estimate == 1.0 and few.interval is None and few.interval_reason
-    assert few.status == ("plain mean, no guarantee",) and "all values are equal" in few.notes[0]
+    assert few.flags == ("plain mean, no guarantee",) and "all values are equal" in few.notes[0]
     for options in CONSTANT.values():
         many = flat(dm.mean)(np.full(5_000, 1.0), rng=0, **options)
-        assert (many.estimate, many.interval, many.status) == (1.0, (1.0, 1.0), ("ok",)), options
+        assert (many.estimate, many.interval, many.status) == (1.0, (1.0, 1.0), "ok"), options
         assert many.notes == (ALL_EQUAL,)
         assert "all values are equal" in str(many)
         other = np.full(5_000, 1.0)
@@ -283,6 +283,6 @@ def test_columns_do_not_influence_each_other() -> None:
         {"x": g.normal(size=2_000), "y": g.standard_t(2, 2_000), "z": pa.nulls(2_000, pa.int8())}
     )
     both = dm.mean(table, ["x", "y", "z"], rng=0)
-    assert both[0].same_bits(dm.mean(table, "x", rng=0))
-    assert both[1].same_bits(dm.mean(table, "y", rng=0))
-    assert math.isnan(both[2].estimate) and both[2].status[0] == "no rows"
+    assert both[0] == dm.mean(table, "x", rng=0)
+    assert both[1] == dm.mean(table, "y", rng=0)
+    assert math.isnan(both[2].estimate) and both[2].status == "no rows"

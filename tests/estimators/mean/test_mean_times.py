@@ -68,7 +68,7 @@ def test_a_sentinel_in_the_first_row_costs_no_digits() -> None:
     t = counts(10**9)
     t[0] = 0
     found = dm.mean(pa.table({"t": pa.array(t, pa.timestamp("ns"))}), rng=0)
-    assert found.status == ("contaminated",) and found.n_set_aside == 1
+    assert found.flags == ("contaminated",) and found.n_set_aside == 1
     (estimate,) = found.to_arrow()["estimate"].cast(pa.int64()).to_pylist()
     assert abs(estimate - exact(t[1:])) < 10**8
     assert isinstance(found.estimate, datetime) and found.estimate.year == 2024
@@ -84,7 +84,7 @@ def test_times_are_averaged_as_the_numbers_they_are(options: dict[str, Any]) -> 
     found = flat(dm.mean)(pa.table({"t": pa.array(t, pa.timestamp("ns"))}), rng=0, **options)
     base = (int(np.sort(t[:1024])[511]) // DAY) * DAY
     numbers = flat(dm.mean)({"t": (t - base).astype(float)}, rng=0, **options)
-    assert found.numbers.same_bits(numbers)
+    assert found.numbers == numbers
     low, high = numbers.interval or (0, 0)
     assert found.interval is not None and all(isinstance(end, datetime) for end in found.interval)
     assert (found.interval[1] - found.interval[0]) / timedelta(microseconds=1) == pytest.approx(
@@ -122,7 +122,7 @@ def test_what_python_gets(table: pa.Table) -> None:
         "timestamp[us]",
         "duration[us]",
     ]
-    assert took.same_bits(dm.mean(table, "took", rng=0)) and not took.same_bits(naive)
+    assert took == dm.mean(table, "took", rng=0) and took != naive
 
 
 def test_json(table: pa.Table) -> None:
@@ -191,7 +191,7 @@ def test_nulls_constants_and_no_answer(tmp_path: Path) -> None:
     )
     found = dm.mean(tmp_path, "t", rng=0)
     assert (found.estimate, found.interval) == (moment, (moment, moment))
-    assert (found.n_null, found.n_used, found.status) == (7, 100, ("ok",))
+    assert (found.n_null, found.n_used, found.status) == (7, 100, "ok")
     with pytest.raises(dm.NoAnswerError, match=r"'n': none of the 107 rows has a value"):
         dm.mean(tmp_path, "n", rng=0)
     both = dm.mean(tmp_path, ["t", "n"], rng=0)
@@ -237,7 +237,7 @@ def test_a_state_keeps_the_day_from_which_it_counts(tmp_path: Path) -> None:
     grown, whole = dm.mean(lake, ["t", "d"], rng=0, state=state), dm.mean(lake, ["t", "d"], rng=0)
     shown = dm.merge_states(state)
     for one, other, third in zip(grown, whole, shown, strict=True):
-        assert one.same_bits(other) and one.same_bits(third)
+        assert one == other and one == third
     assert grown.data["state"]["n_files_read"] == 2
     day(1)  # sorts before the first file: counted from the state's day, not from its own
     again = dm.mean(lake, ["t", "d"], rng=0, state=state)

@@ -67,15 +67,15 @@ def test_cuts_threads_and_batches_change_no_bit(
     options = VARIANTS[variant]
     want = play(folder, options, executor=dm.Threads(1))
     monkeypatch.setattr(row_oracle, "LEAST_BATCH_ROWS", 1)
-    assert play(dm.scan(folder, batch_rows=37), options, executor=dm.Threads(3)).same_bits(want)
+    assert play(dm.scan(folder, batch_rows=37), options, executor=dm.Threads(3)) == want
     cut = _cut(monkeypatch)
-    assert play(dm.scan(folder, batch_rows=50), options, executor=dm.Threads(2)).same_bits(want)
+    assert play(dm.scan(folder, batch_rows=50), options, executor=dm.Threads(2)) == want
     assert cut[0] > 9
     monkeypatch.setattr(row_oracle, "worth_compiling", lambda *_: True)
     monkeypatch.setattr(row_oracle, "TOGETHER", 2)
     monkeypatch.setattr(row_oracle, "COLUMNS_TOGETHER", 2)
     found = play(folder, options, executor=dm.Threads(2))
-    assert found.same_bits(want)
+    assert found == want
 
 
 def _cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -96,8 +96,8 @@ def _cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_other_seeds_give_other_parts(tmp_path: Path) -> None:
     folder = lake(tmp_path)
     a, b = (dm.tournament(folder, NAMES, "y", rng=seed) for seed in (0, 1))
-    assert not a.same_bits(b)
-    assert a.same_bits(dm.tournament(folder, NAMES, "y", rng=0))
+    assert a != b
+    assert a == dm.tournament(folder, NAMES, "y", rng=0)
 
 
 def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,10 +123,10 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
             with pytest.raises(KeyboardInterrupt):
                 play(folder, options)
     found = play(folder, options)
-    assert found.same_bits(want) and passes[0] == 1
+    assert found == want and passes[0] == 1
     assert found.data["rounds"]["n_rounds_before"] == 2
     passes[0] = 0
-    assert play(folder, options).same_bits(want) and passes[0] == 0
+    assert play(folder, options) == want and passes[0] == 0
     with pytest.raises(dm.ConfigError, match="loss was 'squared', now 'absolute'"):
         play(folder, {**options, "loss": "absolute"})
     write(folder / "part=0" / "new.parquet", {"y": [1.0]})
@@ -144,12 +144,12 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 def test_workers_give_the_bits_of_threads(client_of: Any, tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake")
     want = dm.tournament(folder, NAMES, "y", rng=0, executor=dm.Threads(1), match=FAR)
-    assert dm.tournament(folder, NAMES, "y", rng=0, executor=client_of(2), match=FAR).same_bits(want)
+    assert dm.tournament(folder, NAMES, "y", rng=0, executor=client_of(2), match=FAR) == want
     client = client_of(4)
     client.register_plugin(KillWorkers(tmp_path, 1))
     try:
         found = dm.tournament(folder, NAMES, "y", rng=0, executor=client, match=FAR)
     finally:
         client.unregister_worker_plugin("kill-workers")
-    assert found.same_bits(want)
+    assert found == want
     assert len(list(tmp_path.glob("_death-*"))) == 1, "nobody was killed"

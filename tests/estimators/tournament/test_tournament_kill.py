@@ -75,4 +75,4 @@ def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytes
         assert state.exists() == (run > 0)
     found = dm.tournament(lake, **given, match=match, state=state)
     assert found.data["rounds"]["n_rounds_before"] == 2 and found.data["rounds"]["n_rounds"] == 3
-    assert found.same_bits(want)
+    assert found == want

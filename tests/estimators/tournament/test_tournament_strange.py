@@ -78,7 +78,7 @@ def test_a_candidate_whose_loss_is_not_finite_loses_and_is_named() -> None:
     found = dm.tournament({"y": Y, "bad": bad, "poor": 5 * X}, ["bad", "poor"], "y", rng=0)
     assert found.champions == ("poor",)
     line = found.candidates["bad"]
-    assert line.status == ("beaten",) and line.n_ruined_blocks == line.n_blocks
+    assert line.status == "beaten" and line.n_ruined_blocks == line.n_blocks
     assert line.n_missing == 1_500 and "not finite" in line.notes[0]
     assert line.estimate == np.inf and line.to_dict()["estimate"] is None
 

@@ -245,7 +245,7 @@ def test_a_constant_column_and_few_rows() -> None:
     same = dm.ustatistic(np.full(2_000, 7.0), kernel="gini", rng=0)
     assert (same.estimate, same.interval) == (0.0, (0.0, 0.0))
     few = dm.ustatistic(np.arange(30.0), kernel="gini", rng=0)
-    assert few.status == ("plain mean, no guarantee",) and few.estimate == pytest.approx(31 / 3)
+    assert few.flags == ("plain mean, no guarantee",) and few.estimate == pytest.approx(31 / 3)
     lowered = dm.ustatistic(np.arange(9.0), kernel="gini", rng=0, blocks=7)
     assert lowered.interval is None and "lowered from 7" in lowered.notes[0]
     with pytest.raises(dm.NoAnswerError, match="takes 2"):

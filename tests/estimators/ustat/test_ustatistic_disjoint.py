@@ -52,7 +52,7 @@ def test_a_sorted_column_and_its_intervals() -> None:
     for options in ({}, {"blocks": 21}, {"interval": "exact", "blocks": 21}):
         found = run(x, None, **options)
         assert abs(found.estimate - mean) < SIX_SIGMA * np.sqrt(np.pi / 2 * variance / 20_000)
-        assert found.interval[0] < mean < found.interval[1] and found.status == ("ok",)
+        assert found.interval[0] < mean < found.interval[1] and found.status == "ok"
     half = found.interval[1] - found.estimate
     right = width_factor(21, 0.01) * np.sqrt(variance * 21 / 20_000)
     assert half == pytest.approx(right, rel=0.05)  # a median of 21 variances of 952 pairs each

@@ -69,7 +69,7 @@ def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
         samples = sampled_tuples(dm.kernels.gini(), [source], SEED, 5, 400)[0]
     half = float(samples.halfwidth(0.01))
     assert found.interval == (found.estimate - half, found.estimate + half)
-    assert found.interval_kind == "exact" and found.status == ("ok",)
+    assert found.interval_kind == "exact" and found.status == "ok"
     assert found.to_dict()["n_pairs"] == 2000 and run(lake, "u", **PAIRS, interval="none").interval is None
 
 
@@ -110,7 +110,7 @@ def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
     g = np.random.default_rng(0)
     for i in range(20):
         write(tmp_path / f"{i:02}.parquet", {"x": g.normal(size=500) + 1e6 * (i == 3)})
-    assert run(tmp_path, "x", **PAIRS).status == ("files disagree",)
+    assert run(tmp_path, "x", **PAIRS).flags == ("files disagree",)
     (tmp_path / "03.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(dm.DataError, match=r"03\.parquet"):
         run(tmp_path, "x", **PAIRS)
