@@ -61,7 +61,7 @@ JOBS: dict[str, Callable[..., Any]] = {job.__name__: job for job in (mean, pairs
 
 
 def same(a: Any, b: Any) -> bool:
-    return bool(a.same_bits(b)) if hasattr(a, "same_bits") else bool(a == b)
+    return bool(a == b)
 
 
 def one_file_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,19 +17,19 @@ from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
 from distmom.report.times import profile_as_times
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.estimators.describe.question import DescribePlan
     from distmom.reductions.profile import ProfileState
 
-DIRTY = ("contaminated", "files disagree", "beyond capacity")
+DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
+
 SAME = (
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
     *("n_blocks", "other_estimate", "notes"),
 )
 """What a profile takes from the result of the mean as it is."""
-
-COUNTED_ONLY, NO_VALUES = "counted only", "no values"
 
 
 def describe_result(
@@ -72,7 +72,7 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
     return ColumnProfile(
         column=column,
         type=plan.columns.types[column],
-        status=(COUNTED_ONLY,),
+        status=Status.COUNTED_ONLY,
         n_rows=n_rows,
         n_used=None if n_null is None else n_rows - n_null,
         n_null=n_null,
@@ -104,18 +104,18 @@ def _measured(
     gap = None if files_first else skewness_gap(result)
     low, high = result.interval or (None, None)
     outside = low is not None and high is not None and not low <= result.plain_estimate <= high
-    status = (NO_VALUES,) if n == 0 else result.status
     profile = ColumnProfile(
         column=column,
         type=plan.columns.types[column],
-        status=status,
+        status=result.status if n else Status.NO_VALUES,
+        flags=result.flags if n else (),
         **{name: getattr(result, name) for name in SAME},
         estimate=result.estimate if n else None,
         plain_estimate=result.plain_estimate if n else None,
         leaves_interval=outside,
         robust_std=std if n else None,
         plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
-        gini=gini(_sample(state, c), contaminated=any(s in DIRTY for s in status)) if n else None,
+        gini=gini(_sample(state, c), contaminated=any(flag in DIRTY for flag in result.flags)) if n else None,
         skewness_gap=gap,
         skewness_noise=None if gap is None else std / math.sqrt(n),
         minimum=float(facts.low[c].min()) if n else None,

@@ -17,7 +17,7 @@ from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.differences import Paired, estimate_of
 from distmom.inference.ratios import Cells, Ratio, robust_ratio
-from distmom.inference.status import ALL_EQUAL, Status
+from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
@@ -141,9 +141,9 @@ def _result(
     paired = Paired(control.ratio, variant.ratio, plan.options.confidence_level)
     answer = paired.difference()
     one = estimate_of(answer, 0, plan.options.interval, plan.options.confidence_level)
-    finite = not one.status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+    finite = not one.status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
-        one = one.with_status(Status.CARRIED_BY_FEW_ROWS)
+        one = one.with_status(Finding.CARRIED_BY_FEW_ROWS)
     told = one.fields()
     del told["block_size"]  # in units, not rows
     lift = paired.lift(plan.options.interval)

@@ -10,11 +10,11 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.inference.status import Status, status_list
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
 from distmom.solvers.tournament import Decided
+from distmom.status import Status
 from distmom.theory.intervals import order_rank
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def _line(
     n_rows, n_used, n_null, n_nan, n_inf = found.rows
     return CandidateResult(
         candidate=name,
-        status=_status(found, f),
+        status=_place(found, f),
+        flags=_flags(found, f),
         estimate=float(lower_median(values)),
         interval=_order_interval(values, delta) if found.intervals else None,
         plain_estimate=plain,
@@ -138,11 +139,15 @@ def _line(
     )
 
 
-def _status(found: Outcome, f: int) -> tuple[str, ...]:
-    place: tuple[str, ...] = ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
+def _place(found: Outcome, f: int) -> Status:
     if f in found.decided.champions:
-        place = ("champion", "cycle") if found.decided.cycle else ("champion",)
-    return place if found.disagree[f] is None else (*place, *status_list(Status.FILES_DISAGREE))
+        return Status.CHAMPION
+    return Status.FINALIST if f in found.decided.rounds.finalists else Status.BEATEN
+
+
+def _flags(found: Outcome, f: int) -> tuple[Status, ...]:
+    cycle = (Status.CYCLE,) if found.decided.cycle and f in found.decided.champions else ()
+    return cycle if found.disagree[f] is None else (*cycle, Status.FILES_DISAGREE)
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:

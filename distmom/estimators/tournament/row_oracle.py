@@ -21,7 +21,7 @@ from distmom.estimators.mean.question import check_state
 from distmom.estimators.tournament.answer import Outcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.blocks.moments import Moments
@@ -274,7 +274,7 @@ def _disagreement(
         cells = _moments(state.file_losses, state.file_counts, variances * state.file_counts)
     found = answer_rule(rows, None, None, confidence_level, files=cells, n_blocks=counts.size, intervals=())
     notes: list[str | None] = [None] * m
-    for c in np.flatnonzero(found.status & int(Status.FILES_DISAGREE)):
+    for c in np.flatnonzero(found.status & int(Finding.FILES_DISAGREE)):
         suspects = set(np.flatnonzero(found.suspect_cells[c]).tolist())
         mine = tuple(f.path for f in files if cell_of(seed, f.path, state.file_counts.size) in suspects)
         notes[c] = "; ".join([ROWS_ALONE, *accused(mine)])
