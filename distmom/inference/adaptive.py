@@ -22,7 +22,7 @@ from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.repeated import pooled
 from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
 from distmom.inference.rows_or_files import hear_files
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 
@@ -166,11 +166,11 @@ def _answer_groups(
 def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswer:
     """Result of the row blocks alone."""
     n_groups = own.plain.size
-    status = np.where(own.fine.n == 0, int(Status.NO_ROWS), 0)
-    status |= np.where((own.fine.n > 0) & ~own.finite, int(Status.NO_FINITE_ANSWER), 0)
-    status |= np.where(own.contradicted & own.finite, int(Status.CONTAMINATED), 0)
-    status |= np.where(own.beyond & own.finite, int(Status.BEYOND_CAPACITY), 0)
-    status |= np.where(own.plain, int(Status.PLAIN_MEAN), 0)
+    status = np.where(own.fine.n == 0, int(Finding.NO_ROWS), 0)
+    status |= np.where((own.fine.n > 0) & ~own.finite, int(Finding.NO_FINITE_ANSWER), 0)
+    status |= np.where(own.contradicted & own.finite, int(Finding.CONTAMINATED), 0)
+    status |= np.where(own.beyond & own.finite, int(Finding.BEYOND_CAPACITY), 0)
+    status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
     reason = own.reason
     return RuleAnswer(
@@ -204,7 +204,7 @@ def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Ints) -> None:
     below = np.count_nonzero(sample < answer_of, axis=1)
     above = np.count_nonzero(sample > answer_of, axis=1)
     carried = 10 * np.maximum(below, above) > 9 * n_sample
-    result.status[carried & (n_sample > 0)] |= int(Status.CARRIED_BY_FEW_ROWS)
+    result.status[carried & (n_sample > 0)] |= int(Finding.CARRIED_BY_FEW_ROWS)
 
 
 def _check(

@@ -27,7 +27,7 @@ from distmom.inference.block_set import median_ranks
 from distmom.inference.intervals import ball_fields, best_blocks, fill_exact, kinds_of
 from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -62,7 +62,7 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
     one_block = own.plain.reshape(shape)[:, 0] | (first.n_used == 0)
     first = replace(first, row_estimate=np.where(one_block, first.row_estimate, median))
     count, mean = compact(count, mean)
-    no_answer = int(Status.NO_FINITE_ANSWER)
+    no_answer = int(Finding.NO_FINITE_ANSWER)
     why = np.where(finite, own.reason.reshape(shape).max(axis=1), NoInterval.NO_ANSWER)
     new: dict[str, Any] = {
         "estimate": median,

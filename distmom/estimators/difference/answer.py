@@ -17,7 +17,7 @@ from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.differences import Paired, estimate_of
 from distmom.inference.ratios import Cells, Ratio, robust_ratio
-from distmom.inference.status import ALL_EQUAL, Status
+from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
@@ -44,14 +44,8 @@ def differences(
 ) -> list[DifferenceResult]:
     """One result for each variant beside the control, in the order of their values.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such control.
-    DataError
-        If the mean of the denominator is not positive in some variant.
-    NoAnswerError
-        If there are no rows, one variant only, or not one finite answer.
+    ConfigError if there is no such control; DataError if the mean of the denominator is not positive in some
+    variant; NoAnswerError if there are no rows, one variant only, or not one finite answer.
     """
     (by,) = plan.reader.options.by
     values = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]
@@ -147,9 +141,9 @@ def _result(
     paired = Paired(control.ratio, variant.ratio, plan.options.confidence_level)
     answer = paired.difference()
     one = estimate_of(answer, 0, plan.options.interval, plan.options.confidence_level)
-    finite = not one.status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+    finite = not one.status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
-        one = one.with_status(Status.CARRIED_BY_FEW_ROWS)
+        one = one.with_status(Finding.CARRIED_BY_FEW_ROWS)
     told = one.fields()
     del told["block_size"]  # in units, not rows
     lift = paired.lift(plan.options.interval)

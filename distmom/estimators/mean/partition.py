@@ -10,7 +10,7 @@ from distmom.estimators.mean.counts import units_of_groups
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.layouts import FileLayout, UnitLayout
 from distmom.reductions.roots import cell_of
@@ -106,7 +106,7 @@ def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
     """For each group the files (with their folders where these are several) in its suspected cells."""
     answer, d = found.answer, found.n_lines
     suspects = answer.suspect_cells[::d]
-    disagree = [bool(found.status(g) & Status.FILES_DISAGREE) for g in range(len(suspects))]
+    disagree = [bool(found.status(g) & Finding.FILES_DISAGREE) for g in range(len(suspects))]
     wanted = set(np.flatnonzero(suspects.any(axis=0)).tolist()) if any(disagree) else set()
     paths: dict[int, list[str]] = {}
     if wanted:

@@ -19,7 +19,7 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
 from distmom.inference.estimate import Estimate, Shown
 from distmom.inference.fieller import uneven
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Ratio, is_quotient
 from distmom.numerics.kernels.sums import count_tuples
@@ -83,7 +83,7 @@ class Answerer:
             told["estimate"], notes = self._projected(told["estimate"])
             told |= {"columns": self.lines.plan.reduction.columns, "method": options.joint}
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
-        told["status"] = one.with_status(self._flags(g, bias)).words
+        told["flags"] = one.with_status(self._flags(g, bias)).flags
         return ustat_result(
             options,
             told | sigmas_of(options.kernel, blocks, mine),
@@ -177,8 +177,8 @@ class Answerer:
 
     def _flags(self, g: int, bias: float | None) -> int:
         """What a group's status says beside the rule."""
-        files = int(Status.FILES_DISAGREE) if self._disagreeing[g] else 0
-        return files if bias is None else files | int(Status.ROWS_IN_ORDER)
+        files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
+        return files if bias is None else files | int(Finding.ROWS_IN_ORDER)
 
     def _notes(self, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
         """Notices about a group."""
