@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.state import Checkpoint, Fingerprint, shown
+from distmom.state import Checkpoint, Fingerprint, shown, shown_filter
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change
 
@@ -87,10 +87,9 @@ def fingerprint(
     shown_seed: int | str,
 ) -> Fingerprint:
     """What the sums of the rounds depend on beside the files."""
-    where = read.where
     question = {
         "target": read.columns[0],
-        "where": shown(None if where is None else where.identity, None if where is None else where.text),
+        "where": shown_filter(read.where),
         "missing": options.missing,
     }
     names = [f.name for f in fields(options) if f.name not in APART]
