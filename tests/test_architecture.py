@@ -53,7 +53,7 @@ BELOW = {
 }
 """Rooms that a room may import from, beside itself."""
 
-FREE = ("checks", "errors", "version", "words")
+FREE = ("checks", "errors", "status", "version", "words")
 """Modules that every room may import."""
 
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60

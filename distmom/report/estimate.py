@@ -15,7 +15,7 @@ from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells, weightless
 
 SHARED = (
-    *("interval_kind", "confidence_level", "status", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
+    *("interval_kind", "confidence_level", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
     *("n_blocks", "block_size", "n_ruined_blocks", "plain_estimate", "scheme", "interval_reason"),
     *("achieved_level", "repeats", "n_set_aside", "n_units", "n_units_exact", "weights", "n_unweighted"),
     *("n_zero_weight", "n_effective", "design", "contamination"),
@@ -24,7 +24,7 @@ SHARED = (
 
 INTERVAL = ("interval_kind", "interval_reason", "confidence_level", "achieved_level")
 COUNTS = (
-    *("status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
+    *("status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
     *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
     *("weights", "n_unweighted", "n_zero_weight", "n_effective"),
 )

@@ -23,7 +23,12 @@ def same(a: Any, b: Any) -> bool:
         return isinstance(b, Mapping) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, float) and isinstance(b, float):
         return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
-    return bool(type(a) is type(b) and a == b)
+    if type(a) is not type(b):
+        return False
+    plainly = getattr(type(a), "__eq__", None) is getattr(object, "__eq__", None)
+    if plainly and hasattr(a, "__dict__"):  # such as a learner, or duels
+        return same(vars(a), vars(b))
+    return bool(a == b)
 
 
 def plain(value: Any) -> Any:
@@ -44,6 +49,8 @@ def plain(value: Any) -> Any:
         from distmom.lake.columns.times import duration_text
 
         return duration_text(value // timedelta(microseconds=1), 10**6)
-    if value is None or isinstance(value, (bool, int, str)):
+    if isinstance(value, str):
+        return str(value)  # without what a `Status` has beside its text
+    if value is None or isinstance(value, (bool, int)):
         return value
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

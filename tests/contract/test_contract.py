@@ -25,18 +25,12 @@ from tests.contract.ways import Way
 
 WAYS: dict[str, dict[str, Any]] = {
     "one thread": {},
-    "three threads": {"threads": 3, "batch_rows": 53, "max_files": 2},
+    "three threads": {"threads": 3, "batch_rows": 7, "max_files": 2},
     "compiled": {"batch_rows": 10**6, "compiled": True},
     "two processes": {"batch_rows": 61, "max_files": 4, "by_disk": True},
 }
 MADE_WITH, WANTED = golden.read()
-ON_PROCESSES = (
-    pytest.mark.cluster,
-    pytest.mark.xdist_group("contract"),
-    # closing comms leave sockets to the collector now and then
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-)
+ON_PROCESSES = (pytest.mark.cluster, pytest.mark.xdist_group("contract"))
 
 
 @contextmanager

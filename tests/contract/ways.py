@@ -25,6 +25,7 @@ MODULES = (
     "distmom.estimators.describe.describe",
     "distmom.estimators.difference.difference",
     "distmom.estimators.learn.train",
+    "distmom.estimators.mean.accumulator",
     "distmom.estimators.mean.mean",
     "distmom.estimators.tournament.tournament",
     "distmom.estimators.ustat.ustatistic",
@@ -96,6 +97,7 @@ class Way:
 
                 _everywhere(patches, "plan_units", partial(plan_units, max_files=self.max_files))
                 _everywhere(patches, "RANGE_BYTES", 9_000)
+                _everywhere(patches, "DISK_BYTES", 9_000)
             if self.by_disk:
                 _everywhere(patches, "LEAST_BYTES", 0)
                 _everywhere(patches, "MOST_READS", 0)
@@ -106,6 +108,7 @@ class Way:
 
 def _everywhere(patches: ExitStack, name: str, value: Any) -> None:
     """Set what any module of the package calls so."""
-    for path, module in list(sys.modules.items()):
-        if path.startswith("distmom.") and name in vars(module):
-            patches.enter_context(patch.object(module, name, value))
+    modules = [m for path, m in list(sys.modules.items()) if path.startswith("distmom.") and name in vars(m)]
+    assert modules, f"no module has {name}: was it renamed?"
+    for module in modules:
+        patches.enter_context(patch.object(module, name, value))

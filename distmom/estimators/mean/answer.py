@@ -16,7 +16,7 @@ from distmom.estimators.mean.partition import accused_files, answer_columns, row
 from distmom.estimators.mean.sampled import sampled_fields
 from distmom.inference.estimate import Estimates, Shown
 from distmom.inference.ladder import Merger
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -111,7 +111,7 @@ def partition_fields(
         if found.method is not None:
             told["trace"] = found.ball(g).trace
         same = answer.constant[mine] & (answer.n_used[mine] > 1)
-        few = (answer.status[mine] & int(Status.CARRIED_BY_FEW_ROWS)) > 0
+        few = (answer.status[mine] & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
         means = [column[g] for column in plain]
         told["plain_estimate"] = means[0] if found.method is None else np.array(means)
         told["other_estimate"], told["accused_files"] = found.other(g), files

@@ -192,7 +192,7 @@ def mean(
     >>> x[::1000] = 1e9
     >>> found = dm.mean(x, rng=0)
     >>> round(found.estimate, 2), round(found.plain_estimate), found.status
-    (1.01, 1000001, ('contaminated',))
+    (1.01, 1000001, 'contaminated')
     >>> both = dm.mean({"x": x, "y": 2.0 * x}, joint=True, rng=0)
     >>> both.estimate.round(2).tolist(), both.radius > 0.0
     ([1.01, 2.01], True)

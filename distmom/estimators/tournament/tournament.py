@@ -165,15 +165,8 @@ def tournament(
     (('x',), '1000 x')
     """
     scan = as_scan(data, where)
-    options = tournament_options(
-        scan,
-        loss,
-        match,
-        as_pairs(pairs),
-        as_design(blocks),
-        contamination=contamination,
-        confidence_level=confidence_level,
-    )
+    promise = {"contamination": contamination, "confidence_level": confidence_level}
+    options = tournament_options(scan, loss, match, as_pairs(pairs), as_design(blocks), **promise)
     limit = as_backend(executor).memory_limit
     question = TournamentQuestion(scan, candidates, target, features, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -82,7 +82,7 @@ def story(found: DescribeResult) -> Story:
     columns = Grid.of(
         "The columns",
         as_table(found),
-        [r.doubtful or r.leaves_interval for r in profiles],
+        [not r.ok or r.leaves_interval for r in profiles],
         "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured "
         "columns: a plain mean outside of the interval is carried by few rows or files. counted only: no "
         "numbers or times, so rows and missing values were counted.",
