@@ -140,7 +140,7 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 def test_workers_give_the_bits_of_threads(client_of: Any, tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake")
     want = dm.tournament(folder, NAMES, "y", rng=0, executor=dm.Threads(1), match=FAR)

@@ -90,7 +90,7 @@ def test_who_is_cut(small_tiles: list[int]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 def test_workers_share_them_too(
     lake: Path, client_of: Callable[[int], SomeWorkers], small_tiles: list[int]
 ) -> None:

@@ -13,7 +13,7 @@ from state_lakes import flat_lake, interrupted, some_files
 
 import distmom as dm
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("workers")]
 Clients = Callable[[int], SomeWorkers]
 
 

@@ -22,7 +22,7 @@ from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.mean import question
 from distmom.reductions.block_means import load_kernels
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("workers")]
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "random": {"column": ["x", "y"]},

@@ -12,7 +12,7 @@ import distmom as dm
 from distmom.passes import scan
 
 # by its file: other modules there are called as packages are
-_SPEC = spec_from_file_location("plans", Path(__file__).parents[1] / "benchmarks/plans.py")
+_SPEC = spec_from_file_location("plans", Path(__file__).parents[2] / "benchmarks/plans.py")
 assert _SPEC is not None and _SPEC.loader is not None
 plans = module_from_spec(_SPEC)
 _SPEC.loader.exec_module(plans)

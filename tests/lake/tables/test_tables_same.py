@@ -47,7 +47,7 @@ def test_every_function_gives_the_same_bits(tmp_path: Path, catalog: Any) -> Non
 
 
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 def test_on_worker_processes(tmp_path: Path, catalog: Any) -> None:
     plain, *tables = three(tmp_path, catalog)
     wanted = dm.mean(plain, "x", rng=3)

@@ -9,7 +9,7 @@ import rule_vector_twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_groups import LAWS, WILD, moments_of
-from test_rule import close, lists
+from test_adaptive import close, lists
 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import NoInterval, flags_of

@@ -78,7 +78,7 @@ def test_the_cut_into_units_and_batches_changes_nothing(
 
 
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("n_workers", [1, 4])
 def test_workers_find_the_same_rows(lake: Path, client_of: Callable[[int], Any], n_workers: int) -> None:
     wanted = some_rows(lake, 0.4)

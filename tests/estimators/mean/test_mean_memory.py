@@ -92,7 +92,7 @@ def test_one_huge_row_group_is_read_in_batches(one_row_group: Path, lakes: tuple
 
 
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 def test_one_huge_row_group_on_a_worker_of_400_mb(one_row_group: Path) -> None:
     found = dm.mean(one_row_group, "x", rng=0, executor=dm.Processes(1, memory_limit="400MB"))
     assert found.plain_estimate == 3.0

@@ -42,7 +42,7 @@ with {words}.open() as executor:
 
 def write(tmp_path: Path, body: str) -> Path:
     script = tmp_path / "job.py"
-    script.write_text(HEAD.format(folder=str(Path(__file__).parent)) + body)
+    script.write_text(HEAD.format(folder=str(Path(__file__).parents[1])) + body)
     return script
 
 

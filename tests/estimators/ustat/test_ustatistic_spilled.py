@@ -255,7 +255,7 @@ def test_a_block_that_does_not_fit_is_refused(
 
 
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 def test_same_bits_on_workers(
     lake: Path, client_of: Callable[[int], SomeWorkers], by_disk: list[int], scratch: Path
 ) -> None:
