@@ -40,7 +40,7 @@ def mean(lake: Path, out: Path, **place: Any) -> Any:
 def pairs(lake: Path, out: Path, **place: Any) -> Any:
     """Rows are counted, sorted on disk, and evaluated."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "RANGE_BYTES": 8_000}.items():
+        for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "DISK_BYTES": 8_000}.items():
             patch.setattr(regrouping, name, value)
         return flat(dm.ustatistic)(lake, "x", kernel="gini", rng=7, scratch=out, **place)
 

@@ -44,14 +44,8 @@ def differences(
 ) -> list[DifferenceResult]:
     """One result for each variant beside the control, in the order of their values.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such control.
-    DataError
-        If the mean of the denominator is not positive in some variant.
-    NoAnswerError
-        If there are no rows, one variant only, or not one finite answer.
+    ConfigError if there is no such control; DataError if the mean of the denominator is not positive in some
+    variant; NoAnswerError if there are no rows, one variant only, or not one finite answer.
     """
     (by,) = plan.reader.options.by
     values = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]

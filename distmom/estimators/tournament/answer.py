@@ -29,7 +29,6 @@ class Outcome:
 
     Attributes
     ----------
-    decided : Decided
     rows : tuple of int
         Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
     plain : ndarray of float64, shape (m,)
@@ -66,10 +65,7 @@ def tournament_result(
 ) -> TournamentResult:
     """The result.
 
-    Raises
-    ------
-    NoAnswerError
-        If no candidate has a finite loss.
+    NoAnswerError if no candidate has a finite loss.
     """
     one = found.decided
     if not any(np.isfinite(v).any() for v in one.losses):

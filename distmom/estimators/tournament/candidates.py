@@ -31,13 +31,7 @@ COORDINATES = ("mahalanobis", "clustering", "kernel")
 
 @dataclass(frozen=True)
 class Field:
-    """The candidates, and the columns to read for them: the target first, if there is one.
-
-    Attributes
-    ----------
-    candidates : tuple of Candidate, or of PairCandidate
-    columns : tuple of str
-    """
+    """The candidates, and the columns to read for them: the target first, if there is one."""
 
     candidates: tuple[Any, ...]
     columns: tuple[str, ...]
@@ -60,12 +54,8 @@ def find_candidates(
 ) -> Field:
     """The candidates by name, against the names of the columns there are.
 
-    Raises
-    ------
-    ConfigError
-        There is none, two have one name, one does not go with the loss, or target or features are missing.
-    DataError
-        A file of a model or matrix cannot be read, or holds types that are not trusted.
+    ConfigError if there is none, two have one name, one does not go with the loss, or target or features are
+    missing; DataError if a file of a model or matrix cannot be read, or holds types that are not trusted.
     """
     named = named_candidates(candidates)
     taking = _Taking(target, names_of("features", features), names, options)

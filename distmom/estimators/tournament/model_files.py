@@ -16,10 +16,7 @@ MODEL_INSTALL = "pip install 'distmom[models]'"
 def load_model(path: str) -> Any:
     """A model from a file written by skops, which holds no code.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, or names types beyond those that skops trusts.
+    DataError if it cannot be read, or names types beyond those that skops trusts.
     """
     try:
         import skops.io
@@ -47,10 +44,7 @@ def as_matrix(name: str, what: Any) -> Floats:
 
     What rounding has made unequal on both sides of the diagonal is averaged.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read.
+    DataError if the file cannot be read.
     """
     if isinstance(what, str):
         name, what = what, _load_matrix(what)

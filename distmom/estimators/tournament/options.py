@@ -34,10 +34,6 @@ class TournamentOptions:
 
     Attributes
     ----------
-    loss : str, Kernel or callable
-    loss_parameter : float or None
-    match : Match
-    pairs : PairDesign
     design : BlockDesign
         With samples of pairs, how many there are.
     rows : MeanOptions
@@ -182,10 +178,7 @@ def tournament_options(
 ) -> TournamentOptions:
     """Options from the arguments of `distmom.tournament`.
 
-    Raises
-    ------
-    ConfigError
-        If a value is out of range, or the design is one that a tournament does not take.
+    ConfigError if a value is out of range, or the design is one that a tournament does not take.
     """
     if not isinstance(match, Match):
         raise ConfigError(f"match: must be a Match, not {match!r}; such as Match(beta_r=0.1)")

@@ -23,9 +23,10 @@ from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
-from distmom.passes.block_pass import Counted, Question, run_blocks
+from distmom.passes.block_pass import run_blocks
 from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
+from distmom.passes.counted import Counted, Question
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
 from distmom.passes.gather import RowSource, row_source
@@ -183,10 +184,7 @@ def _values(means: Floats) -> Floats:
 def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
     """How many blocks of a part so many rows can fill, and whether they are fewer than were asked for.
 
-    Raises
-    ------
-    NoAnswerError
-        If that is none.
+    NoAnswerError if that is none.
     """
     options, n_parts, wanted = plan.options, plan.options.n_parts, plan.n_blocks
     if n_used < 2 * n_parts:
@@ -200,10 +198,7 @@ def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
 def rows_drawn(plan: TournamentPlan, n_rows: int, n_used: int, n_blocks: int) -> int | None:
     """Rows or pairs to draw for a sampled block: more than are asked for, as some rows will not count.
 
-    Raises
-    ------
-    ConfigError
-        If a part has fewer.
+    ConfigError if a part has fewer.
     """
     options, n_parts, m = plan.options, plan.options.n_parts, len(plan.field.candidates)
     if not options.design.sampled:
@@ -268,12 +263,8 @@ def describe_pairs(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
 def check_pairs(plan: TournamentPlan, executor: Executor) -> None:
     """Refuse what would be refused if all rows of the files counted; with a filter that is not known.
 
-    Raises
-    ------
-    ConfigError
-        More losses than the budget would be evaluated, or a sample is larger than a part.
-    NoAnswerError
-        There are too few rows.
+    ConfigError if more losses than the budget would be evaluated, or a sample is larger than a part;
+    NoAnswerError if there are too few rows.
     """
     told = describe_pairs(plan, executor)
     if plan.read.where is None:

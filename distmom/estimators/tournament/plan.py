@@ -40,16 +40,12 @@ class TournamentPlan:
         As it is listed, and without the files that cannot even be opened.
     read : ReadOptions
         With the columns of all candidates.
-    field : Field
-    options : TournamentOptions
-    seed : int
     keeper : RoundKeeper
         Of the rounds that are done already.
     n_blocks : int
         Of a part, at most: where they are automatic they may be fewer.
     rows : tuple of int or None
         Rows of each file where they are known.
-    skipped : tuple of SkippedFile
     outlying : int or None
         Rows (or units) that may be arbitrary.
     """
@@ -69,10 +65,8 @@ class TournamentPlan:
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TournamentResult:
         """Play all rounds; the result.
 
-        Raises
-        ------
-        NoAnswerError
-            A part has no rows, no candidate has a finite loss, or the level that was given is too low.
+        NoAnswerError if a part has no rows, no candidate has a finite loss, or the level that was given is
+        too low.
         """
         oracle = (PairOracle if self.options.pairwise else RowOracle)(self, executor, progress)
         played = oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
@@ -107,14 +101,8 @@ def plan_tournament(
 ) -> TournamentPlan:
     """Count rows where blocks depend on them, and lay the parts out.
 
-    Raises
-    ------
-    ConfigError
-        There are too many blocks, or too many losses of pairs; or what may be arbitrary could outvote them.
-    DataError
-        A column holds times.
-    NoAnswerError
-        There are too few rows.
+    ConfigError if there are too many blocks, or too many losses of pairs; or what may be arbitrary could
+    outvote them; DataError if a column holds times; NoAnswerError if there are too few rows.
     """
     source = every
     # names and types are told before anything is counted

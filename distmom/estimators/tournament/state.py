@@ -40,13 +40,8 @@ class RoundKeeper:
     def begin(self, data: Any, source: Source, fingerprint: Fingerprint) -> None:
         """Compare with what the state was made of, and take its rounds.
 
-        Raises
-        ------
-        ConfigError
-            The data is no lake, so that nobody could tell whether it changed; or the state is of another
-            tournament.
-        DataError
-            The lake has changed since.
+        ConfigError if the data is no lake, so that nobody could tell whether it changed; or the state is of
+        another tournament; DataError if the lake has changed since.
         """
         if self._checkpoint is None:
             return

@@ -10,7 +10,7 @@ from mean_lakes import dirty_lake, same
 
 import distmom as dm
 from distmom.lake.reader import Reader
-from distmom.passes import ranges
+from distmom.passes import regrouping
 
 COLUMNS = ["x", "y", "u"]
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def test_columns_together_are_columns_alone(
     scan = dm.scan(lake, nan=options.pop("nan", "omit"))
     alone = [result for name in COLUMNS for result in _each(dm.ustatistic(scan, name, **options))]
     together = list(dm.ustatistic(scan, COLUMNS, **options))
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # ranges of one column, of two, and of a part of one
+    monkeypatch.setattr(regrouping, "RANGE_BYTES", 2_000)  # of one column, of two, and of a part of one
     cut = list(dm.ustatistic(scan, COLUMNS, **options))
     assert len(together) == len(alone) == len(cut)
     for one, other, third in zip(alone, together, cut, strict=True):

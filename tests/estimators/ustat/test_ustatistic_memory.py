@@ -13,7 +13,7 @@ from mean_lakes import write
 from peak_memory import PRINT_PEAK
 
 import distmom as dm
-from distmom.passes import ranges
+from distmom.passes import regrouping
 
 
 def peak(lake: Path, n_blocks: int) -> int:
@@ -44,11 +44,11 @@ def test_memory_is_that_of_the_blocks_kept(tmp_path: Path, monkeypatch: pytest.M
     for name, n_files in (("small", 4), ("large", 12)):
         for i in range(n_files):
             write(tmp_path / name / f"{i:02}.parquet", {"x": g.normal(size=60_000)})
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 4 * 8 * 20_000)
+    monkeypatch.setattr(regrouping, "RANGE_BYTES", 4 * 8 * 20_000)
     peak(tmp_path / "small", 11)  # what is loaded once
     small, large = peak(tmp_path / "small", 11), peak(tmp_path / "large", 35)
     assert large < 1.2 * small + 2**20 and large < 8 * 60_000 * 12
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 10**9)
+    monkeypatch.setattr(regrouping, "RANGE_BYTES", 10**9)
     assert peak(tmp_path / "large", 35) > 8 * 60_000 * 12  # the negative control: all blocks at once
 
 
@@ -56,10 +56,10 @@ MEASURE = (
     """
 import sys
 import distmom as dm
-from distmom.passes import ranges, regrouping
+from distmom.passes import regrouping
 lake, n_blocks, most_reads, scratch = sys.argv[1:]
 regrouping.MOST_READS, regrouping.LEAST_BYTES, regrouping.PIECE_BYTES = int(most_reads), 0, 1
-regrouping.RANGE_BYTES = regrouping.LEAST_RUN = 1_000_000
+regrouping.DISK_BYTES = regrouping.LEAST_RUN = 1_000_000
 dm.ustatistic(lake, "x", kernel="gini", blocks=int(n_blocks), rng=0, executor=dm.Threads(1, scratch=scratch))
 """
     + PRINT_PEAK

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from distmom.cluster import Scratch
 from distmom.errors import DataError, ResourceError
 from distmom.estimators.mean import plan as mean_plan
 from distmom.lake.saved.spill import SpillWriter
-from distmom.passes import ranges, regrouping, spilled
+from distmom.passes import from_disk, regrouping
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},
@@ -55,14 +56,14 @@ def by_disk(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_000) -> list[int]:
-    for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "RANGE_BYTES": range_bytes}.items():
+    for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "DISK_BYTES": range_bytes}.items():
         patch.setattr(regrouping, name, value)
     units: list[int] = []
-    sort_rows = spilled.sort_rows
+    sort_rows = from_disk.sort_rows
 
-    def counted(samples: Any, n_columns: int, n_buckets: int, _: int, *more: Any) -> Any:
-        units.append(sum(len(sample.units) for sample in samples))
-        return sort_rows(samples, n_columns, n_buckets, room, *more)
+    def counted(work: from_disk.SortUnits, mine: Sequence[Any], *more: Any) -> Any:
+        units.append(len(mine))
+        return sort_rows(replace(work, room=room), mine, *more)
 
     patch.setattr("distmom.passes.from_disk.sort_rows", counted)
     return units
@@ -168,7 +169,7 @@ def test_any_cut_has_the_bits_of_one_range(
     right = run(folder, {"blocks": n_blocks})
     with pytest.MonkeyPatch.context() as patch:
         cut_work(patch, max_files=1)
-        patch.setattr(ranges, "RANGE_BYTES", range_bytes)
+        patch.setattr(regrouping, "RANGE_BYTES", range_bytes)
         again = run(folder, {"blocks": n_blocks}, batch_rows=batch_rows)
         units = patch_disk(patch, room, range_bytes)
         found = run(folder, {"blocks": n_blocks}, dm.Threads(2), batch_rows=batch_rows)
@@ -183,7 +184,7 @@ def test_the_plan_says_when_and_where(
         return found["passes"], found["sorted_on_disk"]
 
     assert plan(dm.Threads(1)) == (2, None)
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 3_000)
+    monkeypatch.setattr(regrouping, "RANGE_BYTES", 3_000)
     assert plan(dm.Threads(1)) == (10, None)  # so few bytes are read again
     monkeypatch.setattr(regrouping, "LEAST_BYTES", 0)
     rows = dm.explain(dm.ustatistic, lake, "x", kernel="gini", blocks=9)["n_rows"]
@@ -231,12 +232,12 @@ def test_failures_are_one_line_and_leave_nothing(
         with pytest.raises(ResourceError, match=r"No space left on device, .* another folder as scratch$"):
             run(lake, {}, dm.Threads(1, scratch=scratch))
     with monkeypatch.context() as patch:  # as workers that do not share the folder see it
-        patch.setattr("distmom.passes.block_pass.make_folder", lambda *_: scratch / "elsewhere")
+        patch.setattr("distmom.passes.from_disk.make_folder", lambda *_: scratch / "elsewhere")
         with pytest.raises(ResourceError, match=r"No such file or directory; name a folder .* share"):
             run(lake, {}, dm.Threads(1, scratch=scratch))
-    bucket_batches = spilled.bucket_batches
+    bucket_batches = from_disk.bucket_batches
     with monkeypatch.context() as patch:  # the lake changes between the passes
-        patch.setattr(spilled, "bucket_batches", lambda *a: (b.slice(1) for b in bucket_batches(*a)))
+        patch.setattr(from_disk, "bucket_batches", lambda *a: (b.slice(1) for b in bucket_batches(*a)))
         with pytest.raises(DataError, match="other rows than when they were counted"):
             run(lake, {}, dm.Threads(1, scratch=scratch))
     assert list(scratch.iterdir()) == []
@@ -246,7 +247,7 @@ def test_failures_are_one_line_and_leave_nothing(
 def test_a_block_that_does_not_fit_is_refused(
     by_tiles: bool, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranges, "WORDS", 10**7)  # for each row of the block that is evaluated
+    monkeypatch.setattr(regrouping, "WORDS", 10**7)  # for each row of the block that is evaluated
     monkeypatch.setattr("distmom.passes.counted.cuts_blocks", lambda *_: by_tiles)
     words = r"the largest range of blocks: projected memory .*; use more blocks, which"
     with pytest.raises(ResourceError, match=words):

@@ -13,7 +13,7 @@ from mean_lakes import SomeWorkers, dirty_lake, same
 import distmom as dm
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.pairs import tiles
-from distmom.passes import ranges, tile_runs
+from distmom.passes import regrouping, tile_runs
 
 SQUARE = dm.kernels.kernel(lambda a, b: np.minimum((a - b) ** 2, 1.0))
 
@@ -65,7 +65,7 @@ def test_threads_share_the_pairs_of_a_block(
     assert not small_tiles  # one thread takes block after block where the rows are
     assert same(right, run(lake, options, dm.Threads(3)))
     assert max(small_tiles) == 6 and min(small_tiles) >= 1
-    monkeypatch.setattr(ranges, "RANGE_BYTES", 2_000)  # one block after the other is handed over
+    monkeypatch.setattr(regrouping, "RANGE_BYTES", 2_000)  # one block after the other is handed over
     assert same(right, run(dm.scan(lake, batch_rows=33), options, dm.Threads(4)))
 
 

@@ -1,36 +1,26 @@
-"""What a profile reads and keeps: columns by what can be said of them, files by number, units of work."""
+"""What can be said of each column, and what the files are called."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.checks import names_of
-from distmom.cluster import check_memory
 from distmom.errors import ConfigError
-from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.options import MeanOptions
 from distmom.lake import ReadOptions
 from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
 from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names
 from distmom.passes.scan import Scan
-from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import FileLayout
-from distmom.reductions.profile import Profile
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress, Unit
     from distmom.lake import FileRef, Source
-
-SAMPLE = 16_384
-"""Rows from which Gini's mean difference is taken."""
 
 MOST_FILES = 100_000
 """With more files, those of one folder are taken together."""
@@ -55,28 +45,6 @@ class Naming:
     numbers: NDArray[np.int64]
     names: tuple[str, ...]
     folders: bool
-
-
-@dataclass(frozen=True)
-class DescribePlan:
-    """Everything a profile needs."""
-
-    mean: MeanPlan
-    reduction: Profile
-    columns: Columns
-    naming: Naming
-    by: tuple[str, ...]
-
-    def describe(self, executor: Executor) -> dict[str, Any]:
-        """Numbers for people who look before they run."""
-        told = self.mean.describe(executor)
-        columns = {
-            "n_columns": len(self.columns.types),
-            "n_measured": len(self.columns.measured),
-            "folders": self.naming.folders or None,
-            "skipped": [s._asdict() for s in self.mean.skipped],
-        }
-        return {**told, **columns}
 
 
 def open_columns(scan: Scan, columns: Names, by: Names) -> tuple[Source, ReadOptions, Columns]:
@@ -111,47 +79,6 @@ def _countable(type_: pa.DataType) -> bool:
         inner = type_.value_type
         return not pa.types.is_nested(inner) or _countable(inner)
     return kind_of(type_) in COUNTED
-
-
-def plan_describe(
-    source: Source,
-    read: ReadOptions,
-    columns: Columns,
-    options: MeanOptions,
-    seed: int,
-    executor: Executor,
-    progress: Progress | None,
-    share: float,
-) -> DescribePlan:
-    """Plan the robust means without groups, and what rides along."""
-    plan = plan_mean(source, read, options, seed, executor, progress, share, units_ride=True)
-    naming = number_files(plan.files)
-    blocks = plan.reduction
-    reduction = Profile(
-        blocks,
-        len(columns.counted),
-        SAMPLE,
-        _of_units(blocks, executor) if read.by and columns.measured else None,
-    )
-    units = tuple(replace(u, window=_window(naming, u)) for u in plan.units)
-    most = max((len(u.files) for u in units), default=0)
-    memory = plan.unit_memory + 4 * reduction.state_bytes(most)
-    worst = max(units, key=lambda u: u.n_bytes, default=None)
-    name = "the data" if worst is None else worst.name
-    check_memory(memory, executor.threads_per_process, executor.memory, name)
-    mean = replace(plan, units=units, unit_memory=memory)
-    return DescribePlan(mean, reduction, columns, naming, read.by)
-
-
-def _of_units(blocks: BlockMeans, executor: Executor) -> BlockMeans:
-    """Sums by units: one cell for all rows of a group."""
-    most_bytes = executor.memory // (2 * executor.threads_per_process)
-    layout = FileLayout()
-    return replace(blocks, layout=layout, n_cells=1, sample_size=0, grouped=True, most_bytes=most_bytes)
-
-
-def _window(naming: Naming, unit: Unit) -> NDArray[np.int64]:
-    return naming.numbers[unit.first_file : unit.first_file + len(unit.files)]
 
 
 def number_files(files: Sequence[FileRef], most: int | None = None) -> Naming:
