@@ -60,7 +60,7 @@ class Counted(NamedTuple):
     names: tuple[str, ...]
 
 
-class Question(NamedTuple):
+class BlockQuestion(NamedTuple):
     """What is to be made of the blocks of one or several samples.
 
     Attributes
