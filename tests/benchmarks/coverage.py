@@ -12,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "statistics"), str(TESTS)]
 
 from coverage_cells import LAWS, LEVEL, OUTLYING, RARE, SCHEMES, SERIES, N, cells
 
