@@ -9,10 +9,13 @@ from distmom.errors import (
     ConfigError,
     DataError,
     DistmomError,
+    DoubtfulResultError,
     DoubtfulResultWarning,
     NoAnswerError,
     ResourceError,
+    UnknownResultError,
 )
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom import kernels
@@ -74,6 +77,7 @@ __all__ = [
     "DifferenceResult",
     "DisjointPairs",
     "DistmomError",
+    "DoubtfulResultError",
     "DoubtfulResultWarning",
     "FileBlocks",
     "Loss",
@@ -97,12 +101,14 @@ __all__ = [
     "SampledPairs",
     "Scan",
     "State",
+    "Status",
     "StoredBlocks",
     "Threads",
     "TournamentResult",
     "TrainResult",
     "UStatisticResult",
     "UnitBlocks",
+    "UnknownResultError",
     "VectorResult",
     "__version__",
     "check_output",

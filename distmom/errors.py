@@ -32,6 +32,16 @@ class NoAnswerError(DistmomError, ValueError):
     exit_code = 5
 
 
+class DoubtfulResultError(DistmomError, ValueError):
+    """A result has a status that `raise_if` was told to refuse (exit code 5)."""
+
+    exit_code = 5
+
+
+class UnknownResultError(ConfigError, LookupError):
+    """There is no such result among `Results`, or more than one (exit code 2)."""
+
+
 class ResourceError(DistmomError, RuntimeError):
     """Memory, disk or the cluster does not suffice, or was lost (exit code 6)."""
 

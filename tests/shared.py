@@ -1,7 +1,7 @@
-"""What the tests of one group and folder have in common: started for the first, ended after the last.
+"""What the tests of a group, or of a folder, have in common: started for the first, ended after the last.
 
-A fixture of the session would stay to the end of all tests, and idle workers are not idle: they watch their
-memory, send heartbeats and write logs.
+A test without a group belongs to its folder. A fixture of the session would stay to the end of all tests, and
+idle workers are not idle: they watch their memory, send heartbeats and write logs.
 """
 
 from __future__ import annotations

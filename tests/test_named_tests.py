@@ -1,4 +1,4 @@
-"""Tables in README and tests/README.md name tests, distmom/README.md files: all of them exist."""
+"""Tables in README and tests/README.md name tests, distmom/README.md files: all exist, as folders do."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
+OF_NO_ROOM = {"contract", "deploy", "fuzz", "pipelines", "reliability", "statistics", "stores"}
 PLACES = {"README.md": TESTS.parent / "README.md", "tests/README.md": TESTS / "README.md"}
 
 
@@ -35,3 +36,18 @@ def test_every_file_that_the_page_of_the_package_names_exists() -> None:
     names = set(re.findall(r"`((?:\w+/)+\w+(?:\.py)?)`", (root / "distmom/README.md").read_text("utf-8")))
     assert len(names) > 20
     assert not [name for name in names if not ((root / "distmom" / name).exists() or (root / name).exists())]
+
+
+def test_folders_of_tests_are_those_of_the_package() -> None:
+    folders = {file.parent.relative_to(TESTS) for file in TESTS.rglob("test_*.py")}
+    rooms = [folder for folder in folders if folder.parts and folder.parts[0] not in OF_NO_ROOM]
+    assert len(rooms) > 30
+    assert not [
+        folder for folder in rooms if not (TESTS.parent / "distmom" / folder / "__init__.py").exists()
+    ]
+
+
+def test_no_two_files_of_tests_have_the_same_name() -> None:
+    """pytest imports them by their base names."""
+    names = [file.name for file in TESTS.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

@@ -159,13 +159,13 @@ def explaining() -> bool:
 def _warn(found: Any) -> None:
     """Warn of the first doubtful result, and say how many there are."""
     results = found if isinstance(found, (list, tuple)) or hasattr(found, "__len__") else (found,)
-    doubtful = [r for r in results if getattr(r, "doubtful", False)]
+    doubtful = [r for r in results if not getattr(r, "ok", True)]
     if not doubtful or not warns():
         return
     first = doubtful[0]
     more = f" (and {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
     warnings.warn(
-        f"{first.name}: {'; '.join(first.status)}{more}; look at the result's status and notes",
+        f"{first.name}: {first.words}{more}; look at the result's status and notes",
         DoubtfulResultWarning,
         stacklevel=3,
     )

@@ -18,14 +18,13 @@ import numpy as np
 from distmom.inference.answers import BlockSource, Request, RuleAnswer, join
 from distmom.inference.file_blocks import file_set
 from distmom.inference.intervals import ball_fields, intervals_of
-from distmom.inference.ladder import Merger, enough_units, most_frequent, row_bound, rows_at
-from distmom.inference.row_blocks import RowSet, automatic_rows, given_rows
+from distmom.inference.ladder import Merger, most_frequent
+from distmom.inference.repeated import pooled
+from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
 from distmom.inference.rows_or_files import hear_files
-from distmom.inference.status import Status
-from distmom.inference.steps import over_columns
+from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.theory.ladder import ladder_levels
 
 CELLS_AT_ONCE = 1 << 20
 """Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
@@ -51,7 +50,8 @@ def answer_rule(
     ----------
     rows : Moments or WeightedMoments
         Fine blocks, shape (n_groups, n_fine), in the order of block numbers; count 0 where a block has no
-        rows, means not finite where it is ruined. ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
+        rows, means not finite where it is ruined. Of several random partitions of the same rows (see
+        `repeated`) shape (n_groups, repeats, n_fine). ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
         ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
     sample : ndarray of float64, shape (n_groups, size), or None
         Uniform sample of each group's used rows, padded with NaN; all used rows where they are fewer.
@@ -70,7 +70,8 @@ def answer_rule(
         at least as many non-empty fine blocks as blocks. For units and contiguous rows the exact interval
         takes the spread between block means where that is larger, and their sizes as they are.
     intervals : collection of {"order", "exact", "ball"}
-        Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`.
+        Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`. Several partitions have
+        no order intervals.
     outlying : int
         Of a given number of blocks, how many may be arbitrary beside being finite: the intervals allow for
         them, or for the ruined ones if these are more.
@@ -118,21 +119,25 @@ def answer_rule(
     (1, True, 476190)
     """
     _check(rows, files, n_blocks, block_source, intervals, confidence_level)
-    n_groups, n_fine = rows.count.shape
+    n_groups, repeated = rows.count.shape[0], rows.count.ndim == 3
     if sample is None or n_sample is None:
         sample, n_sample = np.empty((n_groups, 0)), np.zeros(n_groups, np.int64)
     if block_source == "units":
         files = None
-    widest = n_columns * max(n_fine, sample.shape[1], 1 if files is None else files.count.shape[1], 1)
+    wanted = frozenset(intervals) - {"order" if repeated else ""}
+    ask = Request(1.0 - confidence_level, n_blocks, block_source, wanted, outlying, n_columns)
+    cells = 1 if files is None else files.count.shape[1]
+    widest = n_columns * max(rows.count[:1].size, sample.shape[1], cells, 1)
     portion = n_columns * max(1, CELLS_AT_ONCE // widest)
-    delta = 1.0 - confidence_level
-    ask = Request(delta, n_blocks, block_source, frozenset(intervals), outlying, n_columns)
     parts = []
     for start in range(0, max(n_groups, 1), portion):
         part = slice(start, start + portion)
+        every, drawn = rows.at(part), (sample[part], n_sample[part])
         some = None if files is None else files.at(part)
         units = None if n_units is None else n_units[part]
-        parts.append(_answer_groups(ask, rows.at(part), sample[part], n_sample[part], some, units))
+        first = every.at((slice(None), 0)) if repeated else every
+        answer = _answer_groups(ask, first, *drawn, some, units)
+        parts.append(pooled(ask, answer, every, *drawn) if repeated else answer)
     return join(parts)
 
 
@@ -158,44 +163,14 @@ def _answer_groups(
     return result
 
 
-def tested_rows(
-    ask: Request, fine: Merger, n_sample: Ints, n_most: Ints, n_units: Ints | None = None
-) -> RowSet:
-    """The steps of the rule for row blocks; `n_most` are those of `most_of_vectors`."""
-    given = () if ask.n_blocks == "auto" else (ask.n_blocks,)
-    levels = np.asarray(ladder_levels(fine.count.shape[1], *given), dtype=np.int64)
-    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
-    if ask.block_source != "rows":  # fewer fine blocks than blocks: a level only repeats the next coarser one
-        usable &= levels[None, :] <= fine.n_filled[:, None]
-    if n_units is not None:
-        usable &= enough_units(levels, n_units)
-    if given:
-        return given_rows(fine, levels, usable, ask.n_columns)
-    return automatic_rows(fine, levels, usable, ask.n_columns, n_units)
-
-
-def most_of_vectors(fine: Merger, n_sample: Ints, frequent: Ints, n_columns: int) -> Ints:
-    """Sampled rows of the most frequent value, by which blocks may have missed rare ones.
-
-    Where all rows are equal no value is rare. The column where one value is most frequent limits the levels
-    of all columns of a vector, but not one that never varies.
-    """
-    n_most = np.where(fine.constant, 0, frequent)
-    if n_columns == 1:
-        return n_most
-    varies = (n_most > 0) & (n_most < n_sample)
-    seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
-    return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)
-
-
 def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswer:
     """Result of the row blocks alone."""
     n_groups = own.plain.size
-    status = np.where(own.fine.n == 0, int(Status.NO_ROWS), 0)
-    status |= np.where((own.fine.n > 0) & ~own.finite, int(Status.NO_FINITE_ANSWER), 0)
-    status |= np.where(own.contradicted & own.finite, int(Status.CONTAMINATED), 0)
-    status |= np.where(own.beyond & own.finite, int(Status.BEYOND_CAPACITY), 0)
-    status |= np.where(own.plain, int(Status.PLAIN_MEAN), 0)
+    status = np.where(own.fine.n == 0, int(Finding.NO_ROWS), 0)
+    status |= np.where((own.fine.n > 0) & ~own.finite, int(Finding.NO_FINITE_ANSWER), 0)
+    status |= np.where(own.contradicted & own.finite, int(Finding.CONTAMINATED), 0)
+    status |= np.where(own.beyond & own.finite, int(Finding.BEYOND_CAPACITY), 0)
+    status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
     reason = own.reason
     return RuleAnswer(
@@ -229,7 +204,7 @@ def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Ints) -> None:
     below = np.count_nonzero(sample < answer_of, axis=1)
     above = np.count_nonzero(sample > answer_of, axis=1)
     carried = 10 * np.maximum(below, above) > 9 * n_sample
-    result.status[carried & (n_sample > 0)] |= int(Status.CARRIED_BY_FEW_ROWS)
+    result.status[carried & (n_sample > 0)] |= int(Finding.CARRIED_BY_FEW_ROWS)
 
 
 def _check(
@@ -241,10 +216,10 @@ def _check(
     confidence_level: float,
 ) -> None:
     """Refuse arguments that no caller of this room may pass."""
-    if rows.count.ndim != 2 or (files is not None and files.count.shape[0] != rows.count.shape[0]):
+    if rows.count.ndim not in (2, 3) or (files is not None and len(files.count) != len(rows.count)):
         raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
-    if n_blocks != "auto" and rows.count.shape[1] % n_blocks:
-        raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[1]} fine blocks")
+    if n_blocks != "auto" and rows.count.shape[-1] % n_blocks:
+        raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[-1]} fine blocks")
     if block_source not in get_args(BlockSource) or not set(intervals) <= {"order", "exact", "ball"}:
         raise ValueError(f"unknown block_source={block_source!r} or intervals={intervals!r}")
     if not 0.0 < confidence_level < 1.0:

@@ -104,7 +104,7 @@ class RuleAnswer(OfGroups):
     estimate : ndarray of float64, shape (n_groups,)
         The answer shown first; NaN where the status says that there is none.
     status : ndarray of int64, shape (n_groups,)
-        `Status` flags; `status_list` gives the words, the deciding one first.
+        `Finding` flags; `flags_of` gives the words, the deciding one first.
     n_used : ndarray of int64, shape (n_groups,)
         Rows that carry the answer, with those of blocks set aside.
     n_blocks : ndarray of int64, shape (n_groups,)

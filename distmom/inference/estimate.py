@@ -15,8 +15,9 @@ import numpy as np
 
 from distmom.inference.answers import Intervals, RuleAnswer
 from distmom.inference.radius import Ball, ball_of, vector_median
-from distmom.inference.status import NoInterval, Status, status_list
+from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.arrays import Floats
+from distmom.status import Status
 from distmom.theory.intervals import least_order_blocks
 
 
@@ -91,7 +92,7 @@ class Estimate:
     points : ndarray, shape (K,) or (K, d)
         Values of the blocks.
     status : int
-        `Status` flags.
+        `Finding` flags.
     shown : Shown
     blocks : dict
         Fields of results that tell of the blocks.
@@ -111,9 +112,9 @@ class Estimate:
         return replace(self, status=self.status | int(flags))
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The status in words."""
-        return tuple(status_list(self.status))
+    def flags(self) -> tuple[Status, ...]:
+        """The findings in words."""
+        return flags_of(self.status)
 
     def fields(self, shaped: Callable[[Floats], Any] | None = None) -> dict[str, Any]:
         """The fields of a result; `shaped` gives the entries of a matrix, one a line, their places."""
@@ -121,7 +122,7 @@ class Estimate:
         fields = {
             "estimate": self.value,
             "block_estimates": self.points,
-            "status": self.words,
+            "flags": self.flags,
             "interval_kind": kind,
             "interval_reason": reason,
             "achieved_level": level,
@@ -172,13 +173,13 @@ class Estimates:
         return self.promise.kind(int(self.answer.n_blocks[self.lines(g).start]), self.delta)
 
     def status(self, g: int) -> int:
-        """`Status` flags of a group: those of all its lines."""
+        """`Finding` flags of a group: those of all its lines."""
         return int(np.bitwise_or.reduce(self.answer.status[self.lines(g)]))
 
     def other(self, g: int) -> Any:
         """The answer that is not shown first, where blocks of rows and of files disagree."""
         mine = self.lines(g)
-        if not self.status(g) & Status.FILES_DISAGREE:
+        if not self.status(g) & Finding.FILES_DISAGREE:
             return None
         answer = self.answer
         found = (answer.row_estimate if answer.files_first[mine.start] else answer.file_estimate)[mine]
@@ -195,12 +196,12 @@ class Estimates:
             "n_ruined_blocks": int(answer.n_ruined[first]),
             "n_set_aside": int(answer.n_set_aside[first]),
             "repeats": self.promise.repeats,
-            "by_files": bool(status & Status.FILES_DISAGREE and answer.files_first[first]),
+            "by_files": bool(status & Finding.FILES_DISAGREE and answer.files_first[first]),
         }
         if self.method is None:
             value, points = float(answer.estimate[g]), points[:, 0]
             return Estimate(value, points, status, self._number(g), {**blocks, "path": answer.path(g)})
-        finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+        finite = not status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
         median, gap = vector_median(points, self.method == "geometric", finite)
         return Estimate(median, points, status, self._vector(g, median), blocks, gap)
 

@@ -8,109 +8,50 @@ The number of blocks under ``"auto"`` stays that of the rule. Fewer blocks (11 a
 interval, but in simulations (5 partitions; n = 1,050 and 10,000) the risk differs by less than the noise for
 symmetric laws and by at most 15 % for skew ones, and only blocks by the rule keep its capacity for wild rows.
 So the answer takes the rule's number, and the interval the level of the ladder where it is shortest.
+
+The exact interval is centred at the median over all partitions into K_e blocks: -+ sqrt(V/p), p from
+`theory.repeated_p`, V the average variance of a block mean, by the lower median over the partitions of the
+rule's scale. The ball of a vector, too, is around the blocks of all partitions, at the level where
+`theory.repeated_vector_factor` makes it least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from distmom.inference.adaptive import CELLS_AT_ONCE, answer_rule, most_of_vectors, tested_rows
-from distmom.inference.answers import BlockSource, Request, RuleAnswer, block_sizes, compact, join
+from distmom.inference.answers import Request, RuleAnswer, block_sizes, compact
 from distmom.inference.block_set import median_ranks
 from distmom.inference.intervals import ball_fields, best_blocks, fill_exact, kinds_of
 from distmom.inference.ladder import Merger, most_frequent
-from distmom.inference.row_blocks import RowSet
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth
 
 
-def answer_repeated(
-    rows: BlockState,
-    sample: Floats | None,
-    n_sample: Ints | None,
-    confidence_level: float,
-    *,
-    files: BlockState | None = None,
-    n_blocks: int | Literal["auto"] = "auto",
-    outlying: int = 0,
-    intervals: Collection[str] = ("exact",),
-    n_columns: int = 1,
-    block_source: BlockSource = "rows",
-) -> RuleAnswer:
-    """As `answer_rule`, for the median over several random partitions of the same rows.
+def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_sample: Ints) -> RuleAnswer:
+    """The first partition's answer with the median, the blocks and the intervals of all of them.
+
+    `estimate` is the lower median of the blocks of all partitions, which are `block_estimates`, one partition
+    after the other; `n_blocks` and `n_ruined` are those of one partition (the fewest, the most). Where the
+    files come first, or there are too few rows for blocks, the answer stays that of the first partition.
 
     Parameters
     ----------
+    ask : Request
+    first : RuleAnswer
+        It is used up.
     rows : Moments
         Fine blocks, shape (n_groups, repeats, n_fine).
-    sample, n_sample, confidence_level, files, n_blocks, outlying, n_columns
-        As for `answer_rule`.
-    block_source : {"rows", "statistics"}
-        As there.
-    intervals : collection of {"order", "exact", "ball"}
-        There are no order intervals, whether asked for or not.
-
-    Returns
-    -------
-    RuleAnswer
-        `estimate` is the lower median of the blocks of all partitions, which are `block_estimates`, one
-        partition after the other; `n_blocks` and `n_ruined` are those of one partition (the fewest, the
-        most). Where the files come first, or there are too few rows for blocks, the answer is that of
-        `answer_rule`.
-
-    Notes
-    -----
-    The exact interval is centred at the median over all partitions into K_e blocks: -+ sqrt(V/p), p from
-    `theory.repeated_p`, V the average variance of a block mean, by the lower median over the partitions of
-    the rule's scale. The ball of a vector, too, is around the blocks of all partitions, at the level where
-    `theory.repeated_vector_factor` makes it least.
+    sample, n_sample
+        As for `adaptive.answer_rule`.
     """
-    n_groups, repeats, n_fine = rows.count.shape
-    if sample is None or n_sample is None:
-        sample, n_sample = np.empty((n_groups, 0)), np.zeros(n_groups, np.int64)
-    wanted = frozenset(intervals) - {"order"}
-    first = answer_rule(
-        rows.at((slice(None), 0)),
-        sample,
-        n_sample,
-        confidence_level,
-        files=files,
-        n_blocks=n_blocks,
-        intervals=wanted,
-        outlying=outlying,
-        n_columns=n_columns,
-        block_source=block_source,
-    )
-    ask = Request(1.0 - confidence_level, n_blocks, block_source, wanted, outlying, n_columns)
-    portion = n_columns * max(1, CELLS_AT_ONCE // (n_columns * repeats * n_fine))
-    parts = []
-    for start in range(0, max(n_groups, 1), portion):
-        some = np.arange(start, min(start + portion, n_groups))
-        own = _partitions(ask, rows.at(some), sample[some], n_sample[some])
-        parts.append(_pooled(first.subset(some), own, repeats, ask))
-    return join(parts)
-
-
-def _partitions(ask: Request, rows: BlockState, sample: Floats, n_sample: Ints) -> RowSet:
-    """The steps of the rule for every partition, as if each were a group of its own (of as many columns)."""
-    n_groups, repeats, n_fine = rows.count.shape
-    # (vectors, columns, partitions): the columns of a partition stand together for the steps of the rule
-    order = np.arange(n_groups * repeats).reshape(-1, ask.n_columns, repeats).swapaxes(1, 2).reshape(-1)
-    fine = Merger(rows.each(lambda a: a.reshape(-1, n_fine)).at(order))
-    drawn, frequent = (a[order // repeats] for a in (n_sample, most_frequent(sample, n_sample)))
-    most = most_of_vectors(fine, drawn, frequent, ask.n_columns)
-    return tested_rows(ask, fine, drawn, most).subset(np.argsort(order))
-
-
-def _pooled(first: RuleAnswer, own: RowSet, repeats: int, ask: Request) -> RuleAnswer:
-    """The first partition's answer with the median, the blocks and the intervals of all of them."""
+    own, repeats = _partitions(ask, rows, sample, n_sample), rows.count.shape[1]
     shape = (first.n_groups, repeats)
     count, mean = own.answer.count.reshape(first.n_groups, -1), own.answer.mean.reshape(first.n_groups, -1)
     filled = (own.answer.count > 0).sum(axis=1).reshape(shape)
@@ -121,7 +62,7 @@ def _pooled(first: RuleAnswer, own: RowSet, repeats: int, ask: Request) -> RuleA
     one_block = own.plain.reshape(shape)[:, 0] | (first.n_used == 0)
     first = replace(first, row_estimate=np.where(one_block, first.row_estimate, median))
     count, mean = compact(count, mean)
-    no_answer = int(Status.NO_FINITE_ANSWER)
+    no_answer = int(Finding.NO_FINITE_ANSWER)
     why = np.where(finite, own.reason.reshape(shape).max(axis=1), NoInterval.NO_ANSWER)
     new: dict[str, Any] = {
         "estimate": median,
@@ -138,6 +79,17 @@ def _pooled(first: RuleAnswer, own: RowSet, repeats: int, ask: Request) -> RuleA
     if "exact" in ask.wanted:
         _exact_intervals(first, mine, own, why, ask, repeats)
     return first.overwritten(mine, {name: values[mine] for name, values in new.items()})
+
+
+def _partitions(ask: Request, rows: BlockState, sample: Floats, n_sample: Ints) -> RowSet:
+    """The steps of the rule for every partition, as if each were a group of its own (of as many columns)."""
+    n_groups, repeats, n_fine = rows.count.shape
+    # (vectors, columns, partitions): the columns of a partition stand together for the steps of the rule
+    order = np.arange(n_groups * repeats).reshape(-1, ask.n_columns, repeats).swapaxes(1, 2).reshape(-1)
+    fine = Merger(rows.each(lambda a: a.reshape(-1, n_fine)).at(order))
+    drawn, frequent = (a[order // repeats] for a in (n_sample, most_frequent(sample, n_sample)))
+    most = most_of_vectors(fine, drawn, frequent, ask.n_columns)
+    return tested_rows(ask, fine, drawn, most).subset(np.argsort(order))
 
 
 def _exact_intervals(

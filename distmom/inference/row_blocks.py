@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from distmom.inference.answers import Request
 from distmom.inference.block_set import BlockSet, Finest
-from distmom.inference.ladder import Merger, scaled_mad, typical_efficiency
+from distmom.inference.ladder import (
+    Merger,
+    enough_units,
+    row_bound,
+    rows_at,
+    scaled_mad,
+    typical_efficiency,
+)
 from distmom.inference.status import NoInterval
 from distmom.inference.steps import answer, answer_level, climb, over_columns, screen, tested
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.median import lower_median
+from distmom.theory.ladder import ladder_levels
 
 LEAST_FLAGGED = 5
 """Below five blocks nothing can be tested."""
@@ -116,3 +125,33 @@ def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) ->
     found = answer(fine, finest, seen, nobody, levels, at)
     wrong, lowered = over_columns(wrong, n_columns), (fine.n < k) & (fine.n > 0)
     return RowSet(fine, k, finest, ladder, seen, wrong, beyond, found, nobody, lowered)
+
+
+def tested_rows(
+    ask: Request, fine: Merger, n_sample: Ints, n_most: Ints, n_units: Ints | None = None
+) -> RowSet:
+    """The steps of the rule for row blocks; `n_most` are those of `most_of_vectors`."""
+    given = () if ask.n_blocks == "auto" else (ask.n_blocks,)
+    levels = np.asarray(ladder_levels(fine.count.shape[1], *given), dtype=np.int64)
+    usable = row_bound(levels, rows_at(fine, levels), n_sample, n_most)
+    if ask.block_source != "rows":  # fewer fine blocks than blocks: a level only repeats the next coarser one
+        usable &= levels[None, :] <= fine.n_filled[:, None]
+    if n_units is not None:
+        usable &= enough_units(levels, n_units)
+    if given:
+        return given_rows(fine, levels, usable, ask.n_columns)
+    return automatic_rows(fine, levels, usable, ask.n_columns, n_units)
+
+
+def most_of_vectors(fine: Merger, n_sample: Ints, frequent: Ints, n_columns: int) -> Ints:
+    """Sampled rows of the most frequent value, by which blocks may have missed rare ones.
+
+    Where all rows are equal no value is rare. The column where one value is most frequent limits the levels
+    of all columns of a vector, but not one that never varies.
+    """
+    n_most = np.where(fine.constant, 0, frequent)
+    if n_columns == 1:
+        return n_most
+    varies = (n_most > 0) & (n_most < n_sample)
+    seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
+    return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)

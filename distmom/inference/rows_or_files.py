@@ -10,7 +10,7 @@ from distmom.inference.answers import Request, RuleAnswer
 from distmom.inference.file_blocks import FileSet, common_levels, halfwidth_at, resembling
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.row_blocks import RowSet
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.inference.steps import over_columns
 from distmom.numerics.arrays import Ints
 
@@ -45,7 +45,7 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
     result.file_effect[groups] = np.where(alike, found.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), ask.n_columns)
     result.suspect_cells[groups] = found.wild_cells & accused[:, None]
-    result.status[groups] |= np.where(disagree, int(Status.FILES_DISAGREE), 0)
+    result.status[groups] |= np.where(disagree, int(Finding.FILES_DISAGREE), 0)
     if own.given is not None or not disagree.any():
         return result
     return _files_first(result, found, np.flatnonzero(disagree), ask)
@@ -54,10 +54,10 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
 def _files_first(result: RuleAnswer, found: FileSet, first: Ints, ask: Request) -> RuleAnswer:
     """Show the answer of the files first, with its blocks, findings and intervals."""
     some = found.subset(first)
-    status = int(Status.FILES_DISAGREE) + np.where(some.contradicted, int(Status.CONTAMINATED), 0)
+    status = int(Finding.FILES_DISAGREE) + np.where(some.contradicted, int(Finding.CONTAMINATED), 0)
     new: dict[str, Any] = {
         **some.fields(),
-        "status": status + np.where(some.beyond, int(Status.BEYOND_CAPACITY), 0),
+        "status": status + np.where(some.beyond, int(Finding.BEYOND_CAPACITY), 0),
         "estimate": some.answer.estimate,
         "files_first": True,
         "intervals": intervals_of(some, np.zeros(first.size, np.int64), ask, between=False),

@@ -12,7 +12,7 @@ import numpy as np
 from distmom.errors import ConfigError
 from distmom.inference.estimate import Estimate, Promise, Shown
 from distmom.inference.radius import vector_median
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.theory.paper import morgu_blocks, paper_halfwidth_morm
@@ -63,7 +63,7 @@ class Samples:
             value, gap = vector_median(self.values, method == "geometric", finite)
         elif finite:
             value = float(lower_median(self.values))
-        status = 0 if finite else int(Status.NO_FINITE_ANSWER if k else Status.NO_ROWS)
+        status = 0 if finite else int(Finding.NO_FINITE_ANSWER if k else Finding.NO_ROWS)
         blocks = {
             "n_blocks": k,
             "block_size": (int(self.sizes.min()), int(self.sizes.max())) if k else (0, 0),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
+from distmom.status import Status
 
-class Status(IntFlag):
-    """Findings about one group's answer; a group may have several. 0 is ``ok``.
+
+class Finding(IntFlag):
+    """Findings about one group's answer; a group may have several, or none.
 
     The members are declared in the order in which they are told; the first one decides.
     """
@@ -19,10 +21,6 @@ class Status(IntFlag):
     CARRIED_BY_FEW_ROWS = 32
     PLAIN_MEAN = 64
     ROWS_IN_ORDER = 128
-
-
-NO_GUARANTEE = {Status.PLAIN_MEAN: "plain mean, no guarantee"}
-"""Words of a status that are more than its name."""
 
 
 class NoInterval(IntEnum):
@@ -59,15 +57,12 @@ ALL_EQUAL = "all values are equal; whether others exist beyond these rows they c
 """The notice beside an answer without any spread, whose interval is the one value."""
 
 
-def status_list(status: int) -> list[str]:
-    """Words of a status, the deciding one first; ``["ok"]`` where there is nothing to tell.
+def flags_of(findings: int) -> tuple[Status, ...]:
+    """The words of findings, the deciding one first.
 
     Examples
     --------
-    >>> status_list(Status.CONTAMINATED | Status.BEYOND_CAPACITY)
-    ['beyond capacity', 'contaminated']
-    >>> status_list(0)
-    ['ok']
+    >>> flags_of(Finding.CONTAMINATED | Finding.BEYOND_CAPACITY)
+    ('beyond capacity', 'contaminated')
     """
-    told = [flag for flag in Status if flag.value & int(status)]
-    return [NO_GUARANTEE.get(flag, str(flag.name).lower().replace("_", " ")) for flag in told] or ["ok"]
+    return tuple(Status[str(one.name)] for one in Finding if one.value & int(findings))

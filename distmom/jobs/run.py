@@ -157,7 +157,7 @@ def _answer(job: Job, config: Config, ending: Ending, again: str) -> dict[str, A
         ending.check()
         dm.write_results(results, path)
         log("wrote", f"wrote {path}", file=str(path))
-    statuses = Counter(result.status[0] for result in results)
+    statuses = Counter(str(result.status) for result in results)
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
     log("results", f"{len(results)} results: {said}", n_results=len(results), statuses=dict(statuses))
     return {"exit_code": results.exit_code, "outputs": [str(path) for path in outputs]}

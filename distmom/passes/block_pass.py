@@ -7,23 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from distmom.cluster import UnitMerger, check_memory, run_units
-from distmom.cluster.scratch import make_folder, remove_folder
-from distmom.cluster.work import ReadSamples
+from distmom.cluster import Unit, UnitMerger, check_memory, run_units
+from distmom.cluster.scratch import remove_folder
+from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
-from distmom.passes.counted import Counted, Question, kept_names
-from distmom.passes.from_disk import disk_units, disk_way, sorted_on_disk
-from distmom.passes.from_lake import lake_units, lake_way
-from distmom.passes.ranges import planned_ranges
-from distmom.passes.regrouping import planned_regrouping
+from distmom.passes.counted import Question
+from distmom.passes.from_disk import DiskRows
+from distmom.passes.from_lake import LakeRows
+from distmom.passes.regrouping import Cut, planned_ranges, planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
-from distmom.reductions.rows.questions import Answers, HandedOver, HandOver, JoinAnswers
+from distmom.reductions.rows.questions import AnswerEach, Answers, HandedOver, JoinAnswers, hand_over
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-
-__all__ = ["Counted", "Question", "kept_names", "run_blocks"]
 
 logger = logging.getLogger("distmom")
 
@@ -33,23 +30,18 @@ def run_blocks(
 ) -> tuple[Any, ...]:
     """The statistic of every block: what the kernel of each question makes of their rows.
 
+    ConfigError if the data can be read only once; ResourceError if the rows of one block do not fit into a
+    process.
+
     Parameters
     ----------
     questions : sequence of Question
         About the same samples: other columns, blocks or kernels.
-    executor, progress
 
     Returns
     -------
     tuple
         A state for each question.
-
-    Raises
-    ------
-    ConfigError
-        If the data can be read only once.
-    ResourceError
-        If the rows of one block do not fit into a process.
 
     Notes
     -----
@@ -81,24 +73,37 @@ def _evaluated(
     _check_fits(plan.needed, executor.threads_per_process, executor)
     if plan.note is not None:
         logger.info("rows sorted on disk: %s", plan.note)
-    asked = [tuple(cut.piece for cut in cuts) for cuts in plan.ranges]
-    ways = list(dict.fromkeys(asked))
-    numbers = [ways.index(mine) for mine in asked]
-    folder = None
-    if plan.disk:
-        folder = make_folder(executor.scratch.folder(), "sorted-")
-        sorted_ = sorted_on_disk(questions, plan, folder, executor, progress)
-        work = ReadSamples(tuple(disk_way(questions, mine, plan, sorted_) for mine in ways))
-        units = disk_units(questions, plan, numbers)
-    else:
-        work = ReadSamples(tuple(lake_way(questions, mine) for mine in ways))
-        units = lake_units(questions, plan.ranges, numbers, executor)
+    rows: LakeRows | DiskRows
+    rows = DiskRows(questions, plan, executor, progress) if plan.disk else LakeRows(questions, executor)
+    work, units = _work(questions, plan.ranges, rows)
     merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
-    if folder is not None:
-        remove_folder(folder)  # there may be more to regroup; after a failure it goes with that of the run
+    if isinstance(rows, DiskRows):
+        remove_folder(rows.folder)  # there may be more to regroup; a failure takes that of the whole run
     return tuple(state for _, state in found.parts)
+
+
+def _work(
+    questions: Sequence[Question], ranges: list[list[Cut]], rows: LakeRows | DiskRows
+) -> tuple[ReadSamples, list[Unit]]:
+    """A unit of work for each range, and how those of the same questions read every sample."""
+    samples = range(len(questions[0].samples))
+    asked = [tuple(cut.piece for cut in cuts) for cuts in ranges]
+    ways = list(dict.fromkeys(asked))
+    units, bucket = [], 0
+    for i, cuts in enumerate(ranges):
+        parts = tuple(rows.part(s, cuts, bucket) for s in samples)
+        units.append(sample_unit(i, parts, ways.index(asked[i])))
+        bucket += len(cuts)
+    work = [
+        Way(
+            tuple(rows.read(s, numbers) for s in samples),
+            AnswerEach(numbers, tuple(questions[number].kernel for number in numbers)),
+        )
+        for numbers in ways
+    ]
+    return ReadSamples(tuple(work)), units
 
 
 def _check_fits(needed: int, threads: int, executor: Executor) -> None:
@@ -113,9 +118,10 @@ def _tile_by_tile(question: Question, executor: Executor, progress: Progress | N
     kernel = by_tiles(question.kernel, executor, progress)
     ranges, needed = planned_ranges([question.piece], executor, enough=1)
     _check_fits(needed, 1, executor)
-    work = ReadSamples((lake_way([question], (0,))._replace(finish=HandOver()),))
+    work, units = _work([question], ranges, LakeRows([question], executor))
+    work = ReadSamples((work.ways[0]._replace(finish=hand_over),))
     state: Any = None
-    for unit in lake_units([question], ranges, [0] * len(ranges), executor):
+    for unit in units:
         unit = replace(unit, number=0, index=0)
         merger: UnitMerger[HandedOver] = UnitMerger(1, _never)
         rows = run_units(work, [unit], _never, executor, progress=progress, merger=merger).state

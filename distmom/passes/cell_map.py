@@ -9,6 +9,7 @@ import numpy as np
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.blocks.moments import Moments
+from distmom.reductions.rows.keep_rows import BlockRange
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ class CellMap:
         """Number of the first block of each group, and last of all the number of blocks."""
         return np.concatenate([[0], np.cumsum(self.n_blocks)])
 
+    def kept(self, first: int = 0, stop: int | None = None) -> BlockRange:
+        """What a unit of work that keeps the blocks first … stop - 1, or all, needs to know."""
+        stop = self.sizes.size if stop is None else stop
+        low = int(np.searchsorted(self.starts, first, side="right")) - 1
+        high = int(np.searchsorted(self.starts, stop, side="left"))
+        mine = self.cells[low:high] - first
+        inside = (mine >= 0) & (mine < stop - first)
+        return BlockRange(
+            low, np.where(inside, mine, -1).astype(np.int32), self.sizes[first:stop], first_cell=first
+        )
+
 
 def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
     """Merge fine blocks by their used rows, as the levels of the ladder are.
@@ -45,8 +57,6 @@ def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
     ----------
     count : ndarray of int64, shape (n_groups, n_fine)
         Used rows of the fine blocks.
-    n_blocks : ndarray of int64, shape (n_groups,)
-    lowered : ndarray of bool, shape (n_groups,)
     """
     nothing = np.zeros(count.shape)
     inside = Merger(Moments(count, nothing, nothing)).index(n_blocks)

@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.cluster.work import SkippedFile
 from distmom.passes.cell_map import CellMap
-from distmom.passes.ranges import Piece
+from distmom.passes.regrouping import Piece
 from distmom.passes.tile_runs import cuts_blocks
 from distmom.reductions.losses.pair_losses import PairLosses
 from distmom.reductions.rows.block_kernel import BlockKernel
@@ -44,7 +44,6 @@ class Counted(NamedTuple):
 
     Attributes
     ----------
-    source : Source
     plan, state, skipped
         The first pass, what it found, and the files that it left out.
     cells : CellMap
@@ -68,7 +67,6 @@ class Question(NamedTuple):
     ----------
     samples : tuple of Counted
         With equally many blocks, which are paired by their numbers.
-    kernel : BlockKernel, DisjointKernel or PairLosses
     """
 
     samples: tuple[Counted, ...]

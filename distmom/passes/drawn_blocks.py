@@ -97,9 +97,6 @@ def evaluate_draws(
         ``finish(*block_rows) -> state``; picklable. It gets consecutive blocks, of any number, of each lake.
     merge : callable
         ``merge(left, right) -> state`` of consecutive blocks; picklable, associative up to the last bit.
-    plan : DrawPlan
-    sources : sequence of RowSource
-    progress : Progress, optional
     degree : int
         Of drawn tuples: they count with all their rows or not at all.
     """

@@ -35,7 +35,6 @@ class Gathered:
 
     Attributes
     ----------
-    n_rows : int
     n_null, n_nan, n_absent : int
         Rows that do not count: a value is null, one is NaN, or the filter drops them (or their file was left
         out).
@@ -89,7 +88,6 @@ class DrawPlan:
     ----------
     n_rows : tuple of int
         Of each lake.
-    n_blocks : int
     sizes : tuple of int
         Rows of each lake that a block takes.
     draw : callable
@@ -155,26 +153,21 @@ def draw_rows(
 ) -> DrawPlan:
     """Samples of rows, of each lake independently, as the sampled mean has them.
 
+    ConfigError if a block has more rows than a lake, without replacement; NoAnswerError if a lake has no
+    rows.
+
     Parameters
     ----------
     file_rows : sequence of ndarray of int64
         Rows of the files of each lake.
     seeds : sequence of int
         128 bits for each lake.
-    n_blocks : int
     sizes : sequence of int
         Rows of each lake in a sample, as drawn: those that do not count are left out afterwards.
     replace : bool
         With replacement; a row drawn twice stands in the block twice.
     compiled : bool
         Draw with Numba (the same rows).
-
-    Raises
-    ------
-    ConfigError
-        If a block has more rows than a lake, without replacement.
-    NoAnswerError
-        If a lake has no rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     for n, size in zip(n_rows, sizes, strict=True):

@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from distmom.cluster import Unit
-from distmom.cluster.work import Way, sample_unit
+import numpy as np
+import pyarrow as pa
+
+from distmom.cluster import Unit, UnitMerger, UnitOutcome, check_stopped, run_units
+from distmom.cluster.scratch import make_folder
+from distmom.cluster.work import ReadAndReduce
+from distmom.lake.files.footers import release_memory
+from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.pairs.regroup import CellRows
 from distmom.passes.counted import Counted, Question
 from distmom.passes.from_lake import keep_rows, read_rows
-from distmom.passes.ranges import kept_blocks
-from distmom.passes.regrouping import Regrouping, block_buckets
-from distmom.passes.spilled import FromBucket, ReadSorted, SortedUnit, Sorting, sort_rows
+from distmom.passes.regrouping import Cut, Regrouping, block_buckets
 from distmom.reductions.layouts import StoredLayout
-from distmom.reductions.rows.questions import AnswerEach
+from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
+from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from distmom.cluster import Executor, Progress
 
 
-def sorted_on_disk(
-    questions: Sequence[Question],
-    plan: Regrouping,
-    folder: Path,
-    executor: Executor,
-    progress: Progress | None,
-) -> SortedUnit:
-    """All rows of all samples on disk, sorted by ranges of blocks."""
-    samples = []
-    for s in range(len(questions[0].samples)):
-        mine = [question.samples[s] for question in questions]
-        everything = [kept_blocks(one.cells, 0, one.cells.sizes.size) for one in mine]
-        buckets = tuple(block_buckets(plan.ranges, q, blocks) for q, blocks in enumerate(everything))
-        samples.append(Sorting(read_rows(mine), _good_units(mine[0]), buckets))
-    n_columns = len(questions[0].samples[0].names)
-    return sort_rows(samples, n_columns, plan.n_buckets, plan.room, folder, executor, progress)
+class DiskRows:
+    """Where the blocks of some questions take their rows from: here from disk, where all are sorted first."""
+
+    def __init__(
+        self, questions: Sequence[Question], plan: Regrouping, executor: Executor, progress: Progress | None
+    ) -> None:
+        self._questions, self._plan = questions, plan
+        self.folder = make_folder(executor.scratch.folder(), "sorted-")
+        samples, units = [], []
+        for s in range(len(questions[0].samples)):
+            mine = [question.samples[s] for question in questions]
+            buckets = tuple(block_buckets(plan.ranges, q, one.cells.kept()) for q, one in enumerate(mine))
+            samples.append((read_rows(mine), buckets))
+            units += [(s, unit) for unit in _good_units(mine[0])]
+        label = pa.from_numpy_dtype(samples[0][1][0].label.dtype)
+        values = [pa.field(str(c), pa.float64()) for c in range(len(questions[0].samples[0].names))]
+        schema = pa.schema([pa.field("block", label), *values])
+        work = SortUnits(tuple(samples), schema, plan.n_buckets, str(self.folder), plan.room)
+        self._files = sort_rows(work, units, executor, progress).files
+
+    def read(self, s: int, numbers: Sequence[int]) -> ReadSorted:
+        """How a unit of these questions reads sample `s`."""
+        parts = tuple(keep_rows(self._questions[number].samples[s]) for number in numbers)
+        return ReadSorted(parts, self._files[s], self._plan.n_buckets)
+
+    def part(self, s: int, cuts: Sequence[Cut], bucket: int) -> Unit:
+        """What a unit that keeps these blocks, the first of them in this bucket, reads of sample `s`."""
+        window = tuple(
+            FromBucket(bucket + c, self._questions[q].samples[s].cells.sizes[first:stop], first)
+            for c, (q, first, stop) in enumerate(cuts)
+        )
+        return Unit(0, 0, 0, (), n_bytes=self._plan.disk // len(self._plan.ranges), window=window)
 
 
 def _good_units(sample: Counted) -> tuple[Unit, ...]:
@@ -52,30 +73,108 @@ def _good_units(sample: Counted) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def disk_way(
-    questions: Sequence[Question], numbers: tuple[int, ...], plan: Regrouping, sorted_: SortedUnit
-) -> Way:
-    """As `lake_way`, for rows that have been sorted."""
-    mine = [questions[number] for number in numbers]
-    reads = [
-        ReadSorted(tuple(keep_rows(question.samples[s]) for question in mine), files, plan.n_buckets)
-        for s, files in enumerate(sorted_.files)
+@dataclass(frozen=True)
+class SortedUnit:
+    """Files of sorted rows: of each sample one for each unit, in the order of the lake."""
+
+    files: tuple[tuple[Spill, ...], ...]
+
+    def followed_by(self, other: SortedUnit) -> SortedUnit:
+        """These files and then the other ones."""
+        pairs = zip(self.files, other.files, strict=True)
+        return SortedUnit(tuple(mine + more for mine, more in pairs))
+
+
+@dataclass(frozen=True)
+class SortUnits:
+    """Callable on a `Unit` whose window has the number of a sample, and a unit of it; picklable.
+
+    Attributes
+    ----------
+    folder : str
+        Where the files go.
+    room : int
+        Bytes of rows that are sorted together.
+    """
+
+    samples: tuple[tuple[ReadAndReduce, tuple[BlockBuckets, ...]], ...]
+    schema: pa.Schema
+    n_buckets: int
+    folder: str
+    room: int
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """Read the unit, and write its rows to one file."""
+        number, mine = unit.window
+        read, buckets = self.samples[number]
+        assert isinstance(read.reduction, KeepEach)
+        with SpillWriter(self.folder, unit.number, self.schema, self.n_buckets, self.room) as writer:
+
+            def put(columns: Sequence[Floats], labels: Labels, targets: Buckets) -> None:
+                arrays = [pa.array(labels), *(pa.array(x) for x in columns)]
+                writer.add(pa.RecordBatch.from_arrays(arrays, schema=self.schema), targets)
+
+            sort = replace(read, reduction=SortEach(read.reduction, buckets, put))
+            outcome: UnitOutcome = sort(mine)
+        files = tuple((writer.spill(),) if s == number else () for s in range(len(self.samples)))
+        return replace(outcome, state=SortedUnit(files))
+
+
+def sort_rows(
+    work: SortUnits, mine: Sequence[tuple[int, Unit]], executor: Executor, progress: Progress | None
+) -> SortedUnit:
+    """Read these units, each of the sample of its number, and leave their rows on disk."""
+    units = [
+        Unit(i, 0, i, unit.files[:1], n_bytes=unit.n_bytes, window=(s, unit))
+        for i, (s, unit) in enumerate(mine)
     ]
-    return Way(tuple(reads), AnswerEach(numbers, tuple(question.kernel for question in mine)))
+    merge = SortedUnit.followed_by
+    merger: UnitMerger[SortedUnit] = UnitMerger(len(units), merge)
+    found: SortedUnit = run_units(work, units, merge, executor, progress=progress, merger=merger).state
+    return found
 
 
-def disk_units(questions: Sequence[Question], plan: Regrouping, ways: Sequence[int]) -> list[Unit]:
-    """As `lake_units`, for rows that have been sorted."""
-    samples = range(len(questions[0].samples))
-    units, bucket = [], 0
-    for i, (cuts, way) in enumerate(zip(plan.ranges, ways, strict=True)):
-        parts = []
-        for s in samples:
-            window = tuple(
-                FromBucket(bucket + c, questions[q].samples[s].cells.sizes[first:stop], first)
-                for c, (q, first, stop) in enumerate(cuts)
-            )
-            parts.append(Unit(0, 0, 0, (), n_bytes=plan.disk // len(plan.ranges), window=window))
-        bucket += len(cuts)
-        units.append(sample_unit(i, tuple(parts), way))
-    return units
+class FromBucket(NamedTuple):
+    """The blocks of one bucket: its number, the rows of each block, and the number of the first block."""
+
+    bucket: int
+    sizes: Ints
+    first: int
+
+
+@dataclass(frozen=True)
+class ReadSorted:
+    """Callable on a `Unit` whose window has a `FromBucket` for each of some questions; picklable.
+
+    Attributes
+    ----------
+    parts : tuple of KeepRows
+        Of these questions.
+    files : tuple of Spill
+        All rows of a sample, in the order of the lake.
+    """
+
+    parts: tuple[KeepRows, ...]
+    files: tuple[Spill, ...]
+    n_buckets: int
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        """The rows of the blocks, in the order of files and rows."""
+        kept = tuple(self._rows(*both) for both in zip(self.parts, unit.window, strict=True))
+        n_rows = sum(int(rows.starts[-1]) for rows in kept)
+        release_memory()
+        return UnitOutcome(kept, n_rows, unit.n_bytes)
+
+    def _rows(self, part: KeepRows, wanted: FromBucket) -> CellRows:
+        cells = part.cells(wanted.sizes, wanted.first)
+        for file in self.files:
+            check_stopped()
+            for batch in bucket_batches(file, wanted.bucket, self.n_buckets):
+                labels, *columns = (column.to_numpy() for column in batch.columns)
+                try:
+                    cells.add(columns, None, labels.astype(np.int64))
+                except ValueError as error:
+                    raise rows_changed("the data") from error
+        if not cells.whole:
+            raise rows_changed("the data")
+        return cells

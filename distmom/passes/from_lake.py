@@ -9,43 +9,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.cluster import Unit
-from distmom.cluster.work import ReadAndReduce, Way, sample_unit
+from distmom.cluster.work import ReadAndReduce
 from distmom.numerics.arrays import Ints
-from distmom.passes.cell_map import CellMap
 from distmom.passes.census import count_rows
 from distmom.passes.counted import Counted, Question
-from distmom.passes.ranges import Cut, kept_blocks
+from distmom.passes.regrouping import Cut
 from distmom.reductions.layouts import StoredLayout
-from distmom.reductions.rows.keep_each import KeepEach
-from distmom.reductions.rows.keep_rows import BlockRange, KeepRows
-from distmom.reductions.rows.questions import AnswerEach
+from distmom.reductions.rows.keep_rows import KeepEach, KeepRows
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
     from distmom.lake import FileRef
 
 
-def lake_units(
-    questions: Sequence[Question], ranges: list[list[Cut]], ways: Sequence[int], executor: Executor
-) -> list[Unit]:
-    """A unit of work for each range."""
-    samples = questions[0].samples
-    files = [_files(sample, executor) for sample in samples]
-    units = []
-    for i, (cuts, way) in enumerate(zip(ranges, ways, strict=True)):
-        parts = []
-        for s, (refs, rows) in enumerate(files):
-            window = tuple(_range(questions[q].samples[s].cells, rows, *cut) for q, *cut in cuts)
-            parts.append(Unit(0, 0, 0, refs, n_bytes=samples[s].plan.n_bytes, window=window))
-        units.append(sample_unit(i, tuple(parts), way))
-    return units
+class LakeRows:
+    """Where the blocks of some questions take their rows from: here from the lake, once for each range."""
 
+    def __init__(self, questions: Sequence[Question], executor: Executor) -> None:
+        self._questions = questions
+        self._files = [_files(sample, executor) for sample in questions[0].samples]
 
-def lake_way(questions: Sequence[Question], numbers: tuple[int, ...]) -> Way:
-    """How units of these questions read every sample, and what they make of the rows."""
-    mine = [questions[number] for number in numbers]
-    reads = [read_rows([question.samples[s] for question in mine]) for s in range(len(mine[0].samples))]
-    return Way(tuple(reads), AnswerEach(numbers, tuple(question.kernel for question in mine)))
+    def read(self, s: int, numbers: Sequence[int]) -> ReadAndReduce:
+        """How a unit of these questions reads sample `s`."""
+        return read_rows([self._questions[number].samples[s] for number in numbers])
+
+    def part(self, s: int, cuts: Sequence[Cut], bucket: int) -> Unit:
+        """What a unit that keeps these blocks reads of sample `s`."""
+        refs, first_rows = self._files[s]
+        window = tuple(
+            replace(self._questions[q].samples[s].cells.kept(*cut), first_rows=first_rows) for q, *cut in cuts
+        )
+        n_bytes = self._questions[0].samples[s].plan.n_bytes
+        return Unit(0, 0, 0, refs, n_bytes=n_bytes, window=window)
 
 
 def read_rows(asked: Sequence[Counted]) -> ReadAndReduce:
@@ -92,8 +87,3 @@ def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], In
     source: Any = replace(sample.source, files=plan.files)  # type: ignore[type-var]
     rows = count_rows(source, executor, "error").rows
     return files, (np.cumsum(rows) - rows)[good]
-
-
-def _range(cells: CellMap, first_rows: Ints | None, first: int, stop: int) -> BlockRange:
-    """The blocks first … stop - 1."""
-    return replace(kept_blocks(cells, first, stop), first_rows=first_rows)

@@ -37,13 +37,8 @@ class RowSource:
 
     Attributes
     ----------
-    reader : BatchReader
-    files : tuple of FileRef
     rows : ndarray of int64
         Rows of each file.
-    executor : Executor
-    nan : {"omit", "raise", "keep"}
-    on_bad_file : {"error", "skip"}
     column_share : float
         Share of a file's bytes that is read.
     needed : int or None
@@ -108,13 +103,14 @@ def gather_rows(
 ) -> tuple[GatheredRows, tuple[SkippedFile, ...]]:
     """The wanted rows, in the order of their numbers, and the files that were left out.
 
+    ValueError if a number is out of range, or they are not distinct and ascending; ResourceError if the rows
+    do not fit into memory.
+
     Parameters
     ----------
-    source : RowSource
     wanted : ndarray of int64
         Distinct numbers of rows in the whole lake, ascending: row r of the file whose rows before it (in all
         files of the listing) are s has the number s + r.
-    progress : Progress, optional
 
     Returns
     -------
@@ -122,13 +118,6 @@ def gather_rows(
         One row for each number. Rows with a missing value, that the filter drops, or of a file that was left
         out are marked.
     tuple of SkippedFile
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or they are not distinct and ascending.
-    ResourceError
-        If the rows do not fit into memory.
 
     Notes
     -----

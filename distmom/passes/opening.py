@@ -60,17 +60,14 @@ def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str,
 def refuse_times(read: ReadOptions, remedy: str) -> None:
     """Refuse values that are dates, timestamps or durations.
 
+    DataError if a column holds such.
+
     Parameters
     ----------
     read : ReadOptions
         Of a reader, which knows the scales.
     remedy : str
         What is taken instead.
-
-    Raises
-    ------
-    DataError
-        If a column holds such.
     """
     scales = read.scales
     timed = next((name for name in read.value_names if name in scales), None)

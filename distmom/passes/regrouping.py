@@ -1,20 +1,27 @@
-"""How rows are regrouped: by reading the lake again for each range of blocks, or once by way of the disk."""
+"""In which ranges rows of blocks are brought together: read again for each, or once by way of the disk."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from distmom.cluster.memory import PROCESS_BYTES, in_words
 from distmom.lake.saved.spill import PIECE_BYTES
-from distmom.passes.ranges import Cut, Piece, batch_bytes, planned_ranges, thread_bytes
+from distmom.numerics.arrays import Ints
 from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
+
+RANGE_BYTES = 512_000_000
+"""Rows that a unit of work keeps, unless one block alone has more: keeping more spares passes."""
+
+WORDS = 14
+"""Words of memory for each row of the block that is being evaluated: sorted copies, ranks, means at rows."""
 
 MOST_READS = 2
 """Each value that is kept may be read so often; beyond that, rows go by way of the disk.
@@ -27,7 +34,7 @@ again for 2, 4, 8 and 16 ranges. The evaluation takes about 5 of them.
 LEAST_BYTES = 64_000_000
 """Rows of fewer bytes are read again however often: there is nothing to gain."""
 
-RANGE_BYTES, RANGE_SHARE, RANGES_PER_THREAD = 128_000_000, 4, 4
+DISK_BYTES, DISK_SHARE, RANGES_PER_THREAD = 128_000_000, 4, 4
 """Rows of a range that come from disk: at most so many bytes, and one part of so many of a thread's memory.
 More ranges cost nothing then, and share out the work more evenly."""
 
@@ -39,12 +46,40 @@ LEAST_RUN, SORT_COPIES, SORT_BYTES = 8_000_000, 4, 60_000_000
 that takes: measured, with all that is loaded for it."""
 
 
+class Piece(NamedTuple):
+    """The blocks of one question.
+
+    Attributes
+    ----------
+    sizes : ndarray of int64
+        Rows of each block, those of all samples together.
+    names : tuple of str
+        Values kept of a row.
+    """
+
+    sizes: Ints
+    names: tuple[str, ...]
+    batch_rows: int
+
+    @property
+    def n_columns(self) -> int:
+        """Values kept of a row."""
+        return len(self.names)
+
+
+class Cut(NamedTuple):
+    """Blocks first … stop - 1 of one piece."""
+
+    piece: int
+    first: int
+    stop: int
+
+
 class Regrouping(NamedTuple):
     """Ranges of blocks, and where their rows come from.
 
     Attributes
     ----------
-    ranges : list of list of Cut
     needed : int
         Bytes of memory of the largest unit of work.
     disk : int
@@ -75,17 +110,12 @@ class Regrouping(NamedTuple):
 def planned_regrouping(pieces: Sequence[Piece], executor: Executor, *, on_disk: bool = True) -> Regrouping:
     """How the rows of all pieces are to be regrouped.
 
+    ResourceError if rows have to go to a folder that the user named, and it has no room.
+
     Parameters
     ----------
-    pieces : sequence of Piece
-    executor : Executor
     on_disk : bool
         Whether the data is read from a lake; what is in memory is not written to disk.
-
-    Raises
-    ------
-    ResourceError
-        If rows have to go to a folder that the user named, and it has no room.
     """
     again = Regrouping(*planned_ranges(pieces, executor))
     if not on_disk or not _reads_too_often(pieces, again.ranges):
@@ -118,7 +148,7 @@ def _reads_too_often(pieces: Sequence[Piece], ranges: Sequence[Sequence[Cut]]) -
 def _by_disk(pieces: Sequence[Piece], executor: Executor) -> Regrouping:
     """Ranges and bytes of rows that are sorted on disk."""
     enough, each = RANGES_PER_THREAD * executor.threads, thread_bytes(executor)
-    ranges, needed = planned_ranges(pieces, executor, enough, max(1, min(RANGE_BYTES, each // RANGE_SHARE)))
+    ranges, needed = planned_ranges(pieces, executor, enough, max(1, min(DISK_BYTES, each // DISK_SHARE)))
     n_buckets = sum(map(len, ranges))
     loaded = batch_bytes(pieces) + SORT_BYTES
     room = max(LEAST_RUN, min(n_buckets * PIECE_BYTES, (each - loaded) // SORT_COPIES))
@@ -126,6 +156,62 @@ def _by_disk(pieces: Sequence[Piece], executor: Executor) -> Regrouping:
     row_bytes = 8 * pieces[0].n_columns + label_type(ranges).itemsize
     disk = int(1.02 * n_rows * row_bytes) + 1_000 * n_buckets * (1 + n_rows * row_bytes // room)
     return Regrouping(ranges, max(needed, loaded + SORT_COPIES * min(room, n_rows * row_bytes)), disk, room)
+
+
+def planned_ranges(
+    pieces: Sequence[Piece], executor: Executor, enough: int | None = None, most: int | None = None
+) -> tuple[list[list[Cut]], int]:
+    """Ranges of the blocks of all pieces, one after the other, and the bytes that the largest of them needs.
+
+    There are `enough` of them, one for each thread by default, or more where memory or `most`, the bytes of
+    the rows of a range, ask for it.
+
+    A range begins and ends anywhere: it may hold the last blocks of a piece and the first ones of the next.
+    """
+    reading = batch_bytes(pieces)
+    evaluation = max(8 * (WORDS + 2 * p.n_columns) * int(p.sizes.max()) for p in pieces)
+    room = max(1, min(thread_bytes(executor) - reading - evaluation, most or RANGE_BYTES))
+    n_bytes = np.concatenate([8 * p.n_columns * p.sizes for p in pieces])
+    edges = range_edges(n_bytes, room, enough or executor.threads)
+    worst = max(int(n_bytes[first:stop].sum()) for first, stop in pairwise(edges))
+    ends = np.cumsum([p.sizes.size for p in pieces]).tolist()
+    ranges = []
+    for first, stop in pairwise(edges):
+        cuts = []
+        for number, (piece, end) in enumerate(zip(pieces, ends, strict=True)):
+            start = end - piece.sizes.size
+            low, high = max(first, start), min(stop, end)
+            if low < high:
+                cuts.append(Cut(number, low - start, high - start))
+        ranges.append(cuts)
+    return ranges, worst + evaluation + reading
+
+
+def batch_bytes(pieces: Sequence[Piece]) -> int:
+    """Memory in which the values of all pieces are decoded."""
+    return max(64 * piece.batch_rows for piece in pieces) * (sum(p.n_columns for p in pieces) + 4)
+
+
+def thread_bytes(executor: Executor) -> int:
+    """Memory that a unit of work has for itself."""
+    return (executor.memory - PROCESS_BYTES) // executor.threads_per_process
+
+
+def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:
+    """Cut blocks of so many bytes into ranges of at most `room` bytes (or one block), for every thread one.
+
+    Where the cuts fall changes no result: a block is in one range, and its rows have one order.
+    """
+    total = int(n_bytes.sum())
+    wanted = max(1, threads, -(-total // room))
+    share = max(1, min(room, -(-total // wanted)))
+    edges, held = [0], 0
+    for number, size in enumerate(n_bytes.tolist()):
+        if (held and held + size > room) or held >= share:
+            edges.append(number)
+            held = 0
+        held += size
+    return [*edges, n_bytes.size]
 
 
 def label_type(ranges: Sequence[Sequence[Cut]]) -> np.dtype[np.generic]:

@@ -69,11 +69,6 @@ class TileWork:
 class TileRunner:
     """As `tiled_sums`, with the same bits, by the threads or workers of an executor.
 
-    Attributes
-    ----------
-    executor : Executor
-    progress : Progress, optional
-
     Notes
     -----
     Memory here: the block, one sum for each of its rows, and the sums of the tiles under way; on a worker two
@@ -122,8 +117,6 @@ def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, exe
         Of a row, its weight included.
     largest : int
         Rows of the largest sample of a block.
-    n_blocks : int
-    executor : Executor
     """
     if not isinstance(kernel, BlockKernel) or largest <= 2 * tile_side((largest,)):
         return False

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from distmom.checks import check_choice
+from distmom.errors import DoubtfulResultError
 from distmom.report.attributes import with_attributes
 from distmom.report.values import plain, same
+from distmom.status import Status
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
     from distmom.report.page.figure import Figure
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
 
 INTERVALS = frozenset(("interval", "plain_interval", "lift_interval", "control_interval", "variant_interval"))
 """Fields of all kinds of results that are two ends, or None."""
+
+REMEDY = "look into its notes and report before its numbers are used"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -31,8 +38,10 @@ class Result:
         The answer.
     confidence_level : float
         The level asked for.
-    status : tuple of str
-        ``("ok",)``, or what is wrong, the most serious first.
+    status : Status
+        ``"ok"``, or the most serious of what is wrong, as text.
+    flags : tuple of Status
+        All that is wrong, the most serious first; none where `ok`.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
     notes : tuple of str
@@ -44,7 +53,8 @@ class Result:
     group: dict[str, Any] | None = None
     estimate: Any
     confidence_level: float = 0.99
-    status: tuple[str, ...]
+    status: Status = Status.OK
+    flags: tuple[Status, ...] = ()
     n_rows: int
     n_used: int
     n_null: int
@@ -61,6 +71,10 @@ class Result:
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
 
+    def __post_init__(self) -> None:
+        if self.flags and self.status is Status.OK:  # one of the words that tell a place, or the first flag
+            object.__setattr__(self, "status", self.flags[0])
+
     def __init_subclass__(cls) -> None:
         cls.__doc__ = with_attributes(cls.__doc__, cls.__mro__[1].__doc__)
 
@@ -75,9 +89,50 @@ class Result:
         return "column"
 
     @property
-    def doubtful(self) -> bool:
-        """Whether the status says something that a reader should not overlook."""
-        return self.status != ("ok",)
+    def ok(self) -> bool:
+        """Whether there is nothing that a reader should not overlook."""
+        return self.status.fine and not self.flags
+
+    @property
+    def words(self) -> str:
+        """Status and flags on one line."""
+        return "; ".join(dict.fromkeys((self.status, *self.flags)))
+
+    def raise_if(self, *statuses: str) -> Self:
+        """The result itself, unless it has one of these words as its status or among its flags.
+
+        Parameters
+        ----------
+        *statuses : str or Status
+            Such as ``"contaminated"`` or ``"files disagree"``; without any, whatever is not `ok`.
+
+        Raises
+        ------
+        DoubtfulResultError
+            If it has one of them.
+        ConfigError
+            If there is no such word.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import distmom as dm
+        >>> found = dm.mean(np.arange(1000.0), rng=0).raise_if("contaminated", "files disagree")
+        >>> found.ok
+        True
+        """
+        for word in statuses:
+            check_choice("raise_if", word, tuple(map(str, Status)))
+        mine = {self.status, *self.flags}
+        if mine.intersection(statuses) or (not statuses and not self.ok):
+            raise DoubtfulResultError(f"{self._title}: the status is {self.words!r}; {REMEDY}")
+        return self
+
+    @property
+    def _title(self) -> str:
+        """Its name, and its group."""
+        keys = ", ".join(f"{key}={value!r}" for key, value in (self.group or {}).items())
+        return f"{self.name}, {keys}" if keys else self.name
 
     @property
     def level(self) -> str:
@@ -98,7 +153,7 @@ class Result:
             elif name == "block_size":
                 record["block_size_min"], record["block_size_max"] = value
             else:
-                record[name] = "; ".join(value) if name in ("status", "notes") else value
+                record[name] = "; ".join(value) if name in ("flags", "notes") else value
         return record
 
     def headers(self) -> tuple[str, ...]:
@@ -137,7 +192,7 @@ class Result:
         from distmom.report.page.figure import figure
 
         told = self.telling()
-        return figure(told.pictures, f"{told.heading}: {'; '.join(self.status)}")
+        return figure(told.pictures, f"{told.heading}: {self.words}")
 
     def shown_values(self) -> tuple[str, str, str]:
         """Estimate, interval and plain estimate of a number, with the digits that the interval supports."""
@@ -163,15 +218,20 @@ class Result:
         """A table of this result alone; see `Results.to_arrow`."""
         return self._alone().to_arrow()
 
-    def same_bits(self, other: Result) -> bool:
-        """Whether two results agree in every number, bit for bit (NaN equals NaN); `data` and `run` apart."""
-        names = (f.name for f in fields(self) if f.name not in ("data", "run"))
-        return type(self) is type(other) and all(
-            same(getattr(self, name), getattr(other, name)) for name in names
-        )
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas frame of this result alone; see `Results.to_arrow` for its columns."""
+        return self._alone().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """A Polars frame of this result alone; see `Results.to_arrow` for its columns."""
+        return self._alone().to_polars()
 
     def __eq__(self, other: object) -> bool:
-        return self.same_bits(other) if isinstance(other, Result) else NotImplemented
+        """Whether two results agree in all they say, bit for bit (NaN equals NaN); `data` and `run` apart."""
+        if type(self) is not type(other):
+            return NotImplemented
+        names = (f.name for f in fields(self) if f.name not in ("data", "run"))
+        return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((type(self), self.name, self.status, self.n_rows, self.n_used))

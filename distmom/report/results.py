@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
+from distmom.errors import ConfigError
+from distmom.report.lookup import find
 from distmom.report.result import Result
-from distmom.report.values import plain
+from distmom.report.values import plain, same
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     from rich.table import Table
 
@@ -18,12 +23,24 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
-NO_ANSWER_STATUSES = ("no rows", "no finite answer", "beyond capacity")
-"""First words of a status with which a result is not to be relied upon."""
 
 
-class Results(Sequence[Result]):
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    R = TypeVar("R", bound=Result, covariant=True, default=Result)
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R", bound=Result, covariant=True)
+
+
+class Results(Sequence[R]):
     """Results of one run, in order of column and group.
+
+    ``results[0]`` is the first one, ``results["UA"]`` that of a column or of a group's value, and
+    ``results["fare", "UA"]`` that of both. Two of them are equal if all their numbers are, bit for bit, and
+    what else they say; `data` and `run` apart.
 
     Parameters
     ----------
@@ -31,16 +48,17 @@ class Results(Sequence[Result]):
     data : dict
         What was read: ``source`` and ``where`` (the filter) as they were given, ``n_files``, ``n_bytes``,
         ``skipped`` (files left out, each with its reason); with a saved state also ``state``: its ``file``,
-        ``n_files_before``, ``n_files_read``, and ``restarted`` (why
-        everything was read again, or None).
+        ``n_files_before``, ``n_files_read``, and ``restarted`` (why everything was read again, or None).
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
         ``call`` (the function and the arguments that are no defaults) and ``command`` (of the command line).
     """
 
     title: ClassVar[str] = "Robust means"
+    apart: ClassVar[tuple[str, ...]] = ("data", "run")
+    """Attributes that are not compared."""
 
-    def __init__(self, results: Sequence[Result], data: dict[str, Any], run: dict[str, Any]) -> None:
+    def __init__(self, results: Sequence[R], data: dict[str, Any], run: dict[str, Any]) -> None:
         self._results = tuple(results)
         self.data = data
         self.run = run
@@ -54,11 +72,11 @@ class Results(Sequence[Result]):
     def exit_code(self) -> int:
         """With what a program ends that has these results: 0, 4 or 5.
 
-        5 if the first word of any status is ``no rows``, ``no finite answer`` or ``beyond capacity``; else 4
-        if files were skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than
-        a file that is missing from it.
+        5 if any status is ``no rows``, ``no finite answer`` or ``beyond capacity``; else 4 if files were
+        skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than a file that is
+        missing from it.
         """
-        if any(r.status[0] in NO_ANSWER_STATUSES for r in self):
+        if any(r.status.no_answer for r in self):
             return NO_ANSWER
         return FILES_SKIPPED if self.data.get("skipped") else DONE
 
@@ -66,14 +84,35 @@ class Results(Sequence[Result]):
         return len(self._results)
 
     @overload
-    def __getitem__(self, index: int) -> Result: ...
+    def __getitem__(self, index: int | str | tuple[Any, ...]) -> R: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Result, ...]: ...
-    def __getitem__(self, index: int | slice) -> Result | tuple[Result, ...]:
-        return self._results[index]
+    def __getitem__(self, index: slice) -> tuple[R, ...]: ...
+    def __getitem__(self, index: Any) -> R | tuple[R, ...]:
+        if isinstance(index, slice):
+            return self._results[index]
+        return self._results[index] if hasattr(index, "__index__") else find(self._results, index)
 
-    def __iter__(self) -> Iterator[Result]:
+    def __iter__(self) -> Iterator[R]:
         return iter(self._results)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return same(*({k: v for k, v in vars(r).items() if k not in self.apart} for r in (self, other)))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._results))
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is nothing in any result that a reader should not overlook."""
+        return all(r.ok for r in self)
+
+    def raise_if(self, *statuses: str) -> Self:
+        """The results themselves, unless one of them has one of these words; see `Result.raise_if`."""
+        for r in self:
+            r.raise_if(*statuses)
+        return self
 
     def __repr__(self) -> str:
         return f"<Results: {len(self)} of {len({r.name for r in self})} column(s)>"
@@ -133,3 +172,21 @@ class Results(Sequence[Result]):
         from distmom.report.table import as_arrow
 
         return as_arrow(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table of `to_arrow` as a pandas frame."""
+        _installed("pandas", "to_pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table of `to_arrow` as a Polars frame."""
+        frame: pl.DataFrame = _installed("polars", "to_polars").from_arrow(self.to_arrow())
+        return frame
+
+
+def _installed(name: str, method: str) -> Any:
+    """A package that is only needed where it is asked for."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ConfigError(f"{method}: {name} is not installed; install it, or use to_arrow()") from error

@@ -40,8 +40,8 @@ def as_table(results: Results) -> Table:
     columns = [aligned(cells) for cells in zip(*(numbers for *_, numbers in lines), strict=True)]
     for (r, i, name, _), numbers in zip(lines, zip(*columns, strict=True), strict=True):
         group = [cell((r.group or {})[key]) for key in keys]
-        status = "; ".join(r.status) if i == 0 else ""
-        style = "yellow" if r.doubtful else None
+        status = r.words if i == 0 else ""
+        style = "yellow" if not r.ok else None
         table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
     for column in table.columns:
         if column.no_wrap:  # a number that is cut is another number

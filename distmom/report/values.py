@@ -13,6 +13,8 @@ import numpy as np
 def same(a: Any, b: Any) -> bool:
     """Whether two values agree in every bit: NaN equals NaN, and 0.0 is not -0.0."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype.hasobject:
+            return bool(a.dtype == b.dtype) and same(a.tolist(), b.tolist())
         # the sign of a NaN depends on how it arose, and means nothing
         if a.dtype.kind == b.dtype.kind == "f":
             a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
@@ -23,7 +25,13 @@ def same(a: Any, b: Any) -> bool:
         return isinstance(b, Mapping) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, float) and isinstance(b, float):
         return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
-    return bool(type(a) is type(b) and a == b)
+    if type(a) is not type(b):
+        return False
+    # what compares by identity (such as a learner) or by fields that may be arrays
+    of_fields = getattr(getattr(a, "__dataclass_params__", None), "eq", False)
+    if hasattr(a, "__dict__") and (of_fields or getattr(type(a), "__eq__", None) is object.__eq__):
+        return same(vars(a), vars(b))
+    return bool(a == b)
 
 
 def plain(value: Any) -> Any:
@@ -44,6 +52,8 @@ def plain(value: Any) -> Any:
         from distmom.lake.columns.times import duration_text
 
         return duration_text(value // timedelta(microseconds=1), 10**6)
-    if value is None or isinstance(value, (bool, int, str)):
+    if isinstance(value, str):
+        return str(value)  # without what a `Status` has beside its text
+    if value is None or isinstance(value, (bool, int)):
         return value
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -30,20 +30,8 @@ def median_rank(n_blocks: int) -> int:
 def binomial_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Largest probability of a bad block that still keeps the median good.
 
-    Parameters
-    ----------
-    n_blocks : int
-        Number of blocks K.
-    delta : float
-        Allowed failure probability, in (0, 1).
-    outlying : int
-        Number o of blocks whose values are arbitrary (outlying or ruined).
-
-    Returns
-    -------
-    float
-        p* with P(Bin(K - o, p*) >= m - o) = delta, m = ceil(K/2); NaN if m - o < 1, where the arbitrary
-        blocks alone decide the median.
+    It is p* with P(Bin(K - o, p*) >= m - o) = delta, m = ceil(K/2); NaN if m - o < 1, where the arbitrary
+    blocks alone decide the median.
 
     Notes
     -----
@@ -81,19 +69,7 @@ def cantelli_allowed(n_blocks: int, delta: float, outlying: int = 0) -> bool:
 def width_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Half-width of the interval around the median, in standard deviations of one block value.
 
-    Parameters
-    ----------
-    n_blocks : int
-        Number of blocks K.
-    delta : float
-        Allowed failure probability, in (0, 1).
-    outlying : int
-        Number of blocks whose values are arbitrary.
-
-    Returns
-    -------
-    float
-        sqrt(1/p* - 1) where `cantelli_allowed`, else sqrt(1/p*); inf where no finite bound exists.
+    It is sqrt(1/p* - 1) where `cantelli_allowed`, else sqrt(1/p*); inf where no finite bound exists.
 
     Notes
     -----

@@ -28,20 +28,8 @@ def _tail(n_good: int, rank: int) -> float:
 def order_rank(n_blocks: int, delta: float, outlying: int = 0) -> int | None:
     """Rank l of the order interval [Y_(l), Y_(K+1-l)].
 
-    Parameters
-    ----------
-    n_blocks : int
-        Number K of independent block values.
-    delta : float
-        Allowed failure probability, in (0, 1).
-    outlying : int
-        Number o of block values that are arbitrary.
-
-    Returns
-    -------
-    int or None
-        The largest l (from 1) whose level 1 - 2 P(Bin(K - o, 1/2) <= l - 1) is at least 1 - delta; None
-        if even the extremes do not reach it, that is if K - o < 1 + log2(1/delta).
+    The largest l (from 1) whose level 1 - 2 P(Bin(K - o, 1/2) <= l - 1) is at least 1 - delta; None if even
+    the extremes do not reach it, that is if K - o < 1 + log2(1/delta).
 
     Notes
     -----
@@ -70,20 +58,13 @@ def order_rank(n_blocks: int, delta: float, outlying: int = 0) -> int | None:
 def order_level(n_blocks: int, rank: int, outlying: int = 0) -> float:
     """Level of the interval [Y_(l), Y_(K+1-l)] with l = ``rank``.
 
+    It is max(0, 1 - 2 P(Bin(K - o, 1/2) <= l - 1)): exact for continuous laws without arbitrary values,
+    otherwise a lower bound.
+
     Parameters
     ----------
-    n_blocks : int
-        Number K of independent block values.
     rank : int
         Rank l, at least 1.
-    outlying : int
-        Number o of block values that are arbitrary.
-
-    Returns
-    -------
-    float
-        max(0, 1 - 2 P(Bin(K - o, 1/2) <= l - 1)): exact for continuous laws without arbitrary values,
-        otherwise a lower bound.
 
     Examples
     --------

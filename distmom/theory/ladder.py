@@ -19,17 +19,14 @@ LEAST_LEVEL = 5
 def fine_blocks(n_blocks: int, cap: int = 1023) -> int:
     """Number of fine blocks for a given number of blocks.
 
+    It is ``n_blocks`` times the largest odd multiplier that stays within ``cap``; at least ``n_blocks``.
+
     Parameters
     ----------
     n_blocks : int
         Number of blocks of the answer, at least 1.
     cap : int
         The number of fine blocks stays at or below this unless ``n_blocks`` alone is above it.
-
-    Returns
-    -------
-    int
-        ``n_blocks`` times the largest odd multiplier that stays within ``cap``; at least ``n_blocks``.
 
     Examples
     --------
@@ -49,18 +46,13 @@ def fine_blocks(n_blocks: int, cap: int = 1023) -> int:
 def ladder_levels(n_fine: int, n_blocks: int | None = None) -> tuple[int, ...]:
     """Levels to which fine blocks are merged, ascending.
 
+    Without ``n_blocks``: the odd divisors of ``n_fine`` that are at least 5. With it: ``n_blocks`` times the
+    odd divisors of ``n_fine / n_blocks``.
+
     Parameters
     ----------
-    n_fine : int
-        Number of fine blocks.
     n_blocks : int, optional
         Number of blocks the user asked for; must divide ``n_fine``. The ladder then starts with it.
-
-    Returns
-    -------
-    tuple of int
-        Without ``n_blocks``: the odd divisors of ``n_fine`` that are at least 5. With it: ``n_blocks``
-        times the odd divisors of ``n_fine / n_blocks``.
 
     Examples
     --------

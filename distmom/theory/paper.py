@@ -39,22 +39,12 @@ def morm_least_delta(tau: float, n_rows: float, degree: int = 1) -> float:
 def mom_blocks(confidence_level: float, n_rows: int) -> tuple[int, int]:
     """Blocks of the median of means.
 
-    Parameters
-    ----------
-    confidence_level : float
-        1 - delta, in (0, 1).
-    n_rows : int
-        Number of rows n.
+    ConfigError if delta < exp(1 - n/2), with the admissible range for this n.
 
     Returns
     -------
     n_blocks, block_size : int
         K = ceil(log(1/delta)) and B = floor(n/K).
-
-    Raises
-    ------
-    ConfigError
-        If delta < exp(1 - n/2), with the admissible range for this n.
 
     References
     ----------
@@ -75,15 +65,12 @@ def mom_blocks(confidence_level: float, n_rows: int) -> tuple[int, int]:
 def mou_blocks(confidence_level: float, n_rows: int, degree: int = 2) -> tuple[int, int]:
     """Blocks of the median of U-statistics of one sample.
 
+    ConfigError if B < degree: a block could not form a single tuple.
+
     Returns
     -------
     n_blocks, block_size : int
         K = ceil((9/2) log(1/delta)) and B = floor(n/K).
-
-    Raises
-    ------
-    ConfigError
-        If B < degree: a block could not form a single tuple.
 
     References
     ----------
@@ -103,17 +90,14 @@ def mogu_blocks(
 ) -> tuple[int, tuple[int, ...]]:
     """Blocks of the median of generalized U-statistics: T samples of sizes n_t, degrees d_t.
 
+    ConfigError if some B_t < d_t.
+
     Returns
     -------
     n_blocks : int
         K = ceil((9/2) log(1/delta)).
     block_sizes : tuple of int
         B_t = floor(n_t/K), one per sample.
-
-    Raises
-    ------
-    ConfigError
-        If some B_t < d_t.
 
     Examples
     --------
@@ -132,15 +116,13 @@ def mogu_blocks(
 def morm_blocks(confidence_level: float, tau: float, n_rows: int, degree: int = 1) -> tuple[int, int]:
     """Blocks of the median of randomized means (or U-statistics, with their degree).
 
+    ConfigError if B < degree, with the admissible range for this n, or tau is out of range.
+
     Parameters
     ----------
-    confidence_level : float
-        1 - delta, in (0, 1).
     tau : float
         Share of bad blocks tolerated among all possible blocks, in (0, 1/2): larger means more blocks,
         smaller ones, and a better constant.
-    n_rows : int
-        Number of rows n.
     degree : int
         1 for means; the degree of the kernel for U-statistics.
 
@@ -148,11 +130,6 @@ def morm_blocks(confidence_level: float, tau: float, n_rows: int, degree: int = 
     -------
     n_blocks, block_size : int
         K = ceil(log(2/delta) / (2 (1/2 - tau)^2)) and B = floor(8 tau^2 n / (9 log(2/delta))), at most n.
-
-    Raises
-    ------
-    ConfigError
-        If B < degree, with the admissible range for this n, or tau is out of range.
 
     References
     ----------
@@ -195,17 +172,8 @@ def paper_halfwidth_mom(sigma2: float, n_rows: int, delta: float) -> float:
 
     Parameters
     ----------
-    sigma2 : float
-        Variance of one row, in squared units of the data.
-    n_rows : int
-        Number of rows n.
     delta : float
         Failure probability, in [exp(1 - n/2), 1).
-
-    Returns
-    -------
-    float
-        Half-width in units of the data.
 
     Examples
     --------
@@ -226,11 +194,6 @@ def paper_halfwidth_mou(variance: float) -> float:
     variance : float
         Variance V_B of the statistic of one block of the integer size used (`ustatistic_variance`,
         `two_sample_variance`).
-
-    Returns
-    -------
-    float
-        Half-width in units of the kernel.
     """
     check_variance("variance", variance)
     return math.sqrt(6.0 * variance)
@@ -241,15 +204,8 @@ def paper_halfwidth_morm(variance: float, tau: float) -> float:
 
     Parameters
     ----------
-    variance : float
-        Variance V_B of the statistic of one block of the integer size used.
     tau : float
         In (0, 1/2).
-
-    Returns
-    -------
-    float
-        Half-width in units of the statistic.
 
     Notes
     -----

@@ -26,25 +26,18 @@ def partition_halfwidth(
 ) -> float:
     """Half-width eps of the interval around the median of independent blocks.
 
+    It is the eps with P(|median - mean| > eps) <= delta, in units of the data; inf if vacuous.
+
     Parameters
     ----------
     variance : float
         Variance of the mean of a block (with ``sizes``: of a block of average size), in squared units of
         the data.
-    n_blocks : int
-        Number of blocks K.
-    delta : float
-        Allowed failure probability, in (0, 1).
     outlying : int
         Number o of blocks whose values are arbitrary; the worst choice of them is assumed.
     sizes : sequence of float, optional
         Numbers of rows (with weights, of effective rows) of the K blocks, when they differ. Empty blocks are
         dropped, and K falls.
-
-    Returns
-    -------
-    float
-        eps with P(|median - mean| > eps) <= delta, in units of the data; inf if vacuous.
 
     Notes
     -----
@@ -109,18 +102,15 @@ def _unequal_factor(relative: tuple[float, ...], n_blocks: int, delta: float, ou
 def poisson_binomial_tail(probabilities: Sequence[float] | NDArray[Any], least: int) -> float:
     """Probability that at least ``least`` of independent events happen.
 
+    It is P(sum >= least), by the recursion over events in O(len(probabilities) * least); all terms are
+    positive, so the relative error stays near the rounding unit.
+
     Parameters
     ----------
     probabilities : sequence of float
         Probability of each event.
     least : int
         Number of events, at least 1.
-
-    Returns
-    -------
-    float
-        P(sum >= least), by the recursion over events in O(len(probabilities) * least); all terms are
-        positive, so the relative error stays near the rounding unit.
 
     Examples
     --------

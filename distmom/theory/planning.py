@@ -31,26 +31,15 @@ _WINDOW = 4096
 def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool = False) -> int:
     """Odd number of blocks of least exact half-width, with ``outlying`` arbitrary blocks.
 
+    The odd K that minimises ``width_factor(K, delta, o)`` / sqrt(floor(n/K)), the smallest of equals.
+    ConfigError if no odd K <= n exceeds 2 o, the condition for a finite answer.
+
     Parameters
     ----------
-    n_rows : int
-        Number of rows n.
-    delta : float
-        Allowed failure probability, in (0, 1).
     outlying : int
         Number o of rows or units that may be arbitrary; each ruins at most one block.
     repeated : bool
         For repeated partitions, by the factor 1/sqrt(`repeated_p`).
-
-    Returns
-    -------
-    int
-        The odd K that minimises ``width_factor(K, delta, o)`` / sqrt(floor(n/K)), the smallest of equals.
-
-    Raises
-    ------
-    ConfigError
-        If no odd K <= n exceeds 2 o, the condition for a finite answer.
 
     Notes
     -----
@@ -138,10 +127,7 @@ def part_blocks(n_rows: int, n_parts: int, delta: float, outlying: int) -> int:
     Half of delta is for how they fall into the parts; the blocks are those of least exact half-width for what
     one part may then hold, at the other half.
 
-    Raises
-    ------
-    ConfigError
-        If they could outvote the blocks of a part.
+    ConfigError if they could outvote the blocks of a part.
 
     Examples
     --------

@@ -42,20 +42,13 @@ def repeated_halfwidth(variance: float, n_blocks: int, delta: float, outlying: i
 def repeated_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Largest probability of a bad block for the median over repeated random partitions.
 
+    The p <= t with exp(-(K - o) kl(t | p)) = delta, where t = (K/2 - o)/(K - o) is the share of the good
+    blocks that must miss besides; for o = 0 that is (1 - sqrt(1 - delta^(2/K)))/2. 0 if 2 o >= K.
+
     Parameters
     ----------
-    n_blocks : int
-        Blocks K of *one* partition; the number of partitions does not enter.
-    delta : float
-        Allowed failure probability, in (0, 1).
     outlying : int
         Number o of blocks, in each partition, whose values are arbitrary.
-
-    Returns
-    -------
-    float
-        The p <= t with exp(-(K - o) kl(t | p)) = delta, where t = (K/2 - o)/(K - o) is the share of the
-        good blocks that must miss besides; for o = 0 that is (1 - sqrt(1 - delta^(2/K)))/2. 0 if 2 o >= K.
 
     Notes
     -----

@@ -43,21 +43,14 @@ def sampled_halfwidth(
 ) -> float:
     """Half-width for the median of means of blocks drawn without, or with, replacement.
 
+    It is the eps with P(|median - mean| > eps) <= delta, in units of the data; inf for infinite ``sigma2``.
+
     Parameters
     ----------
-    sigma2 : float
-        Variance of one row, in squared units of the data.
     n_rows, n_blocks, block_size : int
         Numbers n of rows, K of blocks, B of rows (draws) in each block.
-    delta : float
-        Allowed failure probability, in (0, 1).
     replacement : bool
         Whether rows are drawn with replacement.
-
-    Returns
-    -------
-    float
-        eps with P(|median - mean| > eps) <= delta, in units of the data; inf for infinite ``sigma2``.
 
     Notes
     -----
@@ -88,19 +81,8 @@ def resampled_halfwidth(variance: float, n_blocks: int, inverse_inclusion: float
 
     Parameters
     ----------
-    variance : float
-        Unconditional variance of one block value.
-    n_blocks : int
-        Number of blocks K.
     inverse_inclusion : float
         a = 1/pi >= 1, from `row_inverse_inclusion` or `pair_inverse_inclusion`.
-    delta : float
-        Allowed failure probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        Half-width in units of the data.
     """
     check_variance("variance", variance)
     return math.sqrt(variance / resampled_p(n_blocks, inverse_inclusion, delta))

@@ -34,7 +34,7 @@ def count_tuples(n_rows: Numbers, degree: Numbers) -> int:
 def default_tuples(
     n_rows: Numbers, n_blocks: int, degree: Numbers = 2, *, replacement: bool, budget: int = TUPLE_BUDGET
 ) -> int:
-    """Pairs (tuples of `degree` rows) of each sample: 10 n, as many as the budget allows, at least one.
+    """Pairs M (tuples of `degree` rows) of each sample: 10 n, as many as the budget allows, at least one.
 
     Parameters
     ----------
@@ -48,11 +48,6 @@ def default_tuples(
         Whether tuples may repeat; else there are no more than C(n, d).
     budget : int
         Rows to draw at most, K M d in all.
-
-    Returns
-    -------
-    int
-        M.
 
     Notes
     -----
@@ -83,6 +78,9 @@ def incomplete_variance(
 ) -> float:
     """Variance of the mean of h over M pairs drawn from all N = n (n - 1)/2.
 
+    With replacement (1 - 1/M) Var(U_n) + Var(h)/M; without Var(U_n) + (N - M)/(N - 1) (Var(h) - Var(U_n))/M.
+    The published formula has a plus sign in the last bracket, which overstates the variance.
+
     Parameters
     ----------
     complete_variance : float
@@ -98,13 +96,6 @@ def incomplete_variance(
     degree : int or sequence of int
         Rows of a tuple, where they are no pairs: N = C(n, d); of several samples the rows of each:
         N = C(n_1, d_1) C(n_2, d_2) ...
-
-    Returns
-    -------
-    float
-        With replacement (1 - 1/M) Var(U_n) + Var(h)/M; without
-        Var(U_n) + (N - M)/(N - 1) (Var(h) - Var(U_n))/M. The published formula has a plus sign in the
-        last bracket, which overstates the variance.
 
     Examples
     --------
@@ -128,6 +119,10 @@ def incomplete_variance(
 def pair_inverse_inclusion(n_rows: Numbers, n_pairs: int, *, replacement: bool, degree: Numbers = 2) -> float:
     """1/pi for blocks of M pairs drawn from all N = n (n - 1)/2 pairs of rows, or of tuples of d rows.
 
+    With replacement 1/(1 - (1 - d/n)^M); without, pi = 1 - C(N - r, M)/C(N, M), r = N d/n being the tuples of
+    one row. Above 10^5 factors the last is replaced by an upper bound on pi, which keeps every bound valid
+    and differs by a relative 2/n at most in log(1 - pi).
+
     Parameters
     ----------
     n_rows, degree : int or sequence of int
@@ -137,13 +132,6 @@ def pair_inverse_inclusion(n_rows: Numbers, n_pairs: int, *, replacement: bool, 
         M.
     replacement : bool
         Whether tuples may repeat.
-
-    Returns
-    -------
-    float
-        With replacement 1/(1 - (1 - d/n)^M); without, pi = 1 - C(N - r, M)/C(N, M), r = N d/n
-        being the tuples of one row. Above 10^5 factors the last is replaced by an upper bound on pi, which
-        keeps every bound valid and differs by a relative 2/n at most in log(1 - pi).
 
     Examples
     --------

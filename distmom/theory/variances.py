@@ -12,20 +12,13 @@ from distmom.theory.tuples import inverse_of_ever
 def mean_variance(sigma2: float, block_size: int, n_rows: int | None = None) -> float:
     """Variance of a block mean.
 
+    It is sigma^2/B for a partition or sampling without replacement (such a block of an i.i.d. sample is
+    itself an i.i.d. sample); sigma^2 (1/n + (1 - 1/n)/B) with replacement.
+
     Parameters
     ----------
-    sigma2 : float
-        Variance of one row.
-    block_size : int
-        Rows (draws) B in the block.
     n_rows : int, optional
         Given for blocks drawn *with replacement* from n rows.
-
-    Returns
-    -------
-    float
-        sigma^2/B for a partition or sampling without replacement (such a block of an i.i.d. sample is
-        itself an i.i.d. sample); sigma^2 (1/n + (1 - 1/n)/B) with replacement.
 
     Examples
     --------
@@ -43,10 +36,7 @@ def mean_variance(sigma2: float, block_size: int, n_rows: int | None = None) -> 
 def row_inverse_inclusion(n_rows: int, block_size: int, *, replacement: bool) -> float:
     """1/pi for blocks of B rows drawn from n.
 
-    Returns
-    -------
-    float
-        n/B without replacement, 1/(1 - (1 - 1/n)^B) (at least n/B) with replacement.
+    It is n/B without replacement, 1/(1 - (1 - 1/n)^B) (at least n/B) with replacement.
 
     Examples
     --------
@@ -67,18 +57,13 @@ def row_inverse_inclusion(n_rows: int, block_size: int, *, replacement: bool) ->
 def ustatistic_variance(block_size: int, components: Sequence[float]) -> float:
     """Variance of the complete U-statistic of one block.
 
+    Hoeffding's sum over c of C(d, c) C(B - d, d - c) zeta_c / C(B, d). For d = 2, with sigma_1^2 = zeta_1 and
+    sigma_2^2 = zeta_2 - 2 zeta_1, that is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)).
+
     Parameters
     ----------
-    block_size : int
-        Rows B in the block, at least d.
     components : sequence of float
         zeta_1, ..., zeta_d with zeta_c = Var E[h | X_1, ..., X_c]; d is the degree of the kernel.
-
-    Returns
-    -------
-    float
-        Hoeffding's sum over c of C(d, c) C(B - d, d - c) zeta_c / C(B, d). For d = 2, with sigma_1^2 =
-        zeta_1 and sigma_2^2 = zeta_2 - 2 zeta_1, that is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)).
 
     Examples
     --------
@@ -98,17 +83,14 @@ def ustatistic_variance(block_size: int, components: Sequence[float]) -> float:
 def two_sample_variance(block_sizes: tuple[int, int], zeta10: float, zeta01: float, zeta11: float) -> float:
     """Variance of the two-sample U-statistic of degrees (1, 1) on blocks of sizes B_1, B_2.
 
+    It is [(B_2 - 1) zeta10 + (B_1 - 1) zeta01 + zeta11] / (B_1 B_2).
+
     Parameters
     ----------
     block_sizes : (int, int)
         B_1 and B_2.
     zeta10, zeta01, zeta11 : float
         Var E[h | X], Var E[h | Y] and Var h(X, Y).
-
-    Returns
-    -------
-    float
-        [(B_2 - 1) zeta10 + (B_1 - 1) zeta01 + zeta11] / (B_1 B_2).
 
     Examples
     --------

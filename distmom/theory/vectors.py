@@ -28,23 +28,16 @@ MOST_RANKS = 64
 def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool = True) -> float:
     """Radius around the geometric median of K block means, in units of sqrt(trace(Sigma)/B).
 
+    It is min over j = o + 1 ... ceil(K/2) of C_alpha / sqrt(p_j), alpha = (j - 1)/K, with P(Bin(K - o, p_j)
+    >= j - o) = delta; inf where the arbitrary blocks are half of them or more.
+
     Parameters
     ----------
-    n_blocks : int
-        Number of blocks K.
-    delta : float
-        Allowed failure probability, in (0, 1).
     outlying : int
         Number o of blocks whose mean vectors are arbitrary, or left out because they are ruined.
     equal : bool
         Whether the blocks have one size B. Else trace(Sigma)/B stands for the average over the good blocks,
         and only those ranks count for which equal blocks are the worst case.
-
-    Returns
-    -------
-    float
-        min over j = o + 1 ... ceil(K/2) of C_alpha / sqrt(p_j), alpha = (j - 1)/K, with
-        P(Bin(K - o, p_j) >= j - o) = delta; inf where the arbitrary blocks are half of them or more.
 
     Notes
     -----
@@ -81,12 +74,8 @@ def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: floa
 
     Parameters
     ----------
-    n_blocks : int
-        Number of blocks K.
     inverse_inclusion : float
         a = 1/pi >= 1, from `row_inverse_inclusion`.
-    delta : float
-        Allowed failure probability, in (0, 1).
 
     Notes
     -----
@@ -112,10 +101,6 @@ def repeated_vector_factor(n_blocks: int, delta: float, outlying: int = 0) -> fl
 
     Parameters
     ----------
-    n_blocks : int
-        Blocks K of *one* partition; the number of partitions does not enter.
-    delta : float
-        Allowed failure probability, in (0, 1).
     outlying : int
         Number o of blocks, in each partition, whose mean vectors are arbitrary or left out.
 

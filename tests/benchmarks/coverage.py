@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "statistics"), str(TESTS)]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
 
 from coverage_cells import LAWS, LEVEL, OUTLYING, RARE, SCHEMES, SERIES, N, cells
 

@@ -35,7 +35,7 @@ from rule_laws import (
     to,
 )
 
-from distmom.inference.status import status_list
+from distmom.inference.status import flags_of
 from distmom.theory.ladder import fine_blocks
 
 REPEATS = {1000: 600, 10_000: 500, 30_000: 250, 100_000: 120, 300_000: 60, 1_000_000: 30}
@@ -191,7 +191,7 @@ def files(scale, seed, n_rows) -> str:
             n_files = own.pop("n_files", 500)
             x, number_of = lake(law, n_files, n_rows // n_files, max(6, round(30 * scale)), g, **own)
             found, _ = lake_answer(x, number_of, g)
-            words = [", ".join(status_list(s)) for s in found.status]
+            words = [", ".join(flags_of(s)) for s in found.status]
             seen = "; ".join(f"{w} {words.count(w) / len(words):.2f}" for w in sorted(set(words)))
             with np.errstate(invalid="ignore"):
                 errors = [

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1] / "estimators"))
+sys.path.append(str(Path(__file__).parents[1] / "estimators/tournament"))
+sys.path.append(str(Path(__file__).parents[1]))
 
 from test_pair_tournament_statistics import BAD, N, play
 from test_tournament_statistics import excess

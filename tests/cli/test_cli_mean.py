@@ -32,6 +32,7 @@ RESULT_KEYS = [
     "interval_kind",
     "confidence_level",
     "status",
+    "flags",
     "n_rows",
     "n_used",
     "n_null",

@@ -143,6 +143,8 @@ def _fields(out: dict[str, str], at: str, found: Any, names: tuple[str, ...]) ->
         if name in UNTOLD.get(type(found).__name__, ()):
             continue
         value = getattr(found, name, None)
+        if name == "status" and hasattr(found, "flags"):
+            value = tuple(dict.fromkeys((found.status, *found.flags)))
         if value is not None:
             out[at + name] = text(value)
 

@@ -30,13 +30,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "two processes": {"batch_rows": 61, "max_files": 4, "by_disk": True},
 }
 MADE_WITH, WANTED = golden.read()
-ON_PROCESSES = (
-    pytest.mark.cluster,
-    pytest.mark.xdist_group("contract"),
-    # closing comms leave sockets to the collector now and then
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-)
+ON_PROCESSES = (pytest.mark.cluster, pytest.mark.xdist_group("contract"))
 
 
 @contextmanager

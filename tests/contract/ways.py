@@ -97,6 +97,7 @@ class Way:
 
                 _everywhere(patches, "plan_units", partial(plan_units, max_files=self.max_files))
                 _everywhere(patches, "RANGE_BYTES", 9_000)
+                _everywhere(patches, "DISK_BYTES", 9_000)
             if self.by_disk:
                 _everywhere(patches, "LEAST_BYTES", 0)
                 _everywhere(patches, "MOST_READS", 0)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +67,13 @@ def test_units_are_called_what_they_are(tmp_path: Path) -> None:
     assert "whole units were dealt at random" in units.telling().answer[1]
 
 
+def test_the_design_is_the_one_that_was_asked_for() -> None:
+    for design in (dm.RandomBlocks("paper"), dm.StoredBlocks("paper"), dm.RandomBlocks(9, repeats=3)):
+        assert dm.mean(X, blocks=design, rng=0).design == design
+        assert dm.ustatistic(X, kernel="gini", blocks=design, rng=0).design == design
+    assert json.loads(json.dumps(dm.mean(X, blocks=7, rng=0).to_dict()))["design"] == "RandomBlocks(7)"
+
+
 def test_documentation_has_all_attributes() -> None:
     for kind in (dm.MeanResult, dm.VectorResult, dm.UStatisticResult, dm.CompareResult, dm.DifferenceResult):
         text = str(kind.__doc__)
@@ -75,3 +85,132 @@ def test_documentation_has_all_attributes() -> None:
         "B.\n\nAttributes\n----------\nb : float\na : int\n    Numbers.\nc : str\n\nNotes\n-----\nNone."
     )
     assert with_attributes(None, base) is None
+
+
+WILD = np.concatenate([X[:-40], np.full(40, 1e9)])
+KEYS = np.array(["UA", "OO", "B6"])[np.arange(X.size) % 3]
+
+
+def groups(**columns: Any) -> Any:
+    return dm.mean({"x": X, "k": KEYS, **columns}, ["x", *columns], by="k", rng=0)
+
+
+def test_a_status_is_one_word_and_flags_are_all() -> None:
+    clean, wild = dm.mean(X, rng=0), dm.mean(WILD, rng=0)
+    assert (clean.status, clean.flags, clean.ok) == ("ok", (), True)
+    word, every = wild.status, wild.flags
+    assert (word, every, wild.ok) == ("contaminated", ("contaminated",), False)
+    assert clean.status is dm.Status.OK and repr(clean.status) == "'ok'" and f"{clean.status}" == "ok"
+    assert hash(wild.status) == hash("contaminated") and wild.status in {"contaminated"}
+    told = json.loads(json.dumps(wild.to_dict()))
+    assert (told["status"], told["flags"]) == ("contaminated", ["contaminated"])
+    assert type(wild.to_dict()["status"]) is str
+    assert wild.to_arrow().select(["status", "flags"]).to_pylist() == [
+        {"status": "contaminated", "flags": "contaminated"}
+    ]
+
+
+def test_every_word_has_its_kind() -> None:
+    assert {word for word in dm.Status if word.no_answer} == {
+        "no rows",
+        "no finite answer",
+        "beyond capacity",
+    }
+    assert all(word.fine for word in ("ok", "champion", "beaten", "converged") for word in [dm.Status(word)])
+    assert not any(dm.Status(word).fine for word in ("contaminated", "no values", "cycle", "still improving"))
+
+
+def test_a_doubtful_result_is_refused_where_it_is_asked_to() -> None:
+    clean, wild = dm.mean(X, rng=0), dm.mean(WILD, rng=0)
+    assert clean.raise_if() is clean and clean.raise_if("contaminated") is clean
+    assert wild.raise_if("files disagree", dm.Status.NO_ROWS) is wild
+    for words in ((), ("contaminated",), ("ok", dm.Status.CONTAMINATED)):
+        with pytest.raises(dm.DoubtfulResultError, match=r"^x: the status is 'contaminated'; look into"):
+            wild.raise_if(*words)
+    with pytest.raises(dm.ConfigError, match="did you mean 'contaminated'"):
+        clean.raise_if("contamnated")
+    both = dm.mean({"x": X, "y": WILD}, ["x", "y"], rng=0)
+    assert both.raise_if("no rows") is both and not both.ok
+    with pytest.raises(dm.DoubtfulResultError, match=r"^y: "):
+        both.raise_if()
+
+
+def test_results_are_found_by_their_keys() -> None:
+    one, two = groups(), groups(y=2.0 * X)
+    assert one["UA"] is one["x", "UA"] is one[2] and one["UA"].group == {"k": "UA"}
+    assert two["y", "OO"].column == "y" and two["y", "OO"].group == {"k": "OO"}
+    assert one[-1] is one[2] and one[:2] == (one[0], one[1])
+    days = dm.mean({"x": X, "d": np.arange(X.size) % 2}, "x", by="d", rng=0)
+    assert days["1"] is days[(1,)] is days[1]
+    columns = dm.mean({"x": X, "y": X}, ["x", "y"], rng=0)
+    assert columns["y"] is columns[1]
+    for key, words in {
+        "UAA": r"none has the key 'UAA'; there are B6, OO, UA; did you mean 'UA'\?",
+        "x": r"3 have the key 'x'; ask for one, such as \['x', 'B6'\]",
+    }.items():
+        with pytest.raises(dm.UnknownResultError, match=words) as caught:
+            one[key]
+        assert isinstance(caught.value, LookupError) and isinstance(caught.value, dm.ConfigError)
+    with pytest.raises(IndexError):
+        one[3]
+
+
+def results(tmp_path: Path) -> dict[str, Any]:
+    table = {"x": X, "y": 2.0 * X + 1.0, "k": KEYS, "a": np.arange(X.size) % 2, "p": X}
+    times = pa.table({"t": pa.array((1e9 * (X + 10)).astype(np.int64), pa.timestamp("ns", "UTC"))})
+    return {
+        "mean": dm.mean(X, rng=0),
+        "times": dm.mean(times, "t", rng=0),
+        "no answer": dm.mean({"x": np.append(X[:10], np.inf), "k": ["a"] * 10 + ["b"]}, "x", by="k", rng=0),
+        "groups": groups(),
+        "vector": dm.mean(table, ["x", "y"], joint=True, rng=0),
+        "u": dm.ustatistic(table, "x", kernel="gini", rng=0),
+        "matrix": dm.ustatistic(table, ["x", "y"], kernel="covariance", rng=0),
+        "difference": dm.difference(table, "x", by="a", rng=0),
+        "compare": dm.compare(table, "x", by="a", statistics="mean", test=dm.Permutations(99, 200), rng=0),
+        "describe": dm.describe({"x": WILD, "k": KEYS}, rng=0),
+        "tournament": dm.tournament(table, ["p", "x"], "y", rng=0),
+        "train": dm.train(table, "regression", target="y", columns="x", rng=0, options={"max_iter": 20}),
+    }
+
+
+KINDS = (
+    *("mean", "times", "no answer", "groups", "vector", "u", "matrix", "difference", "compare", "describe"),
+    *("tournament", "train"),
+)
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return results(tmp_path_factory.mktemp("every"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unpickled_result_is_equal(every: dict[str, Any], kind: str) -> None:
+    found = every[kind]
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and hash(again) == hash(found) and {found: 1}[again] == 1
+    assert all(found != other for name, other in every.items() if name != kind)
+    one = found if isinstance(found, dm.MeanResult | dm.VectorResult) else None
+    if one is not None:
+        assert (
+            dataclasses.replace(one, run={}, data={})
+            == one
+            != dataclasses.replace(one, n_rows=one.n_rows + 1)
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_are_those_of_arrow(every: dict[str, Any], kind: str) -> None:
+    found = every[kind]
+    table = found.to_arrow()
+    assert list(found.to_pandas().columns) == found.to_polars().columns == table.column_names
+    assert found.to_polars().height == len(found.to_pandas()) == table.num_rows
+
+
+def test_a_frame_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = dm.mean(X, rng=0)
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(dm.ConfigError, match=rf"^to_{name}: {name} is not installed; install it, or use"):
+            getattr(found, f"to_{name}")()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
+import tournament_twin as twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,10 +16,6 @@ from distmom.numerics.losses.duels import duels, least_distances
 from distmom.numerics.losses.table import LOSSES, names_of
 from distmom.reductions.losses.candidates import RowLoss
 from distmom.solvers.tournament import Distances, play, play_tournament
-
-sys.path.append(str(Path(__file__).parents[1] / "estimators"))
-
-import tournament_twin as twin
 
 
 def instance(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

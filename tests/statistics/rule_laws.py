@@ -11,7 +11,7 @@ from scipy import stats
 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.numerics.blocks.moments import Moments
 
 SAMPLE = 1024
@@ -241,9 +241,9 @@ class Tally:
         self.order_given += int(np.sum(inner.order_reason == 0))
         self.exact += int(np.sum((inner.exact_low <= law.mean) & (law.mean <= inner.exact_high)))
         self.exact_given += int(np.sum(inner.exact_reason == 0))
-        self.flagged += int(np.sum((found.status & Status.CONTAMINATED) > 0))
-        self.beyond += int(np.sum((found.status & Status.BEYOND_CAPACITY) > 0))
-        self.carried += int(np.sum((found.status & Status.CARRIED_BY_FEW_ROWS) > 0))
+        self.flagged += int(np.sum((found.status & Finding.CONTAMINATED) > 0))
+        self.beyond += int(np.sum((found.status & Finding.BEYOND_CAPACITY) > 0))
+        self.carried += int(np.sum((found.status & Finding.CARRIED_BY_FEW_ROWS) > 0))
         return self
 
     @property

@@ -18,9 +18,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from distmom.estimators.difference.lift import Paired
-from distmom.estimators.difference.linearised import Cells, robust_ratio
-from distmom.inference.status import Status
+from distmom.inference.differences import Paired
+from distmom.inference.ratios import Cells, robust_ratio
+from distmom.inference.status import Finding
 from distmom.numerics.blocks.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -95,7 +95,7 @@ def test_intervals_cover_where_capped_and_plain_means_do_not(law: str, n_bad: in
         met["order"] += found.order_low[0] <= true <= found.order_high[0]
         met["exact"] += found.exact_low[0] <= true <= found.exact_high[0]
         met["lift"] += lift is None or lift[0] <= LIFT <= lift[1]
-        met["flag"] += bool(answer.status[0] & Status.CONTAMINATED)
+        met["flag"] += bool(answer.status[0] & Finding.CONTAMINATED)
         of_totals = true / 0.3  # a unit has 1/0.3 rows on average
         for name, quantile in (("plain", 1.0), ("capped", 0.999)):
             low, high = capped_interval(old, new, quantile)

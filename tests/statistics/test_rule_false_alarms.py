@@ -22,7 +22,7 @@ from rule_laws import (
 )
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 
 REPEATS = {1000: 250, 10_000: 80, 30_000: 40, 100_000: 12}
 CLEAN = DAMAGES["clean"]
@@ -75,12 +75,12 @@ def test_rare_events_need_large_blocks():
     x = next(portions(law, n, 40, g))
     sample = row_sample(x, g)
     found = answer_rule(fine_moments(x, 945), *sample, 0.99)
-    few = Status.CARRIED_BY_FEW_ROWS  # news of another kind, and true here
+    few = Finding.CARRIED_BY_FEW_ROWS  # news of another kind, and true here
     assert (found.status == few).all() and (found.intervals.exact_reason == NoInterval.GIVEN).all()
     assert np.mean((found.estimate - 0.01) ** 2) * n / law.sd**2 <= most_nmse(40, 2.0)
     x[:, 5] = 1e6
     wild = answer_rule(fine_moments(x, 945), *sample, 0.99)
-    assert (wild.status == Status.CONTAMINATED | few).all() and (wild.n_set_aside == 1).all()
+    assert (wild.status == Finding.CONTAMINATED | few).all() and (wild.n_set_aside == 1).all()
     assert np.mean((wild.estimate - 0.01) ** 2) * n / law.sd**2 <= most_nmse(40, 2.0)
     blind = answer_rule(fine_moments(x, 945), None, None, 0.99)
     assert (blind.status == 0).all() and not (blind.path_halfwidth > 0).any()
@@ -102,7 +102,7 @@ def test_few_rows_for_five_blocks():
     for n, plain in ((39, True), (40, False)):
         x = law.draw(g, (2000, n))
         found = answer_rule(fine_moments(x, 105), *row_sample(x, g), 0.99)
-        assert ((found.status & Status.PLAIN_MEAN) > 0).all() == plain
+        assert ((found.status & Finding.PLAIN_MEAN) > 0).all() == plain
         np.testing.assert_allclose(found.plain_estimate, x.mean(axis=1), atol=1e-12)
         nmse = np.mean(found.estimate**2) * n
         assert nmse <= most_nmse(2000, 1.0 if plain else 1.6)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from rule_laws import DAMAGES, REGULAR, lake, lake_answer, most_events, tally, times, to
 
-from distmom.inference.status import Status, status_list
+from distmom.inference.status import Finding, flags_of
 
 LAWS = ("normal", "lognormal", "Pareto 3", "exponential")
 
 
 def words(found):
-    return [tuple(status_list(s)) for s in found.status]
+    return [tuple(flags_of(s)) for s in found.status]
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -115,4 +115,4 @@ def test_zero_inflated_columns_are_carried_by_few_rows():
     x = np.where(g.random((20, 20_000)) < 0.05, law.draw(g, (20, 20_000)), 0.0)
     file = np.broadcast_to(np.arange(20_000) // 40, x.shape)
     found, _ = lake_answer(x, file, g)
-    assert (found.status == Status.CARRIED_BY_FEW_ROWS).all()
+    assert (found.status == Finding.CARRIED_BY_FEW_ROWS).all()

@@ -11,7 +11,7 @@ import pytest
 from rule_laws import DAMAGES, REGULAR, Damage, answer, most_events, most_nmse, portions, tally, to
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Status, status_list
+from distmom.inference.status import Finding, flags_of
 from distmom.numerics.blocks.moments import Moments
 from distmom.theory.ladder import fine_blocks
 
@@ -73,7 +73,7 @@ def test_the_number_set_aside_is_the_number_of_wild_blocks():
     # 100 rows thrown at 945 blocks
     expected = 945 * (1 - (1 - 1 / 945) ** 100)
     assert abs(found.n_set_aside.mean() - expected) < 5 * np.sqrt(100 * 100 / 945 / 2 / 30)
-    assert all(status_list(s) == ["contaminated"] for s in found.status)
+    assert all(flags_of(s) == ("contaminated",) for s in found.status)
 
 
 def test_infinite_rows_are_set_aside_like_wild_ones():
@@ -104,7 +104,7 @@ def test_a_given_number_with_ruined_blocks_covers(k, n_ruined):
     m2[~np.isfinite(mean)] = np.nan
     found = answer_rule(Moments(np.full(mean.shape, 10), mean, m2), None, None, 0.99, n_blocks=k)
     inner = found.intervals
-    assert (found.n_ruined == n_ruined).all() and ((found.status & Status.CONTAMINATED) > 0).all()
+    assert (found.n_ruined == n_ruined).all() and ((found.status & Finding.CONTAMINATED) > 0).all()
     assert (inner.exact_reason == 0).all()
     assert np.sum((inner.exact_low > 0) | (inner.exact_high < 0)) <= most_events(repeats, 0.01)
     if k > 9:

@@ -12,7 +12,7 @@ from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import CompletePairs
 from distmom.designs.permutations import Permutations
 from distmom.errors import ConfigError
-from distmom.estimators.compare.statistics import Wanted, wanted_statistics
+from distmom.estimators.compare.statistics import Compared, wanted_statistics
 from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.numerics.kernels.catalogue import mean_difference
@@ -26,7 +26,7 @@ MOST_TEST_ROWS = 1_000_000
 class CompareOptions:
     """What to compute; see `distmom.compare`."""
 
-    statistics: tuple[Wanted, ...]
+    statistics: tuple[Compared, ...]
     test: Permutations
     scans: tuple[Scan, ...]
     design: BlockDesign

@@ -13,7 +13,6 @@ from distmom.estimators.compare.answer import adjusted, compared
 from distmom.estimators.compare.options import CompareOptions
 from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permuted_test
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
-from distmom.estimators.compare.statistics import Compared
 from distmom.estimators.facts import data_facts
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.partition import sample_question, sample_results
@@ -39,12 +38,8 @@ class CompareQuestion(RowsQuestion):
     ----------
     samples : tuple of Sample
         Both; or the whole, of which two values of the column `by` make the samples.
-    column : names
-    by : str or None
     values : sequence, optional
         These values, where there are more than two.
-    options : CompareOptions
-    rng : object
     """
 
     samples: tuple[Sample, ...]
@@ -79,8 +74,7 @@ class CompareQuestion(RowsQuestion):
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedComparison:
         """Names, types and combinations are checked; no row is read."""
-        plain = self.options.of(mean_difference())
-        check_samples(self.opened, plain)
+        check_samples(self.opened, self.options.of(mean_difference()))
         if self.by is not None:  # its name and type too
             source, read = open_data(self.samples[0].scan, self.columns[0], self.by)
             source.reader(read)
@@ -159,7 +153,7 @@ def _compared(
         ]
         rows = draw_rows(plans, options.test.rows, seed, executor, progress)
         width = bandwidth_of(rows)
-        statistics = [Compared(one.name, one.bandwidth or width) for one in options.statistics]
+        statistics = [one.at(width) for one in options.statistics]
         tested = permuted_test(rows, statistics, options.test.n, seed, by_units=by_units)
         for place, one in enumerate(statistics):
             asked.append(sample_question(sources, mine, options.of(one.kernel), executor))

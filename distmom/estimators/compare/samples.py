@@ -38,10 +38,7 @@ class Sample(NamedTuple):
 def samples_of(data: Any, by: str | None, where: Any) -> tuple[Sample, Sample] | None:
     """Both samples; None if a column's values are yet to be found.
 
-    Raises
-    ------
-    ConfigError
-        If there are not two, or it is not clear which.
+    ConfigError if there are not two, or it is not clear which.
     """
     two_conditions = isinstance(where, (list, tuple))
     if two_conditions and len(where) != 2:
@@ -94,12 +91,8 @@ def samples_by(
 ) -> tuple[tuple[Sample, Sample], int]:
     """The samples that two values of a column make, and rows with others: one pass finds the values.
 
-    Raises
-    ------
-    ConfigError
-        If there are more than two values and none are `wanted`, or a wanted one is not there.
-    NoAnswerError
-        If there are fewer than two.
+    ConfigError if there are more than two values and none are `wanted`, or a wanted one is not there;
+    NoAnswerError if there are fewer than two.
     """
     plan = plan_values(scan, column, by, executor, progress)
     source = scan.source

@@ -25,32 +25,15 @@ from distmom.numerics.permutation_test import (
 STATISTICS = ("mean", "auc", "energy", "mmd", "mmd-laplace")
 
 
-class Wanted(NamedTuple):
-    """One statistic, as it was asked for.
-
-    Attributes
-    ----------
-    name : str
-    bandwidth : float or None
-        Of mean discrepancies; None is that of the rows.
-    """
+class Compared(NamedTuple):
+    """One statistic; the bandwidth, of mean discrepancies, is that of the rows where none is given."""
 
     name: str
     bandwidth: float | None = None
 
-
-class Compared(NamedTuple):
-    """One statistic.
-
-    Attributes
-    ----------
-    name : str
-    bandwidth : float
-        Of mean discrepancies.
-    """
-
-    name: str
-    bandwidth: float
+    def at(self, width: float) -> Compared:
+        """The same with a bandwidth."""
+        return self._replace(bandwidth=self.bandwidth or width)
 
     @property
     def kernel(self) -> Kernel:
@@ -61,6 +44,7 @@ class Compared(NamedTuple):
             return auc()
         if self.name == "energy":
             return energy()
+        assert self.bandwidth is not None
         return mmd(self.bandwidth, "rbf" if self.name == "mmd" else "laplace")
 
     @property
@@ -76,16 +60,14 @@ class Compared(NamedTuple):
             return area_statistic(units)
         if self.name == "energy":
             return discrepancy_statistic(units, _distance, -1.0)
+        assert self.bandwidth is not None
         return discrepancy_statistic(units, _similarity(self.name, self.bandwidth), 1.0)
 
 
-def wanted_statistics(given: Any) -> tuple[Wanted, ...]:
+def wanted_statistics(given: Any) -> tuple[Compared, ...]:
     """The statistics that words and kernels mean, distinct.
 
-    Raises
-    ------
-    ConfigError
-        If there is none, or one is not known.
+    ConfigError if there is none, or one is not known.
     """
     each = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
     if not each:
@@ -93,17 +75,17 @@ def wanted_statistics(given: Any) -> tuple[Wanted, ...]:
     return tuple(dict.fromkeys(_wanted(one) for one in each))
 
 
-def _wanted(one: Any) -> Wanted:
+def _wanted(one: Any) -> Compared:
     if isinstance(one, str) and one in STATISTICS:
-        return Wanted(one)
+        return Compared(one)
     for name, kernel in (("mean", mean_difference), ("auc", auc), ("energy", energy)):
         if isinstance(one, Kernel) and one == kernel():
-            return Wanted(name)
+            return Compared(name)
     inner = one.inner if isinstance(one, Discrepancy) and one.name == "mmd" else None
     if isinstance(inner, Gaussian):
-        return Wanted("mmd", inner.bandwidth)
+        return Compared("mmd", inner.bandwidth)
     if isinstance(inner, Laplace):
-        return Wanted("mmd-laplace", inner.bandwidth)
+        return Compared("mmd-laplace", inner.bandwidth)
     raise ConfigError(
         f"statistics: must be of {', '.join(STATISTICS)}, or dm.kernels.mmd(bandwidth), not {one!r}"
     )

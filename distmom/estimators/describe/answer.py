@@ -8,35 +8,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.describe.blame import gap_sources
 from distmom.estimators.describe.named import name_units
 from distmom.estimators.describe.robust_spread import gini, robust_std, skewness_gap
 from distmom.estimators.describe.row_groups import look_again
-from distmom.estimators.describe.unit_tables import UnitTable, unit_tables
+from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
 from distmom.estimators.mean.answer import partition_fields
 from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
 from distmom.report.times import profile_as_times
+from distmom.status import Status
 
 if TYPE_CHECKING:
-    from distmom.estimators.describe.plan import DescribePlan
-    from distmom.lake import Source
+    from distmom.estimators.describe.question import DescribePlan
     from distmom.reductions.profile import ProfileState
 
-DIRTY = ("contaminated", "files disagree", "beyond capacity")
-COUNTED_ONLY, NO_VALUES = "counted only", "no values"
+DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
+
+SAME = (
+    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
+    *("n_blocks", "other_estimate", "notes"),
+)
+"""What a profile takes from the result of the mean as it is."""
 
 
 def describe_result(
-    plan: DescribePlan, state: ProfileState, data: dict[str, Any], run: dict[str, Any], source: Source
+    plan: DescribePlan, state: ProfileState, data: dict[str, Any], run: dict[str, Any]
 ) -> DescribeResult:
     """Profiles and named units from the state of a run.
 
-    Raises
-    ------
-    NoAnswerError
-        If there are no rows.
+    NoAnswerError if there are no rows.
     """
     tables = unit_tables(plan, state)
     samples: dict[str, NDArray[np.float64]] = {}
@@ -55,7 +56,7 @@ def describe_result(
     if not plan.naming.folders:
         files = {file.path: file for file in plan.mean.files}
         centres = {c: float(profiles[c].numbers.estimate) for c in samples if profiles[c].n_used}
-        named = look_again(source, plan.mean.reader.options, files, named, centres)
+        named = look_again(plan.source, plan.mean.reader.options, files, named, centres)
     facts = {
         **data,
         "n_rows": int(state.facts.n_rows.sum()),
@@ -71,7 +72,7 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
     return ColumnProfile(
         column=column,
         type=plan.columns.types[column],
-        status=(COUNTED_ONLY,),
+        status=Status.COUNTED_ONLY,
         n_rows=n_rows,
         n_used=None if n_null is None else n_rows - n_null,
         n_null=n_null,
@@ -103,34 +104,24 @@ def _measured(
     gap = None if files_first else skewness_gap(result)
     low, high = result.interval or (None, None)
     outside = low is not None and high is not None and not low <= result.plain_estimate <= high
-    status = (NO_VALUES,) if n == 0 else result.status
     profile = ColumnProfile(
         column=column,
         type=plan.columns.types[column],
-        status=status,
-        n_rows=result.n_rows,
-        n_used=result.n_used,
-        n_null=result.n_null,
-        n_nan=result.n_nan,
-        n_inf=result.n_inf,
+        status=result.status if n else Status.NO_VALUES,
+        flags=result.flags if n else (),
+        **{name: getattr(result, name) for name in SAME},
         estimate=result.estimate if n else None,
-        interval=result.interval,
-        interval_reason=result.interval_reason,
-        confidence_level=result.confidence_level,
         plain_estimate=result.plain_estimate if n else None,
         leaves_interval=outside,
         robust_std=std if n else None,
         plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
-        gini=gini(_sample(state, c), contaminated=any(s in DIRTY for s in status)) if n else None,
+        gini=gini(_sample(state, c), contaminated=any(flag in DIRTY for flag in result.flags)) if n else None,
         skewness_gap=gap,
         skewness_noise=None if gap is None else std / math.sqrt(n),
         minimum=float(facts.low[c].min()) if n else None,
         maximum=float(facts.high[c].max()) if n else None,
-        n_blocks=result.n_blocks,
-        other_estimate=result.other_estimate,
         gap=result.plain_estimate - result.estimate if outside else None,
         sources=gap_sources(tables, c, result.estimate) if outside else (),
-        notes=result.notes,
     )
     scale = mean.reader.options.scales.get(column)
     return profile if scale is None else profile_as_times(profile, scale)

@@ -105,7 +105,7 @@ def describe(
     >>> found = dm.describe({"x": x, "name": ["a", None] * 5_000}, rng=0)
     >>> profile = found.columns["x"]
     >>> round(profile.estimate, 1), profile.leaves_interval, profile.status
-    (1.0, True, ('contaminated',))
+    (1.0, True, 'contaminated')
     >>> found.columns["name"].type, found.columns["name"].n_null
     ('string', 5000)
     """

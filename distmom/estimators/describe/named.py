@@ -14,7 +14,7 @@ from distmom.report import NamedUnit, Reason
 from distmom.report.digits import quantity
 
 if TYPE_CHECKING:
-    from distmom.estimators.describe.plan import DescribePlan
+    from distmom.estimators.describe.question import DescribePlan
     from distmom.estimators.describe.unit_tables import UnitTable
     from distmom.lake.columns.times import TimeScale
 
@@ -28,8 +28,6 @@ def name_units(
 
     Parameters
     ----------
-    plan : DescribePlan
-    tables : list of UnitTable
     samples : dict
         Uniform sample of the used rows of each column.
     """

@@ -43,7 +43,6 @@ def look_again(
         What was read; of each file it is one column now.
     files : dict
         Files by their paths.
-    named : list of NamedUnit
     means : dict
         Robust means of the columns.
     """

@@ -105,7 +105,6 @@ def suspects(facts: UnitFacts, sample: Floats) -> list[Finding]:
 
     Parameters
     ----------
-    facts : UnitFacts
     sample : ndarray of float64
         A uniform sample of all used rows.
 

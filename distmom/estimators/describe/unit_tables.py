@@ -1,7 +1,8 @@
-"""Files, folders and units of a lake as tables with a line for each, to be ranked and told apart."""
+"""Files, folders and units as tables with a line for each: to be told apart, and ranked by what they add."""
 
 from __future__ import annotations
 
+import math
 import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,11 +12,17 @@ import numpy as np
 from distmom.estimators.describe.suspects import UnitFacts
 from distmom.lake.keys.keyvalues import decode_key
 from distmom.reductions.state import NANS, NULLS
+from distmom.report import GapSource
 
 if TYPE_CHECKING:
-    from distmom.estimators.describe.plan import DescribePlan
+    from distmom.estimators.describe.question import DescribePlan
     from distmom.reductions.file_facts import FileFacts
     from distmom.reductions.profile import ProfileState
+
+NEARLY_ALL = 0.99
+"""Units are listed until so much of the gap between the plain and the robust mean is told."""
+
+MOST = 20
 
 
 @dataclass(frozen=True)
@@ -24,8 +31,6 @@ class UnitTable:
 
     Attributes
     ----------
-    kind : {"file", "folder", "unit"}
-    names : tuple of str
     facts : tuple of UnitFacts
         Of the columns with values, in their order.
     """
@@ -82,3 +87,41 @@ def _of_units(plan: DescribePlan, state: ProfileState) -> UnitTable:
         n_used = moments.count
         facts.append(UnitFacts(n_used + missing, n_used, moments.mean, moments.row_variance))
     return UnitTable("unit", tuple(names), tuple(facts))
+
+
+def gap_sources(tables: list[UnitTable], c: int, robust_mean: float) -> tuple[GapSource, ...]:
+    """Units of each table in falling order of what they add to the gap, until nearly all of it is told."""
+    return tuple(source for table in tables for source in _gap_of(table, c, robust_mean))
+
+
+def contributions(facts: UnitFacts, robust_mean: float) -> np.ndarray:
+    """n_f/n (mean_f - robust mean) of each unit: the sum is the plain mean minus the robust one."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        added = facts.n_used / facts.n_used.sum() * (facts.mean - robust_mean)
+    return np.where(facts.n_used > 0, added, 0.0)
+
+
+def _gap_of(table: UnitTable, c: int, robust_mean: float) -> list[GapSource]:
+    facts = table.facts[c]
+    if len(table.names) < 2:
+        return []
+    added = contributions(facts, robust_mean)
+    gap = math.fsum(added.tolist()) if np.isfinite(added).all() else math.nan
+    toward = -added if gap < 0.0 else added
+    # infinite means, also NaN where both signs met, come first
+    order = np.argsort(-np.where(np.isfinite(added), toward, np.inf), kind="stable")
+    found, told = [], 0.0
+    for unit in order[:MOST].tolist():
+        share = None if not math.isfinite(gap) or gap == 0.0 else float(added[unit] / gap)
+        if (share is None and math.isfinite(added[unit])) or (share is not None and share <= 0.0):
+            break
+        found.append(
+            GapSource(
+                *(table.kind, table.names[unit], int(facts.n_used[unit]), float(facts.mean[unit])),
+                *(float(added[unit]), share),
+            )
+        )
+        told += share or 0.0
+        if told >= NEARLY_ALL:
+            break
+    return found

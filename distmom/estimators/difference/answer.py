@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.difference.lift import Paired, Shown, interval_of
-from distmom.estimators.difference.linearised import Cells, Ratio, robust_ratio
 from distmom.estimators.mean.answer import plain_means
 from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
 from distmom.estimators.mean.notes import FEW_UNITS
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.inference.answers import RuleAnswer
-from distmom.inference.status import ALL_EQUAL, Status, status_list
+from distmom.inference.differences import Paired, estimate_of
+from distmom.inference.ratios import Cells, Ratio, robust_ratio
+from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
@@ -45,14 +44,8 @@ def differences(
 ) -> list[DifferenceResult]:
     """One result for each variant beside the control, in the order of their values.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such control.
-    DataError
-        If the mean of the denominator is not positive in some variant.
-    NoAnswerError
-        If there are no rows, one variant only, or not one finite answer.
+    ConfigError if there is no such control; DataError if the mean of the denominator is not positive in some
+    variant; NoAnswerError if there are no rows, one variant only, or not one finite answer.
     """
     (by,) = plan.reader.options.by
     values = [group[by] for group in groups_of(plan, state, (by,)) if group is not None]
@@ -147,11 +140,12 @@ def _result(
 ) -> DifferenceResult:
     paired = Paired(control.ratio, variant.ratio, plan.options.confidence_level)
     answer = paired.difference()
-    status = int(answer.status[0])
-    finite = not status & (Status.NO_ROWS | Status.NO_FINITE_ANSWER)
+    one = estimate_of(answer, 0, plan.options.interval, plan.options.confidence_level)
+    finite = not one.status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
-        status |= int(Status.CARRIED_BY_FEW_ROWS)
-    kind, (interval, reason, level) = _shown(plan, answer)
+        one = one.with_status(Finding.CARRIED_BY_FEW_ROWS)
+    told = one.fields()
+    del told["block_size"]  # in units, not rows
     lift = paired.lift(plan.options.interval)
     n_blocks = int(answer.n_blocks[0])
     both = {
@@ -163,11 +157,6 @@ def _result(
         by=plan.reader.options.by[0],
         control=control.value,
         variant=variant.value,
-        estimate=float(answer.estimate[0]),
-        interval=interval,
-        interval_kind=kind,
-        interval_reason=reason,
-        achieved_level=level,
         confidence_level=plan.options.confidence_level,
         lift=lift.value,
         lift_interval=lift.interval,
@@ -176,29 +165,21 @@ def _result(
         **_side("variant", variant, plan),
         plain_estimate=variant.plain - control.plain,
         plain_lift=variant.plain / control.plain - 1.0 if control.plain else math.nan,
-        status=tuple(status_list(status)),
+        **told,
         **both,
         design=plan.options.design,
         unit=plan.options.design.unit,
         n_units_exact=None if control.units is None else control.units.n_units_exact,
-        n_blocks=n_blocks,
-        n_ruined_blocks=int(answer.n_ruined[0]),
-        n_set_aside=int(answer.n_set_aside[0]),
-        block_estimates=answer.block_estimates[0, :n_blocks].copy(),
-        path=answer.path(0),
         notes=(*notes, *_notes(control, variant, n_blocks, constant=bool(answer.constant[0]))),
     )
 
 
-def _shown(plan: MeanPlan, answer: RuleAnswer) -> tuple[str, Shown]:
-    return interval_of(answer, 0, plan.options.interval, plan.options.confidence_level)
-
-
 def _side(name: str, side: Variant, plan: MeanPlan) -> dict[str, Any]:
     """The fields of a result about one of its two variants."""
+    one = estimate_of(side.ratio.answer, 0, plan.options.interval, plan.options.confidence_level)
     return {
         f"{name}_mean": side.ratio.value,
-        f"{name}_interval": _shown(plan, side.ratio.answer)[1][0],
+        f"{name}_interval": one.shown.interval,
         f"plain_{name}": side.plain,
         f"n_used_{name}": side.counts["n_used"],
         f"n_units_{name}": None if side.units is None else side.units.n_units,

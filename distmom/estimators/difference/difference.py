@@ -118,7 +118,7 @@ def difference(
     >>> spent[:3] = 1e9
     >>> found = dm.difference({"spent": spent, "arm": arm}, "spent", by="arm", control="old", rng=0)
     >>> round(found.difference, 1), found.status, round(found.plain_difference)
-    (0.2, ('contaminated',), -300000)
+    (0.2, 'contaminated', -300000)
     >>> found.interval[0] < 0.2 < found.interval[1]
     True
     """

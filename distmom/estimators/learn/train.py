@@ -22,6 +22,7 @@ from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report.kinds.train import TrainResult
 from distmom.report.write import check_output, write_whole
+from distmom.status import Status
 
 CURVES = (".csv", ".parquet", ".svg")
 
@@ -166,7 +167,7 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
         block_size=machine.block_size_,
         n_skipped_blocks=machine.n_skipped_blocks_,
         mode=machine.mode_,
-        status=(machine.status_,),
+        status=Status(machine.status_),
         notes=tuple(notes),
         n_rows=n_met - n_dropped,
         **counts,

@@ -91,7 +91,7 @@ class MeanAccumulator:
     >>> stream = dm.MeanAccumulator("x", rng=0)
     >>> for start in range(0, 10_000, 700):
     ...     stream.update(x[start : start + 700])
-    >>> stream.result().same_bits(dm.mean(x, rng=0))
+    >>> stream.result() == dm.mean(x, rng=0)
     True
     >>> again = dm.MeanAccumulator.from_bytes(stream.to_bytes())
     >>> round(again.result().estimate, 2)

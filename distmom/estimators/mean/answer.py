@@ -16,7 +16,7 @@ from distmom.estimators.mean.partition import accused_files, answer_columns, row
 from distmom.estimators.mean.sampled import sampled_fields
 from distmom.inference.estimate import Estimates, Shown
 from distmom.inference.ladder import Merger
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -60,14 +60,18 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
 
 
 def together(
-    results: Answers, plan: MeanPlan, data: dict[str, Any], run: dict[str, Any]
+    results: Answers, plan: MeanPlan, data: dict[str, Any], run: dict[str, Any], *, listed: bool = False
 ) -> MeanResult | VectorResult | Results:
-    """Results with what is to be said of data and run: a single one where it can only be one."""
+    """Results with what is to be said of data and run: a single one where only one was asked for.
+
+    Columns that were `listed` are several, however many there are.
+    """
     told = []
     for result in results:  # as `dataclasses.replace`, without setting thirty fields for each of many groups
         told.append(copy(result))
         vars(told[-1]).update(data=data, run=run)
-    single = not plan.reader.options.by and (len(plan.reduction.columns) == 1 or bool(plan.options.joint))
+    alone = bool(plan.options.joint) or (len(plan.reduction.columns) == 1 and not listed)
+    single = alone and not plan.reader.options.by
     return told[0] if single else Results(told, data, run)
 
 
@@ -111,7 +115,7 @@ def partition_fields(
         if found.method is not None:
             told["trace"] = found.ball(g).trace
         same = answer.constant[mine] & (answer.n_used[mine] > 1)
-        few = (answer.status[mine] & int(Status.CARRIED_BY_FEW_ROWS)) > 0
+        few = (answer.status[mine] & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
         means = [column[g] for column in plain]
         told["plain_estimate"] = means[0] if found.method is None else np.array(means)
         told["other_estimate"], told["accused_files"] = found.other(g), files

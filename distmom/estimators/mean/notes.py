@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.estimators.mean.contamination import counted_as
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.status import ALL_EQUAL, Status
+from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.arrays import Bools, Ints
 from distmom.report.words import listed
 
@@ -49,7 +49,7 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
     by_rows = not design.stored and design.chunk_rows == 1 and not files_first
     if by_rows and math.isfinite(answer.file_effect[line]):
         yield ALIKE
-    if int(answer.status[line]) & Status.FILES_DISAGREE:
+    if int(answer.status[line]) & Finding.FILES_DISAGREE:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
         yield _few_units(plan, n_blocks, fields)

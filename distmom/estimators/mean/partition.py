@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from distmom.estimators.mean.counts import units_of_groups
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise
-from distmom.inference.repeated import answer_repeated
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.layouts import FileLayout, UnitLayout
 from distmom.reductions.roots import cell_of
@@ -68,27 +67,30 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
     """
     method, promise = method_of(plan), promise_of(plan)
     moments, samples = state.moments.at(columns), state.samples[columns]
-    d, repeats = len(samples), promise.repeats
+    d = len(samples)
     rows, cells, source = row_and_cell_blocks(plan, moments)
     values = np.stack([sample.values for sample in samples], axis=1)
     n_values = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in samples], axis=1)
     wanted = {"ball"} if method == "geometric" else {"order", "exact"}
-    how: dict[str, Any] = {
-        "files": None if cells is None else _lines(cells, joint=method is not None),
-        "n_blocks": "auto" if promise.n_blocks is None else promise.n_blocks,
-        "outlying": plan.blocks.outlying,
-        "intervals": wanted if method is None else wanted | {"ball"},
-        "n_columns": d,
-    }
-    sampled = values.reshape(-1, values.shape[2]), n_values.reshape(-1), promise.level(d, method)
-    if repeats > 1:
-        every = _lines(moments.at((..., slice(plan.blocks.layout.n_blocks))), joint=method is not None)
-        every = every.each(lambda a: a.reshape(a.shape[0], repeats, -1))
-        answer = answer_repeated(every, *sampled, **how)
-    else:
-        units = units_of_groups(state)
-        how |= {"block_source": source, "n_units": None if units is None else np.repeat(units, d)}
-        answer = answer_rule(_lines(rows, joint=method is not None), *sampled, **how)
+    if promise.repeats > 1:
+        rows = moments.at((..., slice(plan.blocks.layout.n_blocks)))
+    rows = _lines(rows, joint=method is not None)
+    if promise.repeats > 1:
+        rows = rows.each(lambda a: a.reshape(a.shape[0], promise.repeats, -1))
+    units = units_of_groups(state)
+    answer = answer_rule(
+        rows,
+        values.reshape(-1, values.shape[2]),
+        n_values.reshape(-1),
+        promise.level(d, method),
+        files=None if cells is None else _lines(cells, joint=method is not None),
+        n_blocks="auto" if promise.n_blocks is None else promise.n_blocks,
+        block_source=source,
+        intervals=wanted if method is None else wanted | {"ball"},
+        outlying=plan.blocks.outlying,
+        n_columns=d,
+        n_units=None if units is None else np.repeat(units, d),
+    )
     return Estimates(answer, promise, d, method)
 
 
@@ -104,7 +106,7 @@ def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
     """For each group the files (with their folders where these are several) in its suspected cells."""
     answer, d = found.answer, found.n_lines
     suspects = answer.suspect_cells[::d]
-    disagree = [bool(found.status(g) & Status.FILES_DISAGREE) for g in range(len(suspects))]
+    disagree = [bool(found.status(g) & Finding.FILES_DISAGREE) for g in range(len(suspects))]
     wanted = set(np.flatnonzero(suspects.any(axis=0)).tolist()) if any(disagree) else set()
     paths: dict[int, list[str]] = {}
     if wanted:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from distmom.designs.blocks import SampledBlocks
 from distmom.designs.pairs import DisjointPairs, SampledPairs
 from distmom.errors import ConfigError
-from distmom.estimators.planning.ways import rows_for_way
+from distmom.estimators.planning.ways import possible_ways
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel
@@ -41,28 +41,19 @@ class PairPlanner:
 
     def ways(self, n_blocks: int | None, width: float | None) -> list[PlannedWay]:
         """All that are possible, the partition first; those above the budget are told, too."""
-        makers: list[Callable[[PairPlanner], PlannedWay]] = [lambda planner: planner._partition(n_blocks)]
+        makers: list[Callable[[int], PlannedWay]] = [lambda n: self._of(n)._partition(n_blocks)]
         affordable = math.ceil(self.n_rows**2 / (2 * self.pair_budget)) | 1
         if self._slow and affordable > (n_blocks or self._best_blocks):
-            makers.append(lambda planner: planner._partition(affordable))
+            makers.append(lambda n: self._of(n)._partition(affordable))
         makers += [
-            lambda planner: planner._disjoint(n_blocks),
-            PairPlanner._sampled_rows,
-            PairPlanner._sampled_pairs,
+            lambda n: self._of(n)._disjoint(n_blocks),
+            lambda n: self._of(n)._sampled_rows(),
+            lambda n: self._of(n)._sampled_pairs(),
         ]
-        found, refusals = [], []
-        for make in makers:
-            try:
-                found.append(replace(make(self), rows_for_width=self._rows_for(make, width)))
-            except ConfigError as error:
-                refusals.append(error)
-        if not found:
-            raise refusals[0]
-        return found
+        return possible_ways(makers, self.n_rows, width)[0]
 
-    def _rows_for(self, make: Callable[[PairPlanner], PlannedWay], width: float | None) -> int | None:
-        """Rows with which a way has the half-width wanted."""
-        return None if width is None else rows_for_way(lambda n: make(replace(self, n_rows=n)), width)
+    def _of(self, n_rows: int) -> PairPlanner:
+        return replace(self, n_rows=n_rows)
 
     def recommended(self, ways: list[PlannedWay], width: float | None) -> tuple[PlannedWay, str]:
         """The narrowest that the budget allows, or the quickest with the half-width wanted, and why."""
@@ -155,10 +146,7 @@ class PairPlanner:
 def plan_kernel(kernel: Kernel) -> Kernel:
     """The kernel, which must be of pairs of rows of one sample.
 
-    Raises
-    ------
-    ConfigError
-        If it is of others.
+    ConfigError if it is of others.
     """
     if any(part.kernel.degrees != (2,) for part in kernel.parts) or len(kernel.degrees) != 1:
         raise ConfigError(

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from distmom.checks import check_count, check_fraction
+from distmom.checks import check_count, check_fraction, whole
 from distmom.errors import ConfigError
 from distmom.estimators.mean.contamination import outlying_number
+from distmom.estimators.options import MeanOptions
 from distmom.estimators.planning.pair_ways import PairPlanner, plan_kernel
 from distmom.estimators.planning.ways import (
     automatic_way,
     contaminated_way,
     paper_way,
     partition_way,
+    possible_ways,
     repeated_way,
-    rows_for_way,
     sampled_way,
 )
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.versions import versions
-from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.named import named
 from distmom.report.kinds.plan import PlannedWay, PlanResult
 
 REPEATS = 5
@@ -105,17 +105,17 @@ def plan(
     ({'contamination': 10}, 59)
     """
     n = _whole("n_rows", n_rows)
-    check_fraction("confidence_level", confidence_level, 1.0, "such as 0.99")
+    promise = MeanOptions(contamination=contamination, confidence_level=confidence_level)
     check_fraction("tau", tau, 0.5, "such as 0.45")
     if width is not None:
         check_fraction("width", width, 1e6, "in standard deviations of a row, or of the kernel")
     if n_blocks is not None:
         check_count("n_blocks", n_blocks)
-    share_or_count = _contamination(contamination)
-    delta = float(f"{1.0 - confidence_level:.12g}")
-    name = None
+    share_or_count, delta, name = promise.contamination or 0, promise.delta, None
     if kernel is None:
-        ways, refusals = _ways(n, delta, share_or_count, n_blocks, tau, width)
+        makers = _makers(delta, share_or_count, n_blocks, tau)
+        # where rows are outlying, no other way is an answer to what was asked
+        ways, refusals = possible_ways(makers, n, width, must=bool(share_or_count))
         chosen, why = _recommended(ways, n, share_or_count, refusals)
     else:
         if contamination is not None:
@@ -129,49 +129,32 @@ def plan(
     return PlanResult(n, confidence_level, outlying, width, tuple(ways), chosen, why, run, name)
 
 
-def _ways(
-    n: int, delta: float, contamination: int | float, n_blocks: int | None, tau: float, width: float | None
-) -> tuple[list[PlannedWay], list[str]]:
-    """All ways that are possible, and why others are not."""
-    ways, refusals = [], []
-    for name, make in _makers(delta, contamination, n_blocks, tau).items():
-        try:
-            way = make(n)
-        except ConfigError as error:
-            if name == "contaminated":  # no other way is an answer to what was asked
-                raise
-            refusals.append(str(error))
-            continue
-        ways.append(way if width is None else replace(way, rows_for_width=rows_for_way(make, float(width))))
-    if not ways:
-        raise ConfigError(refusals[0])
-    return ways, refusals
-
-
 def _makers(
     delta: float, contamination: int | float, n_blocks: int | None, tau: float
-) -> dict[str, Callable[[int], PlannedWay]]:
-    """How each way is made for a number of rows."""
+) -> list[Callable[[int], PlannedWay]]:
+    """How each way is made for a number of rows; with outlying rows first the one for them."""
 
     def unproved(way: PlannedWay) -> PlannedWay:
         """Without widths where rows are outlying: no bound of this way allows for them."""
         return replace(way, exact=None, paper=None, order=None) if contamination else way
 
-    makers: dict[str, Callable[[int], PlannedWay]] = {}
+    makers: list[Callable[[int], PlannedWay]] = []
     if contamination:
-        makers["contaminated"] = lambda n: contaminated_way(n, delta, outlying_number(contamination, n))
+        makers.append(lambda n: contaminated_way(n, delta, outlying_number(contamination, n)))
     if n_blocks is not None:
-        makers["given"] = lambda n: partition_way(n, delta, n_blocks, outlying_number(contamination, n))
-    makers["automatic"] = lambda n: unproved(automatic_way(n, delta))
-    makers["paper"] = lambda n: paper_way(n, delta, outlying_number(contamination, n))
-    makers["repeated"] = lambda n: unproved(repeated_way(n, delta, REPEATS))
-    makers["sampled"] = lambda n: unproved(sampled_way(n, delta, False, tau))
-    makers["sampled, with replacement"] = lambda n: unproved(sampled_way(n, delta, True, tau))
-    return makers
+        makers.append(lambda n: partition_way(n, delta, n_blocks, outlying_number(contamination, n)))
+    return [
+        *makers,
+        lambda n: unproved(automatic_way(n, delta)),
+        lambda n: paper_way(n, delta, outlying_number(contamination, n)),
+        lambda n: unproved(repeated_way(n, delta, REPEATS)),
+        lambda n: unproved(sampled_way(n, delta, False, tau)),
+        lambda n: unproved(sampled_way(n, delta, True, tau)),
+    ]
 
 
 def _recommended(
-    ways: list[PlannedWay], n: int, contamination: int | float, refusals: list[str]
+    ways: list[PlannedWay], n: int, contamination: int | float, refusals: list[ConfigError]
 ) -> tuple[PlannedWay, str]:
     first = ways[0]
     if contamination and first.options.get("contamination") is not None:
@@ -192,19 +175,8 @@ def _recommended(
     return best, text + (f" ({refusals[0]})" if refusals else "")
 
 
-def _contamination(value: Any) -> int | float:
-    if value is None:
-        return 0
-    if isinstance(value, numbers.Integral):
-        check_count("contamination", value, 0)
-        return int(value)
-    check_fraction("contamination", value, 0.5, "such as 0.01, or be a whole number of rows or units")
-    return float(value)
-
-
 def _whole(name: str, value: Any) -> int:
     """A whole number of at least 1, also where it is written as a float such as 1e9."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    value = whole(value)
     check_count(name, value)
     return int(value)

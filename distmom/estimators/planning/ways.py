@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -126,6 +126,25 @@ def order_halfwidth(n_rows: int, n_blocks: int, delta: float, outlying: int = 0)
 
     score = float(ndtri((n_blocks + 1 - rank - 0.375) / (n_blocks + 0.25)))
     return math.sqrt(n_blocks / n_rows) * score
+
+
+def possible_ways(
+    makers: Sequence[Callable[[int], PlannedWay]], n_rows: int, width: float | None, *, must: bool = False
+) -> tuple[list[PlannedWay], list[ConfigError]]:
+    """All ways that are possible, and why others are not; the first one `must` be."""
+    ways, refusals = [], []
+    for make in makers:
+        try:
+            way = make(n_rows)
+        except ConfigError as error:
+            if must and make is makers[0]:
+                raise
+            refusals.append(error)
+            continue
+        ways.append(way if width is None else replace(way, rows_for_width=rows_for_way(make, float(width))))
+    if not ways:
+        raise refusals[0]
+    return ways, refusals
 
 
 def rows_for_way(make: Callable[[int], PlannedWay], width: float, most: int = 10**18) -> int | None:

@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.estimators.tournament.outcome import Outcome
-from distmom.inference.status import Status, status_list
-from distmom.numerics.arrays import Floats
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.report import CandidateResult, Duels, TournamentResult
+from distmom.solvers.tournament import Decided
+from distmom.status import Status
 from distmom.theory.intervals import order_rank
 
+if TYPE_CHECKING:
+    from distmom.cluster.work import SkippedFile
+
 Interval = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the rounds leave behind.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
+    plain : ndarray of float64, shape (m,)
+        Plain risks.
+    missing : ndarray of int64, shape (m,)
+        Rows without a finite prediction.
+    skipped : tuple of SkippedFile
+        Files that were left out.
+    disagree : tuple of (str or None)
+        For each candidate what blocks of whole files say against those of rows.
+    intervals : bool
+        Whether blocks are independent, so that the spread between them tells how far the risk may be off.
+    cells : ndarray of int64, shape (m,), or None
+        Most cells of each partition in a block, where candidates are partitions.
+    """
+
+    decided: Decided
+    rows: tuple[int, int, int, int, int]
+    plain: Floats
+    missing: Ints
+    skipped: tuple[SkippedFile, ...]
+    disagree: tuple[str | None, ...]
+    intervals: bool = True
+    cells: Ints | None = None
 
 
 def tournament_result(
@@ -29,10 +65,7 @@ def tournament_result(
 ) -> TournamentResult:
     """The result.
 
-    Raises
-    ------
-    NoAnswerError
-        If no candidate has a finite loss.
+    NoAnswerError if no candidate has a finite loss.
     """
     one = found.decided
     if not any(np.isfinite(v).any() for v in one.losses):
@@ -70,7 +103,7 @@ def tournament_result(
 def _line(
     options: TournamentOptions, found: Outcome, f: int, name: str, data: dict[str, Any], run: dict[str, Any]
 ) -> CandidateResult:
-    one, delta = found.decided, options.common.delta
+    one, delta = found.decided, options.rows.delta
     values = np.concatenate([v[f] for v in one.losses])
     plain, threshold = float(found.plain[f]), float(one.rounds.thresholds[f])
     others = np.arange(len(one.loses)) != f
@@ -80,7 +113,8 @@ def _line(
     n_rows, n_used, n_null, n_nan, n_inf = found.rows
     return CandidateResult(
         candidate=name,
-        status=_status(found, f),
+        status=_place(found, f),
+        flags=_flags(found, f),
         estimate=float(lower_median(values)),
         interval=_order_interval(values, delta) if found.intervals else None,
         plain_estimate=plain,
@@ -98,18 +132,22 @@ def _line(
         n_null=n_null,
         n_nan=n_nan,
         n_inf=n_inf,
-        confidence_level=options.confidence_level,
+        confidence_level=options.rows.confidence_level,
         notes=_notes(found, f, ruined, values.size),
         data=data,
         run=run,
     )
 
 
-def _status(found: Outcome, f: int) -> tuple[str, ...]:
-    place: tuple[str, ...] = ("finalist",) if f in found.decided.rounds.finalists else ("beaten",)
+def _place(found: Outcome, f: int) -> Status:
     if f in found.decided.champions:
-        place = ("champion", "cycle") if found.decided.cycle else ("champion",)
-    return place if found.disagree[f] is None else (*place, *status_list(Status.FILES_DISAGREE))
+        return Status.CHAMPION
+    return Status.FINALIST if f in found.decided.rounds.finalists else Status.BEATEN
+
+
+def _flags(found: Outcome, f: int) -> tuple[Status, ...]:
+    cycle = (Status.CYCLE,) if found.decided.cycle and f in found.decided.champions else ()
+    return cycle if found.disagree[f] is None else (*cycle, Status.FILES_DISAGREE)
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:

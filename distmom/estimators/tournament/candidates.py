@@ -1,4 +1,4 @@
-"""From what a user names to candidates: columns, functions, models, files of models."""
+"""From what a user names to candidates: columns, functions, models, matrices, kernels."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from typing import Any
 import numpy as np
 
 from distmom.checks import names_of
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError
+from distmom.estimators.tournament.model_files import MATRIX_FILE, MODEL_FILE, as_matrix, load_model
+from distmom.estimators.tournament.options import TournamentOptions, rankings
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.passes.opening import Names
 from distmom.reductions.losses.candidates import Candidate
+from distmom.reductions.losses.pair_losses import COMPUTED, PairCandidate
 
-MODEL_FILE, MATRIX_FILE = ".skops", ".npy"
-MODEL_INSTALL = "pip install 'distmom[models]'"
+NEAR = 2.0
+"""Squared distance between near and far unless another one is given."""
+
+SCORES = ("decision_function", "predict_proba", "predict")
+"""Methods of a model that scores, the first it has."""
+
+COORDINATES = ("mahalanobis", "clustering", "kernel")
+"""Losses that take the features of a row themselves."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """The candidates, and the columns to read for them: the target first, if there is one.
-
-    Attributes
-    ----------
-    candidates : tuple of Candidate, or of PairCandidate
-    columns : tuple of str
-    """
+    """The candidates, and the columns to read for them: the target first, if there is one."""
 
     candidates: tuple[Any, ...]
     columns: tuple[str, ...]
@@ -45,57 +49,102 @@ class Field:
         return Field(tuple(replace(c, places=tuple(moved[i] for i in c.places)) for c in mine), columns)
 
 
-def find_candidates(candidates: Any, target: Any, features: Names, names: Sequence[str], loss: Any) -> Field:
+def find_candidates(
+    candidates: Any, target: Any, features: Names, names: Sequence[str], options: TournamentOptions
+) -> Field:
     """The candidates by name, against the names of the columns there are.
 
-    Raises
-    ------
-    ConfigError
-        There is none, two have one name, one is neither column nor function nor model; a model or function
-        has no features; the target is missing or a candidate.
-    DataError
-        A file of a model cannot be read or holds types that are not trusted.
+    ConfigError if there is none, two have one name, one does not go with the loss, or target or features are
+    missing; DataError if a file of a model or matrix cannot be read, or holds types that are not trusted.
     """
-    if not isinstance(target, str):
-        raise ConfigError(f"target: name the column that the candidates predict, not {target!r}")
-    response = "predict_proba" if loss == "log" else "predict"
-    taking = Taking(target, names_of("features", features), names, (response,))
-    found = tuple(taking.number(name, what) for name, what in named_candidates(candidates).items())
+    named = named_candidates(candidates)
+    taking = _Taking(target, names_of("features", features), names, options)
+    found = tuple(taking.candidate(name, what) for name, what in named.items())
     return Field(found, tuple(taking.columns))
 
 
-class Taking:
-    """Collects the columns to read for the candidates.
-
-    Attributes
-    ----------
-    target : str or None
-    features : tuple of str
-        Columns for functions, and for models that do not say what they take.
-    columns : list of str
-        What is to be read so far: the target first.
-    """
+class _Taking:
+    """What a loss takes of each candidate, and the columns to read for that."""
 
     def __init__(
-        self, target: str | None, features: tuple[str, ...], names: Sequence[str], responses: Sequence[str]
+        self, target: Any, features: tuple[str, ...], names: Sequence[str], options: TournamentOptions
     ) -> None:
-        self.target, self.features = target, features
-        self._names, self._responses = names, responses
-        self.columns: list[str] = [] if target is None else [target]
+        self._options, self._names, self._features = options, names, features
+        self.kind = options.kind
+        self.target = self._checked(target)
+        self.columns: list[str] = [] if self.target is None else [self.target]
+        self._responses: tuple[str, ...] = ("predict_proba",) if options.loss == "log" else SCORES[-1:]
+        if self.kind == "ranking":
+            self._responses = SCORES
+        if self.kind == "row":
+            return
+        if self.kind in ("mahalanobis", "clustering") and not features:
+            raise ConfigError(f"features: loss={self.kind!r} takes coordinates; name their columns")
+        if self.target in features:
+            raise ConfigError(f"features: candidates would see the target {self.target!r}; drop it")
+        if self.kind in COORDINATES:
+            self._coordinates = self._places(features)
 
-    def places(self, wanted: Sequence[str]) -> tuple[int, ...]:
-        """Places of columns, which are added where they are new."""
-        self.columns += [name for name in wanted if name not in self.columns]
-        return tuple(self.columns.index(name) for name in wanted)
+    def _checked(self, target: Any) -> str | None:
+        """The target, if it is one of this loss."""
+        if self.kind == "clustering" and target is not None:
+            raise ConfigError("target: a partition has none, its cells are the candidates; drop it")
+        if target is None and self.kind in ("clustering", "kernel"):
+            return None
+        if not isinstance(target, str):
+            what = {"row": "that the candidates predict", "mahalanobis": "of the labels of classes"}
+            of = what.get(self.kind, "of the outcomes to be ranked")
+            raise ConfigError(f"target: name the column {of}, not {target!r}")
+        return target
 
-    def number(self, name: str, what: Any) -> Candidate:
+    def candidate(self, name: str, what: Any) -> Candidate | PairCandidate:
+        """One of them."""
+        if self.kind == "row":
+            return self._number(name, what)
+        found = self._of_pairs(name, what)
+        found.kernel.check_columns(len(found.places))
+        return found
+
+    def _of_pairs(self, name: str, what: Any) -> PairCandidate:
+        if self.kind == "kernel":
+            if not isinstance(what, Kernel) or what.degrees != (2,) or len(what.parts) != 1:
+                raise ConfigError(f"candidates: with loss='kernel' {name!r} must be a kernel of pairs")
+            first = () if self.target is None else (0,)
+            return PairCandidate(name, what, (*first, *self._coordinates))
+        if self.kind == "mahalanobis":
+            return PairCandidate(name, self._metric(name, what), (0, *self._coordinates))
+        loss: Any = self._options.loss
+        number = self._number(name, what)
+        place, scorer = (COMPUTED, number) if number.computed else (number.places[0], None)
+        if self.kind == "clustering":
+            kernel = loss if isinstance(loss, Kernel) else Clustering()
+            return PairCandidate(name, kernel, (place, *self._coordinates), scorer)
+        kernel = loss if isinstance(loss, Kernel) else Ranking(rankings()[loss])  # type: ignore[arg-type]
+        return PairCandidate(name, kernel, (0, place), scorer)
+
+    def _metric(self, name: str, what: Any) -> MetricLoss:
+        matrix, n = as_matrix(name, what), len(self._features)
+        if matrix.shape != (n, n):
+            raise ConfigError(
+                f"candidates: the matrix {name!r} has shape {matrix.shape}, and there are {n} features; "
+                "give one row and column for each"
+            )
+        threshold = self._options.loss_parameter
+        try:
+            return MetricLoss(
+                tuple(map(tuple, matrix.tolist())), NEAR if threshold is None else float(threshold)
+            )
+        except ConfigError as error:
+            raise ConfigError(f"candidates: {name!r}: {error}") from error
+
+    def _number(self, name: str, what: Any) -> Candidate:
         """What gives one number a row: a column, or a function or model with the features that it takes."""
         if isinstance(what, str) and what not in self._names and what.endswith(MODEL_FILE):
             what = load_model(what)
         if isinstance(what, str):
             if what == self.target:
                 raise ConfigError(f"candidates: {what!r} is the target itself; drop it")
-            return Candidate(name, self.places((what,)))
+            return Candidate(name, self._places((what,)))
         model = hasattr(what, "predict")
         if not model and not callable(what):
             raise ConfigError(
@@ -104,15 +153,20 @@ class Taking:
             )
         wanted = self._wanted(name, getattr(what, "feature_names_in_", None) if model else None)
         if not model:
-            return Candidate(name, self.places(wanted), wanted, function=what)
+            return Candidate(name, self._places(wanted), wanted, function=what)
         response = next((way for way in self._responses if hasattr(what, way)), None)
         if response is None:
             raise ConfigError(f"candidate {name!r}: loss='log' needs a model with {self._responses[0]}")
-        return Candidate(name, self.places(wanted), wanted, model=what, response=response)
+        return Candidate(name, self._places(wanted), wanted, model=what, response=response)
+
+    def _places(self, wanted: Sequence[str]) -> tuple[int, ...]:
+        """Places of columns, which are added where they are new."""
+        self.columns += [name for name in wanted if name not in self.columns]
+        return tuple(self.columns.index(name) for name in wanted)
 
     def _wanted(self, name: str, known: Any) -> tuple[str, ...]:
         """The features of a function, or those that a model was fitted on."""
-        wanted = tuple(map(str, known)) if known is not None else self.features
+        wanted = tuple(map(str, known)) if known is not None else self._features
         if not wanted:
             raise ConfigError(
                 f"features: candidate {name!r} does not say which columns it takes; give features"
@@ -161,32 +215,3 @@ def _name_of(what: Any, number: int) -> str:
     if hasattr(what, "shape") or isinstance(what, Sequence):
         return f"matrix {number}"
     return str(getattr(what, "__name__", type(what).__name__))
-
-
-def load_model(path: str) -> Any:
-    """A model from a file written by skops, which holds no code.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or names types beyond those that skops trusts.
-    """
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ConfigError(f"candidate {path!r}: files of models need skops; {MODEL_INSTALL}") from error
-    try:
-        unknown = skops.io.get_untrusted_types(file=path)
-        if unknown:
-            raise DataError(
-                f"candidate {path!r} holds the types {', '.join(map(str, unknown[:3]))}, which are not "
-                "trusted; save a plain scikit-learn model, or give its predictions as a column"
-            )
-        return skops.io.load(path, trusted=[])
-    except DataError:
-        raise
-    except Exception as error:  # whatever a strange file makes of the reader
-        reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"candidate {path!r} cannot be read as a model: {reason}; write it by skops"
-        ) from error

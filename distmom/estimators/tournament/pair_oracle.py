@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from distmom.errors import NoAnswerError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
-from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
-from distmom.estimators.tournament.pair_blocks import blocks_of_part, check_budget, n_losses, rows_drawn
+from distmom.estimators.tournament.answer import Outcome
+from distmom.estimators.tournament.state import numbered, round_of
+from distmom.estimators.ustat.cost import in_words
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
-from distmom.passes.block_pass import Counted, Question, run_blocks
-from distmom.passes.cell_map import CellMap, map_blocks
+from distmom.passes.block_pass import run_blocks
+from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
+from distmom.passes.counted import Counted, Question
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
 from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
+from distmom.theory.planning import joined_blocks
+from distmom.theory.tuples import default_tuples
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.tournament.plan import TournamentPlan
-    from distmom.estimators.tournament.state import RoundKeeper
+
+PAIR_ROWS = 4
+"""Times as many rows as blocks of single rows have at least, since pairs of few rows are alike."""
+
+SAMPLED_ROWS = 256
+"""Rows of a sampled block unless another number is given."""
+
+RATE = 3e7
+"""Losses a second on one thread, roughly."""
 
 
 class PairOracle:
     """Answers a tournament of pairs of rows: they are counted first, then a round evaluates each part."""
 
-    def __init__(
-        self, plan: TournamentPlan, executor: Executor, progress: Progress | None, keeper: RoundKeeper
-    ) -> None:
-        self._plan, self._executor, self._progress, self._keeper = plan, executor, progress, keeper
+    def __init__(self, plan: TournamentPlan, executor: Executor, progress: Progress | None) -> None:
+        self._plan, self._executor, self._progress = plan, executor, progress
         self.n_parts = plan.options.n_parts
         self._counted, self._n_blocks = _counted(plan, executor, progress)
         self._rows: RowSource | None = None
-        if plan.options.sampled:
+        if plan.options.design.sampled:
             counted = self._counted
             self._rows = row_source(plan.source, plan.read, counted.plan, counted.skipped, executor)
         sizes = self._counted.cells.sizes
@@ -69,7 +80,7 @@ class PairOracle:
 
     def distances(self, pairs: Sequence[Pair]) -> Floats:
         """Distances of pairs, from the round that asked for just these."""
-        found = self._keeper.round(round_of("gaps", pairs), lambda: {"gaps": self._gaps(pairs)})
+        found = self._plan.keeper.round(round_of("gaps", pairs), lambda: {"gaps": self._gaps(pairs)})
         gaps = np.asarray(found["gaps"], np.float64)
         return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
 
@@ -95,18 +106,14 @@ class PairOracle:
 
     def _table(self, part: int) -> BlockLossTable:
         """Losses of all candidates on the blocks of a part; of the first one the means of their roots too."""
-        work = PairLosses(self._plan.field.candidates, part == DISTANCE_PART, self._by_pairs)
-        return BlockLossTable(**self._keeper.round(f"pairs {part}", lambda: vars(self._run(part, work))))
+        work = PairLosses(self._plan.field.candidates, part == DISTANCE_PART, self._plan.options.by_pairs)
+        return BlockLossTable(**self._plan.keeper.round(f"pairs {part}", lambda: vars(self._run(part, work))))
 
     def _gaps(self, pairs: Sequence[Pair]) -> Floats:
         """Mean distances of pairs of candidates on the blocks of the first part."""
         chosen, places = numbered(pairs)
         mine = tuple(self._plan.field.candidates[i] for i in chosen)
-        return self._run(DISTANCE_PART, PairLosses(mine, False, self._by_pairs, places)).gaps
-
-    @property
-    def _by_pairs(self) -> bool:
-        return self._plan.options.pairs.name == "incomplete"
+        return self._run(DISTANCE_PART, PairLosses(mine, False, self._plan.options.by_pairs, places)).gaps
 
     def _run(self, part: int, work: PairLosses) -> BlockLossTable:
         """What is made of the blocks of a part."""
@@ -115,7 +122,7 @@ class PairOracle:
             found: BlockLossTable
             (found,) = run_blocks([Question((mine,), work)], self._executor, self._progress)
             return found
-        degree = 2 if self._by_pairs else 1
+        degree = 2 if self._plan.options.by_pairs else 1
         found = evaluate_draws(
             work, work.merge, self._draws(part), [self._rows], self._progress, degree=degree
         )
@@ -126,7 +133,7 @@ class PairOracle:
         assert self._drawn is not None and self._rows is not None
         seed, n_part = self._plan.seed, self._rows.n_rows // self.n_parts
         again, whole = self._plan.options.design.replace, self.n_parts * self._n_blocks
-        if self._by_pairs:
+        if self._plan.options.by_pairs:
             key = stream_key(seed, "pairs")
             drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again, compiled=False)
         else:
@@ -144,10 +151,9 @@ class PairOracle:
 def _counted(plan: TournamentPlan, executor: Executor, progress: Progress | None) -> tuple[Counted, int]:
     """The first pass, its cells the blocks of one part after the other; and how many a part has."""
     source, read, options, n_parts = plan.source, plan.read, plan.options, plan.options.n_parts
-    common = options.common
     blank = replace(
-        common,
-        design=common.design.with_number(n_parts * plan.n_blocks),
+        options.rows,
+        design=options.rows.design.with_number(n_parts * plan.n_blocks),
         contamination=None,
         joint="coordinatewise",
         interval="none",
@@ -173,3 +179,93 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
 def _values(means: Floats) -> Floats:
     """What is not finite counts as +infinity."""
     return np.where(np.isfinite(means), means, np.inf)
+
+
+def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
+    """How many blocks of a part so many rows can fill, and whether they are fewer than were asked for.
+
+    NoAnswerError if that is none.
+    """
+    options, n_parts, wanted = plan.options, plan.options.n_parts, plan.n_blocks
+    if n_used < 2 * n_parts:
+        raise NoAnswerError(f"{n_used:,} rows that count are too few for {n_parts} parts; use more rows")
+    if options.design.number is None and options.rows.contamination is None and not options.design.of_units:
+        wanted = joined_blocks(n_used // (n_parts * PAIR_ROWS))
+    numbers, lowered = given_numbers(np.array([n_used]), n_parts * wanted, 2)
+    return wanted if options.design.sampled else int(numbers[0]) // n_parts, bool(lowered[0])
+
+
+def rows_drawn(plan: TournamentPlan, n_rows: int, n_used: int, n_blocks: int) -> int | None:
+    """Rows or pairs to draw for a sampled block: more than are asked for, as some rows will not count.
+
+    ConfigError if a part has fewer.
+    """
+    options, n_parts, m = plan.options, plan.options.n_parts, len(plan.field.candidates)
+    if not options.design.sampled:
+        return None
+    n_part, n_good, share = n_rows // n_parts, n_used // n_parts, n_used / n_rows
+    again = options.design.replace
+    if options.by_pairs:
+        most = max(1, options.pair_budget // (n_parts * n_blocks * m))
+        default = default_tuples(n_good, n_parts * n_blocks, replacement=again)
+        drawn = math.ceil((options.pairs.n or min(most, default)) / share**2)
+        return drawn if again else min(drawn, n_part * (n_part - 1) // 2)
+    size = options.design.size or min(SAMPLED_ROWS, n_good)
+    if not again and size > n_good:
+        raise ConfigError(
+            f"blocks: size: {size:,} rows without replacement from a part of {n_good:,} cannot be drawn; "
+            "use fewer"
+        )
+    drawn = math.ceil(size / share)
+    return drawn if again else min(n_part, drawn)
+
+
+def n_losses(plan: TournamentPlan, sizes: Ints, drawn: int | None) -> int:
+    """Losses to be evaluated on blocks of these sizes, or as large as was drawn; distances apart."""
+    if drawn is None:
+        exact = sizes.astype(object)
+        n_pairs = int((exact * (exact - 1) // 2).sum())
+    else:
+        n_pairs = len(sizes) * (drawn if plan.options.by_pairs else drawn * (drawn - 1) // 2)
+    return n_pairs * len(plan.field.candidates)
+
+
+def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
+    """ConfigError if more losses than the budget would be evaluated."""
+    budget = plan.options.pair_budget
+    if n > budget:
+        raise ConfigError(
+            f"{len(plan.field.candidates):,} candidates on all pairs of the blocks are {n:.2g} losses, "
+            f"{in_words(n / (RATE * threads))} or so on {threads} threads and more than "
+            f"the budget of {budget:.2g}; use SampledBlocks(size=…), SampledPairs(n), more blocks, or a "
+            "larger budget"
+        )
+
+
+def describe_pairs(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
+    """What the blocks cost, if all rows of the files count."""
+    assert plan.rows is not None
+    n = sum(plan.rows)
+    n_blocks, _ = blocks_of_part(plan, n)
+    drawn, cells = rows_drawn(plan, n, n, n_blocks), plan.options.n_parts * n_blocks
+    needed = n_losses(plan, np.full(cells, n // cells), drawn)
+    share = column_share(plan.source, plan.read)
+    return {
+        "n_bytes": int(sum(f.size for f in plan.source.files) * share),
+        "n_blocks": n_blocks,
+        "scheme": plan.options.design.scheme,
+        "drawn": drawn,
+        "n_losses": needed,
+        "seconds": round(needed / (RATE * executor.threads), 1),
+    }
+
+
+def check_pairs(plan: TournamentPlan, executor: Executor) -> None:
+    """Refuse what would be refused if all rows of the files counted; with a filter that is not known.
+
+    ConfigError if more losses than the budget would be evaluated, or a sample is larger than a part;
+    NoAnswerError if there are too few rows.
+    """
+    told = describe_pairs(plan, executor)
+    if plan.read.where is None:
+        check_budget(plan, told["n_losses"], executor.threads)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
+from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
-from distmom.estimators.tournament.outcome import Outcome
-from distmom.estimators.tournament.pair_blocks import check_pairs, describe_pairs
-from distmom.estimators.tournament.pair_oracle import PairOracle
+from distmom.estimators.tournament.answer import tournament_result
+from distmom.estimators.tournament.pair_oracle import PairOracle, check_pairs, describe_pairs
 from distmom.estimators.tournament.row_oracle import RowOracle, describe_rows
 from distmom.passes.census import count_rows, count_valid
 from distmom.passes.opening import refuse_times
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distmom.estimators.tournament.options import TournamentOptions
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
+    from distmom.report import TournamentResult
 
 LARGE_FILE = 64_000_000
 
@@ -35,50 +36,48 @@ class TournamentPlan:
 
     Attributes
     ----------
-    source : Source
+    every, source : Source
+        As it is listed, and without the files that cannot even be opened.
     read : ReadOptions
         With the columns of all candidates.
-    field : Field
-    options : TournamentOptions
-    seed : int
+    keeper : RoundKeeper
+        Of the rounds that are done already.
     n_blocks : int
         Of a part, at most: where they are automatic they may be fewer.
     rows : tuple of int or None
         Rows of each file where they are known.
-    skipped : tuple of SkippedFile
-        Files that cannot even be opened.
     outlying : int or None
         Rows (or units) that may be arbitrary.
     """
 
+    every: Source
     source: Source
     read: ReadOptions
     field: Field
     options: TournamentOptions
     seed: int
+    keeper: RoundKeeper
     n_blocks: int
     rows: tuple[int, ...] | None
     skipped: tuple[SkippedFile, ...]
     outlying: int | None
 
-    def run(self, executor: Executor, progress: Progress | None, keeper: RoundKeeper) -> Outcome:
-        """Play all rounds.
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TournamentResult:
+        """Play all rounds; the result.
 
-        Raises
-        ------
-        NoAnswerError
-            A part has no rows, no candidate has a finite loss, or the level that was given is too low.
+        NoAnswerError if a part has no rows, no candidate has a finite loss, or the level that was given is
+        too low.
         """
-        oracle: PairOracle | RowOracle
-        if self.options.pairwise:
-            oracle = PairOracle(self, executor, progress, keeper)
-        else:
-            oracle = RowOracle(self, executor, progress, keeper)
-        return oracle.outcome(play_tournament(oracle, self.options.beta_r))
+        oracle = (PairOracle if self.options.pairwise else RowOracle)(self, executor, progress)
+        played = oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
+        data = data_facts(self.every.files, played.skipped, self.every) | self.keeper.facts()
+        names = tuple(c.name for c in self.field.candidates)
+        return tournament_result(names, self.options, self.outlying, played, data, run)
 
     def describe(self, executor: Executor) -> dict[str, Any]:
-        """Numbers for people who look before they run."""
+        """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted."""
         told = {
+            "skipped": [s._asdict() for s in self.skipped],
             "n_files": len(self.source.files),
             "n_rows": None if self.rows is None else sum(self.rows),
             "n_candidates": len(self.field.candidates),
@@ -91,25 +90,21 @@ class TournamentPlan:
 
 
 def plan_tournament(
-    source: Source,
+    every: Source,
     read: ReadOptions,
     field: Field,
     options: TournamentOptions,
     seed: int,
+    keeper: RoundKeeper,
     executor: Executor,
     progress: Progress | None,
 ) -> TournamentPlan:
     """Count rows where blocks depend on them, and lay the parts out.
 
-    Raises
-    ------
-    ConfigError
-        There are too many blocks, or too many losses of pairs; or what may be arbitrary could outvote them.
-    DataError
-        A column holds times.
-    NoAnswerError
-        There are too few rows.
+    ConfigError if there are too many blocks, or too many losses of pairs; or what may be arbitrary could
+    outvote them; DataError if a column holds times; NoAnswerError if there are too few rows.
     """
+    source = every
     # names and types are told before anything is counted
     refuse_times(source.reader(read).options, "losses take numbers")
     once = bool(getattr(source, "one_pass", False))
@@ -121,14 +116,14 @@ def plan_tournament(
     rows: tuple[int, ...] | None = None
     skipped: tuple[SkippedFile, ...] = ()
     large = any(f.size > LARGE_FILE for f in source.files)
-    by_rows = options.pairwise or (options.contamination is not None and not options.design.of_units)
+    by_rows = options.pairwise or (options.rows.contamination is not None and not options.design.of_units)
     if by_rows or large or (source.in_memory and not once):
-        census = count_rows(source, executor, options.on_bad_file)
+        census = count_rows(source, executor, options.rows.on_bad_file)
         good = tuple(f for f, n in zip(source.files, census.rows.tolist(), strict=True) if n >= 0)
         rows, skipped = tuple(n for n in census.rows.tolist() if n >= 0), census.bad
         source = replace(source, files=good) if skipped else source  # type: ignore[type-var]
     n_blocks, outlying = (AUTOMATIC if options.design.number is None else options.design.number), None
-    if options.contamination is not None:
+    if options.rows.contamination is not None:
         n_rows = _number_of(source, read, options, rows, executor, progress)
         n_blocks, outlying = _contaminated(options, n_rows)
     if options.n_parts * n_blocks > MOST_BLOCKS:
@@ -136,7 +131,9 @@ def plan_tournament(
             f"blocks: {options.n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower "
             "contamination or their number, or take the worst rows out by where"
         )
-    plan = TournamentPlan(source, read, field, options, seed, n_blocks, rows, skipped, outlying)
+    plan = TournamentPlan(
+        every, source, read, field, options, seed, keeper, n_blocks, rows, skipped, outlying
+    )
     if options.pairwise:
         check_pairs(plan, executor)
     return plan
@@ -157,14 +154,14 @@ def _number_of(
         assert rows is not None
         return sum(rows)
     bare = source.reader(replace(read, columns=(), units=()))
-    return count_valid(bare, source.files, executor, options.on_bad_file, progress)
+    return count_valid(bare, source.files, executor, options.rows.on_bad_file, progress)
 
 
 def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
     """Blocks of a part, and how many rows or units of all may be arbitrary."""
-    assert options.contamination is not None
-    common, n_parts = options.common, options.n_parts
-    o, what = outlying_number(options.contamination, n_rows), counted_as(common)
+    assert options.rows.contamination is not None
+    common, n_parts = options.rows, options.n_parts
+    o, what = outlying_number(options.rows.contamination, n_rows), counted_as(common)
     try:
         best = part_blocks(n_rows, n_parts, common.delta, o)
     except (ConfigError, ValueError) as error:

@@ -15,12 +15,16 @@ from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
+from distmom.estimators.mean.notes import ROWS_ALONE
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.mean.question import check_state
-from distmom.estimators.tournament.files import disagreement
-from distmom.estimators.tournament.outcome import Outcome, numbered, round_of
+from distmom.estimators.tournament.answer import Outcome
+from distmom.estimators.tournament.state import numbered, round_of
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.passes.census import column_share
@@ -35,14 +39,18 @@ from distmom.reductions.losses.block_losses import (
     beside,
 )
 from distmom.reductions.parts import Parts
+from distmom.reductions.roots import cell_of
+from distmom.report.words import accused
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
 from distmom.theory.planning import joined_blocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress, Unit
     from distmom.estimators.tournament.plan import TournamentPlan
-    from distmom.estimators.tournament.state import RoundKeeper
-    from distmom.lake import ReadOptions, Source
+    from distmom.lake import FileRef, ReadOptions, Source
+
+LEAST_BLOCKS = 5
+"""Fewer blocks of rows give no spread to compare those of whole files with."""
 
 TOGETHER = 128
 """Candidates whose losses are summed in one pass: more are taken in turns, so that memory does not grow."""
@@ -60,10 +68,8 @@ COLUMN_BYTES = 2_500_000
 class RowOracle:
     """Answers a tournament of single rows, by passes over the lake whose rounds are kept."""
 
-    def __init__(
-        self, plan: TournamentPlan, executor: Executor, progress: Progress | None, keeper: RoundKeeper
-    ) -> None:
-        self._plan, self._executor, self._progress, self._keeper = plan, executor, progress, keeper
+    def __init__(self, plan: TournamentPlan, executor: Executor, progress: Progress | None) -> None:
+        self._plan, self._executor, self._progress = plan, executor, progress
         self._source, self._skipped = plan.source, list(plan.skipped)
         self.n_parts = plan.options.n_parts
         self._state = self._all_losses()
@@ -85,7 +91,7 @@ class RowOracle:
 
     def distances(self, pairs: Sequence[Pair]) -> Floats:
         """Distances of pairs, from the round that asked for just these."""
-        found = self._keeper.round(round_of("distances", pairs), lambda: {"sums": self._sums(pairs)})
+        found = self._plan.keeper.round(round_of("distances", pairs), lambda: {"sums": self._sums(pairs)})
         sums = self._joined(np.asarray(found["sums"], np.float64))
         return lower_median(block_values(sums, self._counts[DISTANCE_PART]))
 
@@ -101,13 +107,13 @@ class RowOracle:
             np.where(np.isfinite(plain), plain, np.inf),
             state.missing,
             tuple(self._skipped),
-            disagreement(
+            _disagreement(
                 state,
                 self._joined(state.losses),
                 self._counts.ravel(),
-                [file.path for file in self._source.files],
+                self._source.files,
                 self._plan.seed,
-                options.confidence_level,
+                options.rows.confidence_level,
             ),
         )
 
@@ -124,7 +130,7 @@ class RowOracle:
         states = []
         for start in range(0, m, TOGETHER):
             play = partial(self._losses_of, range(start, min(m, start + TOGETHER)))
-            states.append(BlockLossState(**self._keeper.round(f"losses {start}", play)))
+            states.append(BlockLossState(**self._plan.keeper.round(f"losses {start}", play)))
         state = reduce(beside, states)
         if not state.counts.any():
             raise NoAnswerError(
@@ -160,7 +166,7 @@ class RowOracle:
         work = ReadAndReduce(
             self._source.reader(read),
             reduction,
-            on_bad_file=options.on_bad_file,  # type: ignore[arg-type]
+            on_bad_file=options.rows.on_bad_file,  # type: ignore[arg-type]
             unit_seed=self._plan.seed if read.units else None,
             compiled=of.compiled,
         )
@@ -184,7 +190,7 @@ def units_that_fit(
     """The units of one pass; ResourceError if the memory does not suffice for them."""
     units = plan_units(
         source.files,
-        plan.rows if plan.options.on_bad_file != "skip" else None,
+        plan.rows if plan.options.rows.on_bad_file != "skip" else None,
         column_share=column_share(source, read),
         threads=executor.threads,
         leaf_rows=LEAF_ROWS,
@@ -241,6 +247,40 @@ def _width(plan: TournamentPlan, counts: Ints) -> int:
             f"part {empty[0] + 1} of {len(counts)} has no rows: {int(counts.sum()):,} in all are too few "
             "for a tournament; use more rows, or units that are smaller"
         )
-    if plan.options.design.number is not None or plan.options.contamination is not None:
+    if plan.options.design.number is not None or plan.options.rows.contamination is not None:
         return 1
     return int(counts.shape[1]) // joined_blocks(int(per_part.min()))
+
+
+def _disagreement(
+    state: BlockLossState,
+    losses: Floats,
+    counts: Ints,
+    files: Sequence[FileRef],
+    seed: int,
+    confidence_level: float,
+) -> tuple[str | None, ...]:
+    """What cells of whole files say against blocks of rows: a bad file spoils every block of these.
+
+    For each candidate a note or None, by the rule of `distmom.mean` on its losses: sums over the blocks of
+    all parts, and their rows.
+    """
+    m = len(losses)
+    if not state.file_counts.size or counts.size < LEAST_BLOCKS:
+        return (None,) * m
+    with np.errstate(invalid="ignore", over="ignore"):
+        variances = state.file_squares / np.maximum(state.file_freedom, 1)
+        rows = _moments(losses, counts, np.zeros_like(losses))
+        cells = _moments(state.file_losses, state.file_counts, variances * state.file_counts)
+    found = answer_rule(rows, None, None, confidence_level, files=cells, n_blocks=counts.size, intervals=())
+    notes: list[str | None] = [None] * m
+    for c in np.flatnonzero(found.status & int(Finding.FILES_DISAGREE)):
+        suspects = set(np.flatnonzero(found.suspect_cells[c]).tolist())
+        mine = tuple(f.path for f in files if cell_of(seed, f.path, state.file_counts.size) in suspects)
+        notes[c] = "; ".join([ROWS_ALONE, *accused(mine)])
+    return tuple(notes)
+
+
+def _moments(sums: Floats, counts: Ints, squares: Floats) -> Moments:
+    every = np.broadcast_to(counts, sums.shape).copy()
+    return Moments(every, np.where(every > 0, sums / np.maximum(every, 1), 0.0), squares)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.tournament.options import TournamentOptions
-from distmom.state import Checkpoint, Fingerprint, shown
+from distmom.solvers.tournament import Pair
+from distmom.state import Checkpoint, Fingerprint, shown, shown_filter
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
 
 KIND = "tournament"
-
-APART = ("loss", "distance", "design", "pairs", "missing", "on_bad_file")
-"""Options that are in the question, have other names here, or do not change the sums of the rounds."""
 
 SUMS = 2
 """Version of what the rounds keep."""
@@ -42,13 +40,8 @@ class RoundKeeper:
     def begin(self, data: Any, source: Source, fingerprint: Fingerprint) -> None:
         """Compare with what the state was made of, and take its rounds.
 
-        Raises
-        ------
-        ConfigError
-            The data is no lake, so that nobody could tell whether it changed; or the state is of another
-            tournament.
-        DataError
-            The lake has changed since.
+        ConfigError if the data is no lake, so that nobody could tell whether it changed; or the state is of
+        another tournament; DataError if the lake has changed since.
         """
         if self._checkpoint is None:
             return
@@ -87,15 +80,32 @@ def fingerprint(
     shown_seed: int | str,
 ) -> Fingerprint:
     """What the sums of the rounds depend on beside the files."""
-    where = read.where
     question = {
         "target": read.columns[0],
-        "where": shown(None if where is None else where.identity, None if where is None else where.text),
-        "missing": options.missing,
+        "where": shown_filter(read.where),
+        "missing": options.rows.missing,
     }
-    names = [f.name for f in fields(options) if f.name not in APART]
-    design = {"loss": options.loss_name, "distance": options.measured, "version of the sums": SUMS}
-    design |= {name: getattr(options, name) for name in names}
-    design |= {"blocks": repr(options.design), "pairs": repr(options.pairs)}
-    design["candidates"] = shown(candidates, [name for name, *_ in candidates])
+    design = {
+        "loss": options.loss_name,
+        "distance": options.measured,
+        "version of the sums": SUMS,
+        "loss_parameter": options.loss_parameter,
+        "beta_r": options.match.beta_r,
+        "contamination": options.rows.contamination,
+        "confidence_level": options.rows.confidence_level,
+        "blocks": repr(options.design),
+        "pairs": repr(options.pairs),
+        "candidates": shown(candidates, [name for name, *_ in candidates]),
+    }
     return Fingerprint.of(question, design, seed, shown_seed)
+
+
+def round_of(kind: str, pairs: Sequence[Pair]) -> str:
+    """Name of the round that asks for just these pairs."""
+    return f"{kind} {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
+
+
+def numbered(pairs: Sequence[Pair]) -> tuple[list[int], NDArray[np.int32]]:
+    """The candidates of some pairs, and the places of each pair's among these."""
+    chosen, places = np.unique(np.array(pairs, np.int32).reshape(-1, 2), return_inverse=True)
+    return chosen.tolist(), places.reshape(-1, 2).astype(np.int32)

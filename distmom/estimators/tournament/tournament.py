@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
@@ -14,9 +14,7 @@ from distmom.estimators.tournament.options import tournament_options
 from distmom.estimators.tournament.question import TournamentQuestion
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
-
-if TYPE_CHECKING:
-    from distmom.report import TournamentResult
+from distmom.report import TournamentResult
 
 MATCH = Match()
 
@@ -165,15 +163,8 @@ def tournament(
     (('x',), '1000 x')
     """
     scan = as_scan(data, where)
-    options = tournament_options(
-        scan,
-        loss,
-        match,
-        as_pairs(pairs),
-        as_design(blocks),
-        contamination=contamination,
-        confidence_level=confidence_level,
-    )
+    promise = {"contamination": contamination, "confidence_level": confidence_level}
+    options = tournament_options(scan, loss, match, as_pairs(pairs), as_design(blocks), **promise)
     limit = as_backend(executor).memory_limit
     question = TournamentQuestion(scan, candidates, target, features, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ import numpy as np
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Status
+from distmom.inference.status import Finding
 from distmom.reductions.state import MeanState
 
 
@@ -36,7 +36,7 @@ def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...
             block_source=source,
             intervals=(),
         )
-        for g in np.flatnonzero(answer.status & int(Status.FILES_DISAGREE)):
+        for g in np.flatnonzero(answer.status & int(Finding.FILES_DISAGREE)):
             found[g].append(column)
     return [tuple(columns) for columns in found]
 

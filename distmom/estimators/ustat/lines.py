@@ -15,7 +15,6 @@ from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource, RuleAnswer
 from distmom.inference.estimate import Estimates
 from distmom.inference.fieller import FiellerEnds, Quotients, fieller_ends
-from distmom.inference.repeated import answer_repeated
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Ratio, is_quotient
@@ -55,6 +54,15 @@ class BlockLines:
             return a, b
         return np.triu_indices(c)
 
+    def matrix(self, entries: Floats) -> Floats:
+        """A symmetric matrix of its entries."""
+        assert self.entries is not None
+        c = self.blocks.means.shape[-1]
+        a, b = self.entries
+        out = np.empty((c, c))
+        out[a, b] = out[b, a] = entries
+        return out
+
     @cached_property
     def found(self) -> Estimates:
         """The rule of the mean for the statistics of the blocks."""
@@ -85,8 +93,7 @@ class BlockLines:
             "n_columns": n_columns,
         }
         moments = self._moments() if moments is None else moments
-        rule = answer_rule if self.repeats == 1 else answer_repeated
-        return rule(moments, None, None, level, intervals=intervals, **how)
+        return answer_rule(moments, None, None, level, intervals=intervals, **how)
 
     @property
     def repeats(self) -> int:

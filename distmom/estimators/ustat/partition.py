@@ -19,7 +19,8 @@ from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes
 from distmom.inference.answers import BlockSource
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.tuples import TupleMoments
-from distmom.passes.block_pass import Counted, Question, kept_names, run_blocks
+from distmom.passes.block_pass import run_blocks
+from distmom.passes.counted import Counted, Question, kept_names
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.report import UStatisticResult

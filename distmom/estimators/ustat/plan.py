@@ -26,8 +26,7 @@ from distmom.estimators.ustat.samples import (
 )
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.passes.census import Census, count_rows
-from distmom.passes.ranges import Piece
-from distmom.passes.regrouping import planned_regrouping
+from distmom.passes.regrouping import Piece, planned_regrouping
 from distmom.report import UStatisticResult
 
 if TYPE_CHECKING:

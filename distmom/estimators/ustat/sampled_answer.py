@@ -23,7 +23,7 @@ from distmom.estimators.ustat.files import disagreement_note, files_disagree
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
-from distmom.inference.status import NoInterval, Status
+from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
@@ -89,7 +89,7 @@ class Drawn:
             told["interval_reason"] = "the samples are too small to tell their variance"
         disagreeing = files_disagree(plan, states)[0]
         if disagreeing:
-            told["status"] = found.with_status(Status.FILES_DISAGREE).words
+            told["flags"] = found.with_status(Finding.FILES_DISAGREE).flags
             notes.append(disagreement_note(disagreeing))
         if 0 < k < filled.size:
             notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")

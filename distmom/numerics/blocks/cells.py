@@ -150,9 +150,7 @@ def _add_moments(x: Floats, w: Floats | None, cells: Ints, table: Floats) -> Non
     table[touched] = state.T
 
 
-def rows_by_rank(
-    cells: Ints,
-) -> tuple[Ints, Ints, Iterator[Ints]]:
+def rows_by_rank(cells: Ints) -> tuple[Ints, Ints, Iterator[Ints]]:
     """An order of the rows by cell; the cells met, those of most rows first; and the rows to add together.
 
     The latter are places in that order: the first row of each cell, then the second one of those that have

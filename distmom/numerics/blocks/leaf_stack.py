@@ -9,6 +9,7 @@ The slow twin does all this one by one, with `leaf_moments` or `stored_moments`,
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -82,27 +83,12 @@ class LeafStack:
         bool
             Whether it was added.
         """
-        row = self._next_row()
-        status = _kernels.push_random(
-            read_only(x),
-            read_only(rest),
-            NONE_GONE if gone is None else gone,
-            first_row,
-            key,
-            table.inverse,
-            table.forward,
-            leaf,
-            anything,
-            *self._nodes,
-            row,
-            self._n,
-            *self._lines(),
-        )
+        where = first_row, key, table.inverse, table.forward
+        status = self._add(_kernels.push_random, x, rest, gone, *where, leaf, anything)
         if status == LOST:
             blocks = leaf_moments(x, gone, first_row, key, table, rest=rest, compiled=True)
             return self._push(blocks, x, rest, gone, key, leaf, anything)
-        self._n += status == PUSHED
-        return bool(status == PUSHED)
+        return status == PUSHED
 
     def push_stored(
         self,
@@ -116,23 +102,14 @@ class LeafStack:
         anything: bool,
     ) -> bool:
         """Add the next leaf of the file, in contiguous blocks; parameters as of `stored.stored_moments`."""
-        row = self._next_row()
-        status = _kernels.push_stored(
-            read_only(x),
-            read_only(rest),
-            NONE_GONE if gone is None else gone,
-            first,
-            edges,
-            key,
-            leaf,
-            anything,
-            *self._nodes,
-            row,
-            self._n,
-            *self._lines(),
-        )
+        return self._add(_kernels.push_stored, x, rest, gone, first, edges, key, leaf, anything) == PUSHED
+
+    def _add(self, push: Any, x: Floats, rest: Floats, gone: Gone, *where: Any) -> int:
+        """Call a kernel; what has become of the leaf."""
+        row, rows = self._next_row(), (read_only(x), read_only(rest), NONE_GONE if gone is None else gone)
+        status = int(push(*rows, *where, *self._nodes, row, self._n, *self._lines()))
         self._n += status == PUSHED
-        return bool(status == PUSHED)
+        return status
 
     def _push(
         self,

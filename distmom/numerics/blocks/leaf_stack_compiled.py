@@ -41,22 +41,7 @@ def settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, va
 
 @njit
 def push_random(
-    x,
-    rest,
-    gone,
-    first_row,
-    key,
-    inverse,
-    forward,
-    leaf,
-    anything,
-    count,
-    mean,
-    m2,
-    row,
-    n,
-    keys,
-    values,
+    x, rest, gone, first_row, key, inverse, forward, leaf, anything, count, mean, m2, row, n, keys, values
 ):
     """Add a leaf in random blocks; returns what has become of it."""
     lost, _ = leaf_blocks(

@@ -58,10 +58,7 @@ def one_sample_variances(sums: PairSums) -> OneSample:
     with np.errstate(invalid="ignore", over="ignore"):
         total = sums.second - sums.mean * sums.mean
     equations = np.array(
-        [
-            [((n - 2) / (n - 1)) ** 2, (n - 2) / (n - 1) ** 2],
-            [2.0 - 4.0 / n, 1.0 - 2.0 / (n * (n - 1.0))],
-        ]
+        [[((n - 2) / (n - 1)) ** 2, (n - 2) / (n - 1) ** 2], [2.0 - 4.0 / n, 1.0 - 2.0 / (n * (n - 1.0))]]
     )
     return OneSample(*_solve(equations, [spread, total]))
 
@@ -81,11 +78,7 @@ def two_sample_variances(sums: PairSums) -> TwoSamples:
     with np.errstate(invalid="ignore", over="ignore"):
         total = sums.second - sums.mean * sums.mean
     equations = np.array(
-        [
-            [1.0, 0.0, 1.0 / n2],
-            [0.0, 1.0, 1.0 / n1],
-            [1.0 - 1.0 / n1, 1.0 - 1.0 / n2, 1.0 - 1.0 / (n1 * n2)],
-        ]
+        [[1.0, 0.0, 1.0 / n2], [0.0, 1.0, 1.0 / n1], [1.0 - 1.0 / n1, 1.0 - 1.0 / n2, 1.0 - 1.0 / (n1 * n2)]]
     )
     a, b, rest = _solve(equations, [first, other, total])
     return TwoSamples(a, b, a + b + rest)

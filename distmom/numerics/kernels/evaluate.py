@@ -11,8 +11,7 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
 from distmom.numerics.kernels.sums import PairSums, Value, count_tuples
 from distmom.numerics.pairs.tiles import tiled_sums
-from distmom.numerics.pairs.triples import triple_sums
-from distmom.numerics.pairs.tuple_sums import tuple_sums
+from distmom.numerics.pairs.tuple_sums import triple_sums, tuple_sums
 
 Form = Literal["u", "v"]
 Tiles = Callable[..., PairSums]

@@ -93,12 +93,7 @@ class Comoments(NamedTuple):
 
 
 def leaf_comoments(
-    columns: list[Floats],
-    gone: Bools | None,
-    cells: Ints,
-    n_cells: int,
-    *,
-    compiled: bool = False,
+    columns: list[Floats], gone: Bools | None, cells: Ints, n_cells: int, *, compiled: bool = False
 ) -> Comoments:
     """Of the rows of one leaf in each cell.
 

@@ -30,12 +30,7 @@ def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool =
 
 
 def add_distances(
-    measured: Floats,
-    pairs: NDArray[np.int32],
-    cells: Cells,
-    sums: Floats,
-    *,
-    compiled: bool = False,
+    measured: Floats, pairs: NDArray[np.int32], cells: Cells, sums: Floats, *, compiled: bool = False
 ) -> None:
     """Add |a - b| of each pair and row to the sum of the pair and the row's cell.
 

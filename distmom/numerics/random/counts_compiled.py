@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import njit, standing_for
 from distmom.numerics.random import counts as twin
 from distmom.numerics.random import loader
 from distmom.numerics.random.philox_compiled import next_bounded, word_at, word_pair
@@ -23,13 +24,7 @@ LN2_HIGH, LN2_LOW, SQRT_HALF = loader.LN2_HIGH, loader.LN2_LOW, loader.SQRT_HALF
 ONE_OVER_2PI, STIRLING_TABLE, ATANH_TERMS = loader.ONE_OVER_2PI, loader.STIRLING_TABLE, loader.ATANH_TERMS
 
 
-@njit
-def atanh_tail(z):
-    """Twin of `loader.atanh_tail`, by the same Horner scheme."""
-    total = 1.0 / (2 * ATANH_TERMS + 1)
-    for j in range(ATANH_TERMS - 1, 0, -1):
-        total = total * z + 1.0 / (2 * j + 1)
-    return total * z
+atanh_tail: Any = njit(loader.atanh_tail)
 
 
 @njit
@@ -81,22 +76,8 @@ def spread(x):
     return x if x > 0.0 else ONE_OVER_2PI
 
 
-@njit
-def table_misfit(x, good, bad, sample):
-    """Twin of `loader.table_misfit`."""
-    total = good + bad
-    p, q = sample / total, (total - sample) / total
-    y, u, v = sample - x, good - x, bad - sample + x
-    width = spread(x) * spread(y) * spread(u) * spread(v)
-    deviance = (misfit(x, good * p) + misfit(y, bad * p)) + (misfit(u, good * q) + misfit(v, bad * q))
-    return deviance + 0.5 * log(width)
-
-
-@njit
-def trials_misfit(x, n, p):
-    """Twin of `loader.trials_misfit`."""
-    y = n - x
-    return (misfit(x, n * p) + misfit(y, n * (1.0 - p))) + 0.5 * log(spread(x) * spread(y))
+table_misfit: Any = njit(standing_for(loader.table_misfit, "one", misfit=misfit, spread=spread, log=log))
+trials_misfit: Any = njit(standing_for(loader.trials_misfit, "one", misfit=misfit, spread=spread, log=log))
 
 
 @njit

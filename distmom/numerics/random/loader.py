@@ -12,6 +12,8 @@ Loader (2000), Fast and accurate computation of binomial probabilities.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from distmom.numerics.arrays import Floats
@@ -33,10 +35,10 @@ STIRLING_TABLE = np.array([float(error) for error in STIRLING.split()])
 
 def atanh_tail(z: Floats) -> Floats:
     """``z/3 + z**2/5 + ...``: atanh(s) = s + s * atanh_tail(s * s)."""
-    total = np.full_like(z, 1.0 / (2 * ATANH_TERMS + 1))
+    total: Any = 1.0 / (2 * ATANH_TERMS + 1)
     for j in range(ATANH_TERMS - 1, 0, -1):
         total = total * z + 1.0 / (2 * j + 1)
-    return total * z
+    return total * z  # type: ignore[no-any-return]
 
 
 def log(x: Floats) -> Floats:

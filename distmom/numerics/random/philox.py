@@ -271,9 +271,7 @@ def bounded32(word: Words, bound: Words) -> tuple[Words, Bools]:
 
 
 def take_in_order(
-    fetch: Callable[[int, int], Words],
-    bounds: Words,
-    bounded: Callable[[Words, Words], tuple[Words, Bools]],
+    fetch: Callable[[int, int], Words], bounds: Words, bounded: Callable[[Words, Words], tuple[Words, Bools]]
 ) -> Words:
     """One bounded number for each of `bounds`, from consecutive words, skipping each rejected word.
 

@@ -33,13 +33,7 @@ class GroupSampler:
         self._last = np.empty(0, np.uint64)  # hashes above it are not needed
 
     def offer(
-        self,
-        key: np.uint64,
-        first_row: int,
-        codes: Ints,
-        x: Floats,
-        gone: Bools | None,
-        n_groups: int,
+        self, key: np.uint64, first_row: int, codes: Ints, x: Floats, gone: Bools | None, n_groups: int
     ) -> None:
         """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups."""
         self._grow(n_groups)

@@ -67,14 +67,7 @@ class LeafSampler:
         self._compiled = compiled
         self._sample = RowSample.empty(1, size)
 
-    def offer(
-        self,
-        key: np.uint64,
-        leaf: int,
-        x: Floats,
-        gone: Bools | None,
-        rest: Floats = NOTHING,
-    ) -> None:
+    def offer(self, key: np.uint64, leaf: int, x: Floats, gone: Bools | None, rest: Floats = NOTHING) -> None:
         """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
 
         The leaf's values may come in two arrays, `x` and `rest`.
@@ -123,12 +116,7 @@ def row_keys(key: np.uint64 | Words, stream: int, rows: Ints) -> Floats:
 
 
 def leaf_sample(
-    key: np.uint64,
-    leaf: int,
-    n_rows: int,
-    gone: Bools | None,
-    size: int,
-    below: float,
+    key: np.uint64, leaf: int, n_rows: int, gone: Bools | None, size: int, below: float
 ) -> tuple[Floats, Ints]:
     """Keys and places of the sampled rows of one leaf.
 
@@ -184,12 +172,7 @@ def _spacings(key: np.uint64, stream: int, n_used: int, size: int, below: float)
 
 
 def _distinct_rows(
-    key: np.uint64,
-    stream: int,
-    pool: int,
-    used: Ints | None,
-    gone: Bools | None,
-    size: int,
+    key: np.uint64, stream: int, pool: int, used: Ints | None, gone: Bools | None, size: int
 ) -> Ints:
     """`size` distinct rows of the pool in random order: repeats and rows that are gone are rejected."""
     drawn = 0

@@ -9,12 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
-from distmom.numerics.arrays import Ints
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
+from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows, strange_rows
+from distmom.reductions.accumulate.leaves import (
+    Mask,
+    Rows,
+    all_of,
+    any_of,
+    missing_rows,
+    nan_refused,
+    strange_rows,
+)
 from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
 
 if TYPE_CHECKING:
@@ -139,7 +148,7 @@ class Census:
         if bad.size:
             self._refuse_weight(float(v[bad[0]]), rows.first_row + int(odd[bad[0]]), path)
         if self._spec.nan == "raise" and nan.any():
-            self._refuse(self._spec.weights, rows.first_row + int(odd[nan][0]), path)
+            raise nan_refused(self._spec.weights, rows.first_row + int(odd[nan][0]), path)
         for kind, those in ((NULLS, null), (NANS, odd[nan]), (ZEROS, odd[~nan])):
             if those is not None:
                 self._add(self.counts[-1, :, kind], rows, those)
@@ -162,7 +171,7 @@ class Census:
         for c in self._spec.sets[number]:
             is_nan, is_inf = strange_rows(rows.column(c), gone)
             if is_nan is not None and self._spec.nan == "raise":
-                self._refuse(self._spec.columns[c], rows.first_row + int(np.argmax(is_nan)), path)
+                raise nan_refused(self._spec.columns[c], rows.first_row + int(np.argmax(is_nan)), path)
             nan, inf = any_of(nan, is_nan), any_of(inf, is_inf)
         if inf is not None:
             self._add(self.counts[number, :, INFS], rows, inf if nan is None else inf & ~nan)
@@ -189,8 +198,49 @@ class Census:
             f"{path or 'data'}: weight {self._spec.weights!r} is {weight:g} in row {row}; {rule}: {remedy}"
         )
 
-    def _refuse(self, column: str | None, row: int, path: str) -> None:
-        raise DataError(
-            f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
-            'use nan="omit" to leave NaN out (counted), or clean the file'
-        )
+
+if TYPE_CHECKING:
+    from distmom.reductions.block_means import BlockMeans
+
+MANY = 1 << 16
+"""So many pairs of file and group are handed on together."""
+
+
+class UnitCounter:
+    """Collects the units that have rows which pass the filter, in each group."""
+
+    def __init__(self, spec: BlockMeans) -> None:
+        self._by_file = spec.count_units == "file"
+        self._met = DistinctUnits(spec.sketch_size, compiled=spec.compiled)
+        self._files: list[tuple[np.uint64, Ints]] = []
+        self._n_pairs = 0
+
+    def add(self, rows: Rows, codes: Ints | None, key: np.uint64, n_groups: int) -> None:
+        """Count the next rows of the file with this key; `codes` are their groups, None without groups."""
+        if not self._by_file:
+            assert rows.units is not None and codes is not None
+            self._met.offer(rows.units, codes, rows.keep)
+            return
+        groups = _groups_met(codes, rows.keep, n_groups)
+        self._files.append((key, groups))
+        self._n_pairs += groups.size
+        if self._n_pairs >= MANY:
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        if self._files:
+            hashes = np.concatenate([np.full(groups.size, key) for key, groups in self._files])
+            self._met.offer(hashes, np.concatenate([groups for _, groups in self._files]), None)
+        self._files, self._n_pairs = [], 0
+
+    def result(self) -> UnitSketch:
+        """The sketch of all rows."""
+        self._hand_on()
+        return self._met.result()
+
+
+def _groups_met(codes: Ints | None, keep: Bools | None, n_groups: int) -> Ints:
+    """Groups that have some of the rows."""
+    if codes is None:
+        return np.zeros(int(keep is None or bool(keep.any())), np.int64)
+    return np.flatnonzero(np.bincount(codes if keep is None else codes[keep], minlength=n_groups))

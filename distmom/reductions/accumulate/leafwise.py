@@ -14,10 +14,9 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
-from distmom.reductions.accumulate.files import Census, FileTree
+from distmom.reductions.accumulate.files import Census, FileTree, UnitCounter
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
-from distmom.reductions.accumulate.units import UnitCounter
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.state import Key, MeanState, in_key_order
 

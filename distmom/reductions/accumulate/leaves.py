@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.leaf import LEAF_ROWS, together
 
@@ -148,3 +149,11 @@ def strange_rows(x: Floats, gone: Mask) -> tuple[Mask, Mask]:
     is_nan = np.isnan(x) & strange
     is_inf = strange & ~is_nan
     return (is_nan if is_nan.any() else None), (is_inf if is_inf.any() else None)
+
+
+def nan_refused(column: str | None, row: int, path: str) -> DataError:
+    """The error for a NaN under ``nan="raise"``."""
+    return DataError(
+        f'{path or "data"}: column {column!r} is NaN in row {row}, and nan="raise" forbids it; '
+        'use nan="omit" to leave NaN out (counted), or clean the file'
+    )

@@ -13,9 +13,8 @@ from distmom.numerics.blocks.cells import CELL_BYTES, WEIGHTED_CELL_BYTES, Cells
 from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, all_finite
 from distmom.numerics.samples.group_sample import GroupSampler
-from distmom.reductions.accumulate.files import Census, FileTree
+from distmom.reductions.accumulate.files import Census, FileTree, UnitCounter
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.accumulate.units import UnitCounter
 from distmom.reductions.layouts import LeafRows, Place
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.samples.wanted_rows import WantedRows
 from distmom.reductions import Accumulator
-from distmom.reductions.accumulate.leaves import Mask, Rows, all_of
+from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, nan_refused
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.state import Key
 
@@ -137,7 +136,9 @@ class RowGatherer(Accumulator):
             told[:] = fates_of(looked, there, keep, self._spec.nan != "keep")
         if self._spec.nan == "raise" and (fates == NAN).any():
             found = (fates == NAN).reshape(fates.shape[0], -1).any(axis=1)
-            self._refuse(int(np.argmax(found)), wanted[low:high], values)
+            bad = int(np.argmax(found))
+            name = self._spec.columns[int(np.argmax(np.isnan(values[bad])))]
+            raise nan_refused(name, wanted[low + bad], self._path)
 
     def _judged(
         self, rows: Rows, inside: Ints, values: Floats, fates: NDArray[np.uint8]
@@ -152,13 +153,6 @@ class RowGatherer(Accumulator):
             if there is not None:
                 values[~there[inside], c] = np.nan
         return [(fates, values[:, needed : needed + 1], rows.valid[needed])]
-
-    def _refuse(self, place: int, rows: Ints, values: Floats) -> None:
-        column = self._spec.columns[int(np.argmax(np.isnan(values[place])))]
-        raise DataError(
-            f'{self._path or "data"}: column {column!r} is NaN in row {rows[place]}, and nan="raise" forbids '
-            'it; use nan="omit" to leave NaN out (counted), or clean the file'
-        )
 
     def result(self, keys: list[Key]) -> GatheredRows:
         """All wanted rows of the unit."""

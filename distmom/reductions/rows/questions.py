@@ -54,13 +54,9 @@ class HandedOver:
         return sum(rows.nbytes for rows in self.kept)
 
 
-@dataclass(frozen=True)
-class HandOver:
+def hand_over(*kept: tuple[CellRows, ...], between: Callable[[], None] = lambda: None) -> HandedOver:
     """Makes nothing of the rows but hands them on, for blocks that are too large for one unit of work."""
-
-    def __call__(self, *kept: tuple[CellRows, ...], between: Callable[[], None] = lambda: None) -> HandedOver:
-        """The rows of the only question."""
-        return HandedOver(tuple(rows for (rows,) in kept))
+    return HandedOver(tuple(rows for (rows,) in kept))
 
 
 @dataclass(frozen=True)

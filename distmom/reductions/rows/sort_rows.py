@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.pairs.regroup import NOT_OURS
-from distmom.reductions.rows.keep_each import EachKeeper, KeepEach
-from distmom.reductions.rows.keep_rows import BlockRange, RowKeeper
+from distmom.reductions.rows.keep_rows import BlockRange, EachKeeper, KeepEach, RowKeeper
 
 Labels = NDArray[np.uint16] | NDArray[np.int32]
 Buckets = NDArray[np.uint16]

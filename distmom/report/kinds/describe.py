@@ -70,7 +70,7 @@ class NamedUnit:
         return {**vars(self), "reasons": [dict(vars(r)) for r in self.reasons], "parts": list(self.parts)}
 
 
-class DescribeResult(Results):
+class DescribeResult(Results[ColumnProfile]):
     """Profiles of the columns, in their order, and the named files and units.
 
     Parameters
@@ -97,7 +97,7 @@ class DescribeResult(Results):
     @property
     def columns(self) -> dict[str, ColumnProfile]:
         """Profiles by the column's name."""
-        return {r.name: r for r in self}  # type: ignore[misc]
+        return {r.name: r for r in self}
 
     @property
     def named_files(self) -> tuple[str, ...]:

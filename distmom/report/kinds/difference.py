@@ -82,10 +82,10 @@ class DifferenceResult(EstimateResult):
     shown: ClassVar[tuple[str, ...]] = (
         *("metric", "denominator", "by", "control", "variant", "difference", "interval", *INTERVAL),
         *("lift", "lift_interval", "lift_reason", "control_mean", "control_interval", "variant_mean"),
-        *("variant_interval", "plain_difference", "plain_lift", "plain_control", "plain_variant", "status"),
-        *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_control", "n_used_variant", "unit"),
-        *("n_units_control", "n_units_variant", "n_units_exact", "n_blocks", "n_ruined_blocks"),
-        *("n_set_aside", "notes"),
+        *("variant_interval", "plain_difference", "plain_lift", "plain_control", "plain_variant"),
+        *("status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_control"),
+        *("n_used_variant", "unit", "n_units_control", "n_units_variant", "n_units_exact", "n_blocks"),
+        *("n_ruined_blocks", "n_set_aside", "notes"),
     )
     kind: ClassVar[str] = "Comparison of variants"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")

@@ -58,9 +58,9 @@ class ColumnProfile(Result):
     column : str
     type : str
         Arrow's name of the type in the first file.
-    status : tuple of str
-        As that of `MeanResult`; ``("counted only",)`` for columns without a mean, ``("no values",)`` where
-        every row is missing.
+    status : Status
+        As that of `MeanResult`; ``counted only`` for columns without a mean, ``no values`` where every row is
+        missing.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those with a value (infinities have one); missing ones. `n_null` is None
         where nulls of that type cannot be counted, and so is `n_used`.
@@ -121,7 +121,7 @@ class ColumnProfile(Result):
     offsets: ColumnProfile | None = None
 
     shown: ClassVar[tuple[str, ...]] = (
-        *("column", "type", "status", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),
+        *("column", "type", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),
         *("interval", "interval_reason", "confidence_level", "plain_estimate", "leaves_interval"),
         *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise", "minimum", "maximum"),
         *("n_blocks", "other_estimate", "gap", "sources", "notes"),
@@ -135,10 +135,6 @@ class ColumnProfile(Result):
     @property
     def name(self) -> str:  # noqa: D102
         return self.column
-
-    @property
-    def doubtful(self) -> bool:  # noqa: D102
-        return self.status not in (("ok",), ("counted only",))
 
     def told(self, data: dict[str, Any], run: dict[str, Any]) -> ColumnProfile:
         """The same with what is to be said of data and run."""

@@ -11,6 +11,7 @@ from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.values import plain
 from distmom.report.words import number, printable
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.report.page.figure import Figure
@@ -24,10 +25,12 @@ class CandidateResult(Result):
     Attributes
     ----------
     candidate : str
-    status : tuple of str
-        ``champion``, ``finalist`` or ``beaten`` first; ``cycle`` where every finalist lost to another one;
-        ``files disagree`` where blocks of whole files tell another story about the losses than blocks of
-        rows: a bad file spoils all of these, and nothing here is to be relied upon.
+    status : Status
+        ``champion``, ``finalist`` or ``beaten``.
+    flags : tuple of Status
+        ``cycle`` where every finalist lost to another one; ``files disagree`` where blocks of whole files
+        tell another story about the losses than blocks of rows: a bad file spoils all of these, and nothing
+        here is to be relied upon.
     estimate, interval : float, (float, float) or None
         Robust risk: lower median of the block losses of all parts, with its order interval.
     plain_estimate, plain_interval : float, (float, float) or None
@@ -60,7 +63,7 @@ class CandidateResult(Result):
     n_ruined_blocks: int
 
     shown: ClassVar[tuple[str, ...]] = (
-        *("candidate", "status", "n_rows", "n_used", "n_missing", "estimate", "interval"),
+        *("candidate", "status", "flags", "n_rows", "n_used", "n_missing", "estimate", "interval"),
         *("confidence_level", "plain_estimate", "plain_interval", "threshold", "n_allowed", "n_won"),
         *("n_lost", "n_not_evaluated", "n_blocks", "n_ruined_blocks", "notes"),
     )
@@ -74,8 +77,8 @@ class CandidateResult(Result):
         return "candidate"
 
     @property
-    def doubtful(self) -> bool:  # noqa: D102
-        return self.n_ruined_blocks > 0 or not {"cycle", "files disagree"}.isdisjoint(self.status)
+    def ok(self) -> bool:  # noqa: D102
+        return super().ok and not self.n_ruined_blocks
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         return [self.flat(*self.shown)]
@@ -129,7 +132,7 @@ class Duels:
         }
 
 
-class TournamentResult(Results):
+class TournamentResult(Results[CandidateResult]):
     """Champions, finalists and the league table: a sequence of `CandidateResult`, the best first.
 
     Parameters
@@ -148,6 +151,7 @@ class TournamentResult(Results):
     """
 
     title: ClassVar[str] = "Tournament"
+    apart: ClassVar[tuple[str, ...]] = ("data", "run", "settings")
 
     def __init__(
         self,
@@ -170,7 +174,7 @@ class TournamentResult(Results):
     @property
     def candidates(self) -> dict[str, CandidateResult]:
         """Lines of the table by the candidate's name."""
-        return {r.name: r for r in self}  # type: ignore[misc]
+        return {r.name: r for r in self}
 
     @property
     def champion(self) -> str:
@@ -180,7 +184,7 @@ class TournamentResult(Results):
     @property
     def files_disagree(self) -> bool:
         """Whether blocks of whole files tell another story about any candidate than blocks of rows."""
-        return any("files disagree" in r.status for r in self)
+        return any(Status.FILES_DISAGREE in r.flags for r in self)
 
     @property
     def cycle(self) -> bool:
@@ -189,23 +193,6 @@ class TournamentResult(Results):
 
     def __repr__(self) -> str:
         return f"<TournamentResult: {', '.join(self.champions)} of {len(self)} candidates>"
-
-    def same_bits(self, other: TournamentResult) -> bool:
-        """Whether both agree in every number, bit for bit; `data`, `run` and the number of passes apart."""
-        mine, theirs = self.duels, other.duels
-        arrays = (
-            (mine.loses, theirs.loses),
-            (mine.margins, theirs.margins),
-            (mine.distances, theirs.distances),
-            *zip(mine.block_losses, theirs.block_losses, strict=True),
-        )
-        return (
-            self.champions == other.champions
-            and self.finalists == other.finalists
-            and self.beta_r.hex() == other.beta_r.hex()
-            and all(a.tobytes() == b.tobytes() for a, b in arrays)
-            and all(a.same_bits(b) for a, b in zip(self, other, strict=True))
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: as every command's, with ``champions``, ``finalists``, ``table``, ``duels``."""

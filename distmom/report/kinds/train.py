@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from distmom.report.page.telling import Telling
 
-GOOD = ("converged", "all steps taken", "stationary")
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TrainResult(Result):
@@ -72,7 +70,7 @@ class TrainResult(Result):
     shown: ClassVar[tuple[str, ...]] = (
         *("learner", "target", "columns", "estimate", "estimate_of", "n_steps", "n_blocks", "block_size"),
         *("n_skipped_blocks", "mode", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped"),
-        *("status", "notes"),
+        *("status", "flags", "notes"),
     )
 
     @property
@@ -82,11 +80,6 @@ class TrainResult(Result):
     @property
     def heading(self) -> str:  # noqa: D102
         return "learner"
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether more steps would have helped."""
-        return self.status[0] not in GOOD
 
     def records(self) -> list[dict[str, Any]]:
         """One row."""
@@ -99,7 +92,7 @@ class TrainResult(Result):
                 "n_steps": self.n_steps,
                 "n_blocks": self.n_blocks,
                 "block_size_min": self.block_size,
-                "status": "; ".join(self.status),
+                **self.flat("status", "flags"),
             }
         ]
 

@@ -13,6 +13,7 @@ from distmom.report.page.pictures import Curve, Line, Picture, Scale, Span, Span
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
 from distmom.report.words import cell
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.report.estimate import EstimateResult
@@ -37,7 +38,7 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
     told = _tell(r, subject, [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")])
-    if "files disagree" not in r.status:
+    if Status.FILES_DISAGREE not in r.flags:
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
@@ -122,7 +123,7 @@ def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     if reached is not None:
         facts.append(("confidence reached", f"{100 * reached:.4g} %, at least {level} were asked for"))
     facts.append((r.drawn[1], plain))
-    return facts + block_facts(r, given=r.interval is not None)
+    return facts + block_facts(r)
 
 
 def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:

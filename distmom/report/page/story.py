@@ -84,7 +84,7 @@ def _section(one: Telling) -> Section:
 
 
 def _table(results: Results) -> Grid:
-    marked = [r.doubtful for r in results for _ in r.lines()]
+    marked = [not r.ok for r in results for _ in r.lines()]
     return Grid.of("All figures", as_table(results), marked, "Marked lines have a status to look at.")
 
 
@@ -118,17 +118,14 @@ def _spans(name: str, mine: list[Result]) -> Spans:
         estimate, interval, _ = r.shown_values()
         label = heading(r).split(" | ", 1)[-1]
         text = f"{estimate.strip()} ({interval.strip()})"
-        lines.append(
-            Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, r.doubtful)
-        )
+        lines.append(Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, not r.ok))
     more = f" {len(mine) - MOST_GROUPS:,} more are in the table." if len(mine) > MOST_GROUPS else ""
-    level = f"{100 * mine[0].confidence_level:.6g} % interval"
     return Spans(
         cell(name),
         f"Estimates with their intervals; arrows point to plain ones that lie outside of the picture.{more}",
         tuple(lines),
         Numbers() if scale is None else Times(scale),
-        ("estimate", level, mine[0].drawn[1]),
+        ("estimate", f"{mine[0].level} interval", mine[0].drawn[1]),
     )
 
 

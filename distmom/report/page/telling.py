@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Mood, Words
 from distmom.report.page.pictures import Picture
-from distmom.report.results import NO_ANSWER_STATUSES
 from distmom.report.text import each_once
 from distmom.report.words import cell, listed, printable
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.report.result import Result
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 MOST_FILES = 30
 """Names of files in a page."""
 
-FINE = ("ok", "counted only", "champion", "finalist", "beaten", "converged", "all steps taken", "stationary")
-"""First words of a status with which there is nothing to look into."""
-
-DO = {
+DO: dict[str, str] = {
     "ok": "Nothing stands out. Use the estimate with its interval.",
     "contaminated": (
         "Use the robust estimate, not the plain one. (contaminated: some values are so far out that their "
@@ -117,9 +114,7 @@ def heading(result: Result) -> str:
 
 def mood(result: Result) -> Mood:
     """How far to rely on a result."""
-    if result.status[0] in NO_ANSWER_STATUSES:
-        return "bad"
-    return "good" if result.status[0] in FINE and not result.doubtful else "look"
+    return "bad" if result.status.no_answer else "good" if result.ok else "look"
 
 
 def gravest(moods: Iterable[Mood]) -> Mood:
@@ -130,8 +125,8 @@ def gravest(moods: Iterable[Mood]) -> Mood:
 
 def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
     """What to do about each status of a result."""
-    found = [DO[word] for word in result.status if word in DO]
-    wild = {"contaminated", "files disagree", "beyond capacity"} & set(result.status)
+    found = [DO[word] for word in (result.flags or (result.status,)) if word in DO]
+    wild = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
     return (*found, *more, *([DESCRIBE] if wild else ()))
 
 
@@ -139,10 +134,10 @@ def verdict(results: Results) -> tuple[Mood, str]:
     """The gravest mood of several results, and their statuses."""
     worst = gravest(r.telling().mood for r in results)
     if len(results) == 1:
-        return worst, "; ".join(results[0].status)
-    counts = Counter(r.status[0] for r in results)
+        return worst, results[0].words
+    counts = Counter(r.status for r in results)
     what = "results" if any(r.group for r in results) else f"{results[0].heading}s"
-    words = sorted(counts, key=lambda word: (word in FINE, word != "ok", -counts[word]))
+    words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
 

@@ -14,6 +14,7 @@ from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.report.kinds.tournament import CandidateResult, TournamentResult
@@ -31,11 +32,11 @@ def story(found: TournamentResult) -> Story:
     several = len(found.champions) > 1
     loss = found.settings["loss"]
     shown = three(best.estimate, best.interval, best.plain_estimate)
-    level = f"{100 * best.confidence_level:.6g} %"
     first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
+    reach = interval_words(best.level, shown[1])
     answer = [
         f"{first}: least {cell(loss)} loss on most blocks of rows.",
-        f"The robust risk of {printable(found.champion)} is {shown[0]}; {interval_words(level, shown[1])}. "
+        f"The robust risk of {printable(found.champion)} is {shown[0]}; {reach}. "
         f"Its plain mean loss is {shown[2]}.",
     ]
     plain_best = min(league, key=lambda r: r.plain_estimate)
@@ -44,14 +45,14 @@ def story(found: TournamentResult) -> Story:
             f"By plain mean loss {printable(plain_best.name)} would have won: a few rows or files decide "
             f"that."
         )
-    mood: Mood = "look" if found.cycle or any(r.doubtful for r in found) else "good"
+    mood: Mood = "look" if found.cycle or any(not r.ok for r in found) else "good"
     if found.files_disagree:
         mood = "bad"
     facts = Facts("How it was decided", _facts(found))
     table = Grid.of(
         "League table",
         as_table(found),
-        [r.doubtful for r in found],
+        [not r.ok for r in found],
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
         "was better.",
     )
@@ -74,7 +75,7 @@ def _advice(found: TournamentResult, mood: Mood) -> Advice:
             "Do not rely on this outcome: a file that is bad as a whole has rows in every block. Leave it "
             "out, or run again with blocks=FileBlocks()."
         ]
-    close = [r.name for r in found if r.status[0] == "finalist"]
+    close = [r.name for r in found if r.status == Status.FINALIST]
     if close:
         lines.append(
             f"Finalists that these rows cannot tell apart from it, or that lost the last round: "
@@ -112,17 +113,17 @@ def _risks(found: TournamentResult) -> Spans:
         "it lies outside, is the plain mean loss.",
         lines,
         Numbers(),
-        ("robust risk", f"{100 * found[0].confidence_level:.6g} % interval", "plain mean loss"),
+        ("robust risk", f"{found[0].level} interval", "plain mean loss"),
     )
 
 
 def _span(found: TournamentResult, r: Any) -> Span:
     candidate: CandidateResult = r
     t = three(candidate.estimate, candidate.interval, candidate.plain_estimate)
-    text = f"{t[0]} ({t[1]}), plain {t[2]}, {candidate.status[0]}"
+    text = f"{t[0]} ({t[1]}), plain {t[2]}, {candidate.status}"
     name = printable(candidate.name)
     return Span(
-        name, text, candidate.estimate, candidate.interval, candidate.plain_estimate, candidate.doubtful
+        name, text, candidate.estimate, candidate.interval, candidate.plain_estimate, not candidate.ok
     )
 
 

@@ -33,7 +33,7 @@ def tell_train(r: TrainResult) -> Telling:
         "them, so that wild rows in a minority of the blocks do not steer it."
         if r.n_blocks > 1
         else f"Each step was taken from one batch of {r.block_size:,} rows: wild rows in it do steer it.",
-        f"It ended with: {'; '.join(r.status)}.",
+        f"It ended with: {r.words}.",
     )
     facts = [
         ("learner", cell(r.learner)),

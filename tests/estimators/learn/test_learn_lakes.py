@@ -95,7 +95,7 @@ def test_threads_that_compute_blocks_change_no_bit(learner, lake, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("workers", [2, 4])
 @pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[3]], ids=["metric", "linear"])
 def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers):
@@ -110,7 +110,7 @@ def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers
 
 @pytest.mark.slow
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("aggregator", ["median_block", "geometric_median"])
 def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
     from distributed import Client, LocalCluster

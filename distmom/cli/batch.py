@@ -1,0 +1,122 @@
+"""``distmom run`` and ``distmom init``: a batch job from its file, and a template to start from."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from distmom.cli.failures import write_stdout
+
+
+@click.command("run", short_help="Run a batch job from its TOML configuration.")
+@click.argument("config", metavar="CONFIG.toml")
+@click.option("--dry-run", is_flag=True, help="Check the configuration and show the plan; read no rows.")
+@click.option("--log-json", is_flag=True, help="Log one JSON object a line on standard error.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run on this Dask cluster, whatever the file says: an address, or a scheduler file (.json).",
+)
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="Run on this number of processes of this machine, whatever the file says.",
+)
+@click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
+def run_command(
+    config: str, dry_run: bool, log_json: bool, scheduler: str | None, workers: int | None, quiet: bool
+) -> int:
+    """Run the batch job named by the 'pipeline' key of a TOML file."""
+    from distmom.jobs import run_config
+
+    return run_config(
+        config, dry_run=dry_run, log_json=log_json, quiet=quiet, scheduler=scheduler, workers=workers
+    )
+
+
+HELP = """Write a template to start from, and say what to do next.
+
+\b
+nightly, summary, drift, train, tournament
+    a TOML file for 'distmom run' that shows every key of the job
+slurm
+    batch scripts: a cluster for one command, and more workers
+kubernetes
+    manifests for the Dask operator, from a file of values
+
+By default the file or folder is called as the template. Nothing is replaced without --force.
+"""
+NEXT = {
+    "slurm": "set tasks, memory and time at the head of the two scripts; then",
+    "kubernetes": """set image, command and sizes in values.yaml, and the secret with certificates, which
+deploy/tls/make-certificates of the repository makes; then, with the Dask operator in the cluster""",
+}
+NEXT_OF_JOBS = "say in [data] what to read, and in the tables below what to do with it; then"
+
+
+@click.command(
+    "init", short_help="Write a template of a batch job, or scripts that start clusters.", help=HELP
+)
+@click.argument("template")
+@click.argument("path", required=False, metavar="[FILE|FOLDER]", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace what exists.")
+@click.pass_context
+def init_command(ctx: click.Context, template: str, path: Path | None, force: bool) -> int:
+    """Write a template."""
+    from distmom.checks import check_choice
+    from distmom.jobs.template_files import is_folder, template_files, template_names
+
+    check_choice("template", template, template_names())
+    texts = template_files(template)
+    if is_folder(template):
+        folder = path or Path(template)
+        targets = {folder / name: text for name, text in texts.items()}
+    else:
+        [(name, text)] = texts.items()
+        target = path or Path(name)
+        target = target / name if target.is_dir() else target
+        if target.suffix != ".toml":
+            raise click.UsageError(f"{str(target)!r} does not end in .toml; rename it", ctx)
+        folder, targets = target.parent, {target: text.replace(name, target.name)}
+    _write(targets, folder, force, make=is_folder(template))
+    write_stdout(_said(template, folder, list(targets)))
+    return 0
+
+
+def _write(targets: dict[Path, str], folder: Path, force: bool, make: bool) -> None:
+    """Write each file whole; none if one of them is in the way."""
+    from distmom.errors import ConfigError, ResourceError
+    from distmom.lake.files.atomic import atomic_file
+
+    taken = [target for target in targets if target.is_dir() or (target.exists() and not force)]
+    if taken:
+        way = "" if taken[0].is_dir() else ", or replace it with --force"
+        raise ConfigError(f"{str(taken[0])!r} exists; choose another name{way}")
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{str(folder)!r} is a file, where a folder is to be; choose another name")
+    if not (make or folder.exists()):
+        raise ConfigError(f"there is no folder {str(folder)!r}; create it first")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for target, text in targets.items():
+            with atomic_file(target) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
+            if text.startswith("#!"):
+                target.chmod(target.stat().st_mode | 0o111)
+    except OSError as error:
+        raise ResourceError(f"{str(folder)!r} cannot be written to: {error.strerror or error}") from error
+
+
+def _said(template: str, folder: Path, targets: list[Path]) -> str:
+    """What was written, and what to do next."""
+    file, there = shlex.quote(str(targets[0])), shlex.quote(str(folder))
+    apart = "" if folder == Path("slurm") else f"DISTMOM_DEPLOY={shlex.quote(str(folder.absolute()))} "
+    then = {
+        "slurm": [f"{apart}sbatch {there}/distmom.sbatch run CONFIG.toml"],
+        "kubernetes": [f"{there}/manifests job | kubectl apply --filename -"],
+    }.get(template, [f"distmom run --dry-run {file}", f"distmom run {file}"])
+    lines = [f"wrote {', '.join(map(str, targets))}", f"Next: {NEXT.get(template, NEXT_OF_JOBS)}"]
+    return "\n".join([*lines, *(f"    {line}" for line in then)]) + "\n"

@@ -1,0 +1,76 @@
+"""Candidates from files: models that skops wrote, and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from distmom.errors import ConfigError, DataError
+from distmom.numerics.arrays import Floats
+
+MODEL_FILE, MATRIX_FILE = ".skops", ".npy"
+MODEL_INSTALL = "pip install 'distmom[models]'"
+
+
+def load_model(path: str) -> Any:
+    """A model from a file written by skops, which holds no code.
+
+    DataError if it cannot be read, or names types beyond those that skops trusts.
+    """
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ConfigError(f"candidate {path!r}: files of models need skops; {MODEL_INSTALL}") from error
+    try:
+        unknown = skops.io.get_untrusted_types(file=path)
+        if unknown:
+            raise DataError(
+                f"candidate {path!r} holds the types {', '.join(map(str, unknown[:3]))}, which are not "
+                "trusted; save a plain scikit-learn model, or give its predictions as a column"
+            )
+        return skops.io.load(path, trusted=[])
+    except DataError:
+        raise
+    except Exception as error:  # whatever a strange file makes of the reader
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"candidate {path!r} cannot be read as a model: {reason}; write it by skops"
+        ) from error
+
+
+def as_matrix(name: str, what: Any) -> Floats:
+    """A square matrix, or that of a ``.npy`` file, in which objects are refused.
+
+    What rounding has made unequal on both sides of the diagonal is averaged.
+
+    DataError if the file cannot be read.
+    """
+    if isinstance(what, str):
+        name, what = what, _load_matrix(what)
+    try:
+        found = np.asarray(what)
+    except ValueError as error:
+        raise ConfigError(f"candidates: {name!r} is no matrix; give rows of equal length") from error
+    if found.dtype.kind not in "biuf" or found.ndim != 2 or found.shape[0] != found.shape[1]:
+        raise ConfigError(
+            f"candidates: {name!r} must be a square matrix of numbers, not {found.dtype} of shape "
+            f"{found.shape}"
+        )
+    matrix = np.array(found, np.float64)
+    if np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+        matrix = 0.5 * (matrix + matrix.T)
+    return matrix
+
+
+def _load_matrix(path: str) -> Any:
+    if not path.endswith(MATRIX_FILE):
+        raise ConfigError(f"candidates: {path!r} is no matrix; name a {MATRIX_FILE} file")
+    try:
+        # mapped, so that nothing is allocated by what the header claims
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # whatever a strange file makes of the reader
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise DataError(
+            f"candidate {path!r} cannot be read as a matrix: {reason}; write it by numpy.save"
+        ) from error
