@@ -106,7 +106,7 @@ def choose_blocks(
         return BlockPlan(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
     if design.repeats > 1:
         check_most_blocks(
-            f"blocks: {design.repeats} repeats of {n_kept} fine blocks", design.repeats * n_kept
+            f"RandomBlocks: repeats: {design.repeats} of {n_kept} fine blocks", design.repeats * n_kept
         )
         repeated = RepeatedLayout(seed, n_fine, design.repeats, width)
         return BlockPlan(repeated, cells, sample, n_blocks, outlying=outlying)
