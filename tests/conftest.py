@@ -8,21 +8,22 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from four_workers import FourWorkers
 from hypothesis import settings
 from shared import SHARED
+from worker_processes import FourWorkers
 
 if TYPE_CHECKING:
     from mean_lakes import SomeWorkers
 
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=40)
-settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=500)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("default")
 
 # Hundreds of processes start here: they find bytecode, whatever the shell says about writing it.
@@ -121,8 +122,17 @@ def place(item: pytest.Item) -> object:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a group come first and together in one process, too: what they share has an end."""
+    """Tests of a group come first and together in one process, too: what they share has an end.
+
+    Of the cases of a test marked ``one_in(n)`` all but every n-th are slow.
+    """
+    cases: Counter[str] = Counter()
     for item in items:
+        mark, name = item.get_closest_marker("one_in"), item.nodeid.partition("[")[0]
+        if mark and not item.get_closest_marker("slow"):
+            if cases[name] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            cases[name] += 1
         if "demo" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("flights"))
         if item.get_closest_marker("cluster"):  # closing comms leave sockets to the collector now and then

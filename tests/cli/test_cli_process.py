@@ -51,6 +51,7 @@ def test_a_full_disk_behind_stdout_is_a_failure(lake: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.one_in(3)
 def test_closed_streams_change_no_code(lake: Path, tmp_path: Path, closed: str) -> None:
     for words, code in ((("mean", lake, "-c", "y"), 0), (("mean", tmp_path / "none"), 3)):
         done = subprocess.run(f"{shlex.join(command(*words))} {closed}", shell=True, timeout=60, check=False)
@@ -86,7 +87,7 @@ def test_interrupt_on_threads(long_lake: Path, tmp_path: Path) -> None:
     ("busy", "to_all"),
     [
         pytest.param(False, False, id="while workers start", marks=pytest.mark.slow),
-        pytest.param(False, True, id="while workers start, to all as a terminal does"),
+        pytest.param(False, True, id="while workers start, to all", marks=pytest.mark.slow),
         pytest.param(True, True, id="while workers read, to all"),
         pytest.param(True, False, id="while workers read", marks=pytest.mark.slow),
     ],

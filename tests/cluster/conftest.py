@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from shared import SHARED
+from worker_processes import two_processes
 
 from distmom.cluster import Executor, ThreadExecutor
 
@@ -29,32 +30,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def two_processes(scratch: Path) -> Iterator[Any]:
-    """Two worker processes; a task fails once its workers died three times."""
-    import dask
-    from distributed import Client, LocalCluster
-
-    settings = {
-        "temporary-directory": str(scratch),
-        "distributed.scheduler.allowed-failures": 2,
-        "distributed.deploy.lost-worker-timeout": "1h",  # see cluster/local.py
-    }
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            **NO_DASHBOARD,
-            memory_limit="1GB",
-            silence_logs=60,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-@contextmanager
 def two_threads() -> Iterator[Any]:
     """Two workers in this process: a scheduler's behaviour without the start of processes."""
     from distributed import Client, LocalCluster
@@ -68,7 +43,12 @@ def two_threads() -> Iterator[Any]:
 
 @pytest.fixture
 def processes_client(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return SHARED.get("two processes", lambda: two_processes(tmp_path_factory.mktemp("dask")))
+    """A task fails once its workers died three times."""
+    settings = {
+        "distributed.scheduler.allowed-failures": 2,
+        "distributed.deploy.lost-worker-timeout": "1h",  # see cluster/local.py
+    }
+    return SHARED.get("two processes", lambda: two_processes(tmp_path_factory.mktemp("dask"), **settings))
 
 
 @pytest.fixture

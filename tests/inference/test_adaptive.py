@@ -15,7 +15,7 @@ from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import NoInterval, flags_of
 from distmom.theory.partition import partition_halfwidth
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=25)
+PROPERTY = settings(derandomize=True, deadline=None)
 
 
 def lists(moments):

@@ -15,7 +15,7 @@ from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import NoInterval, flags_of
 from distmom.numerics.blocks.moments import Moments
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+PROPERTY = settings(derandomize=True, deadline=None)
 
 
 def make_vector(seed, n, kinds, n_fine, n_files, deal):

@@ -17,7 +17,7 @@ from distmom.theory.bounds import exact_level, width_factor
 from distmom.theory.ladder import ladder_levels
 from distmom.theory.repeated import repeated_halfwidth
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 DELTA = 1.0 - 0.99
 
 

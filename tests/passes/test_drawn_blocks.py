@@ -125,6 +125,7 @@ LAWS: dict[str, tuple[Callable[[np.random.Generator, Any], np.ndarray], float]] 
         ("pareto", 0.1000, 0.0929),
     ],
 )
+@pytest.mark.one_in(2)
 def test_risk_of_the_median_of_randomized_u_statistics(law: str, right: float, partition: float) -> None:
     """11 samples of 90 of 1,000 rows: the published setting, as it is reproduced over 20,000 replications.
 

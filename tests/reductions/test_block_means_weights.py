@@ -176,6 +176,7 @@ def _compare_cell(
 
 @pytest.mark.parametrize("nan", ["omit", "keep"])
 @pytest.mark.parametrize(("layout", "groups"), CASES)
+@pytest.mark.one_in(3)
 def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str) -> None:
     spec = spec_of(layout, grouped=bool(groups), nan=nan)
     files = weighted_files(SIZES, groups)
@@ -183,6 +184,7 @@ def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: 
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
+@pytest.mark.one_in(3)
 def test_clean_rows_too(layout: Layout, groups: int) -> None:
     spec = spec_of(layout, grouped=bool(groups))
     files = weighted_files(SIZES, groups, dirty=False)
@@ -191,6 +193,7 @@ def test_clean_rows_too(layout: Layout, groups: int) -> None:
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
 @pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
+@pytest.mark.one_in(5)
 def test_any_cutting_and_either_engine_give_the_same_bits(layout: Layout, groups: int, dirty: bool) -> None:
     spec = spec_of(layout, grouped=bool(groups))
     files = weighted_files(SIZES, groups, dirty)
@@ -204,6 +207,7 @@ def test_any_cutting_and_either_engine_give_the_same_bits(layout: Layout, groups
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
+@pytest.mark.one_in(3)
 def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None:
     sizes = (300, 20, 1200)
     if isinstance(layout, StoredLayout):

@@ -22,6 +22,7 @@ def solve(problem: Problem, n_steps: int = 400, **settings):
 
 @pytest.mark.parametrize("problem", problems(0), ids=lambda p: p.name)
 @pytest.mark.parametrize("step_size", STEP_SIZES, ids=repr)
+@pytest.mark.one_in(3)
 def test_every_step_size_finds_the_minimum_on_every_set(problem, step_size):
     if isinstance(step_size, Adam) and problem.name == "simplex":
         pytest.skip("a step with other units in each coordinate does not end where the projection should")
@@ -33,6 +34,7 @@ def test_every_step_size_finds_the_minimum_on_every_set(problem, step_size):
 
 @pytest.mark.parametrize("aggregator", ROBUST)
 @pytest.mark.parametrize("averaging", ["mean", "geometric_median", "none"])
+@pytest.mark.one_in(2)
 def test_robust_aggregators_do_not_see_four_wild_blocks_of_eleven(aggregator, averaging):
     problem = problems(4)[0]
     found = solve(problem, aggregator=AGGREGATORS[aggregator], averaging=averaging, step_size=Decaying(0.5))

@@ -17,6 +17,7 @@ def words(found):
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize(("uneven", "file_sd"), [(False, 0.0), (True, 0.0), (False, 1.0), (True, 3.0)])
+@pytest.mark.one_in(3)
 def test_clean_lakes_raise_no_alarm(name, uneven, file_sd):
     """Claim: at most 0.002 alarms, also with files that legitimately differ."""
     g = np.random.default_rng(11)
@@ -32,6 +33,7 @@ def test_clean_lakes_raise_no_alarm(name, uneven, file_sd):
     ("bad", "change", "uneven", "file_sd"),
     [(5, to(1e6), False, 0.0), (5, to(np.inf), False, 0.0), (25, to(1e6), True, 1.0)],
 )
+@pytest.mark.one_in(3)
 def test_bad_files_are_found_and_the_answer_by_files_is_right(name, bad, change, uneven, file_sd):
     """Bad files among 500 of about 200 rows. Claim: `files disagree` has probability >= 0.999.
 

@@ -21,7 +21,7 @@ from distmom.theory.paper import (
     mou_least_delta,
 )
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 LEVELS = st.floats(0.05, 0.99999)
 
 

@@ -20,7 +20,7 @@ from distmom.theory.bounds import (
 )
 from distmom.theory.ladder import ladder_levels
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 DELTAS = st.floats(1e-9, 0.5)
 
 

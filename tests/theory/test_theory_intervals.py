@@ -13,7 +13,7 @@ from scipy import stats
 
 from distmom.theory.intervals import least_order_blocks, order_level, order_rank
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 
 
 def level_twin(n_good: int, rank: int) -> Fraction:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from distmom.theory.ladder import fine_blocks, ladder_levels
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 
 
 def test_ladder_of_the_default_fine_blocks() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 from distmom.theory.bounds import cantelli_allowed, median_rank, width_factor
 from distmom.theory.partition import partition_halfwidth, poisson_binomial_tail
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 
 
 def tail_twin(probabilities: list[float], least: int) -> float:

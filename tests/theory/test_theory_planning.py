@@ -13,7 +13,7 @@ from distmom.errors import ConfigError
 from distmom.theory.bounds import width_factor, width_factors
 from distmom.theory.planning import best_blocks
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 
 
 @pytest.mark.parametrize(

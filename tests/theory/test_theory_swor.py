@@ -19,7 +19,7 @@ from distmom.theory.resampled import resampled_halfwidth, resampled_p, sampled_h
 from distmom.theory.tuples import pair_inverse_inclusion
 from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None)
 A = st.floats(0.0, 18.0).map(math.exp)
 
 

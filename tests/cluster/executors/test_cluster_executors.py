@@ -33,6 +33,7 @@ def units_of(unit_bytes: int = 2000, max_files: int = 2) -> tuple[Unit, ...]:
 
 @pytest.mark.parametrize(("unit_bytes", "max_files"), [(1, 1), (2000, 2), (10**6, 11)])
 @pytest.mark.parametrize("window", [1, 3, None])
+@pytest.mark.one_in(4)
 def test_same_bits_whatever_the_units_and_the_window(
     executor: Executor, unit_bytes: int, max_files: int, window: int | None
 ) -> None:

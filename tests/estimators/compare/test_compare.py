@@ -339,6 +339,7 @@ def test_the_plan_reads_no_row(lakes: list[Path]) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("where", [None, "x > -9", pc.field("x") > -9])
+@pytest.mark.one_in(5)
 def test_samples_are_values_of_any_type(first: Any, second: Any, where: Any, tmp_path: Path) -> None:
     arms = pa.array([first if k == 1 else second for k in SIDES["k"].to_pylist()])
     table = SIDES.append_column('an "arm" `x`', arms)

@@ -115,6 +115,7 @@ PARTITIONED = {
 
 @pytest.mark.parametrize("options", PARTITIONED.values(), ids=PARTITIONED)
 @pytest.mark.parametrize("max_files", [1, 4, 100])
+@pytest.mark.one_in(4)
 def test_a_file_bad_in_the_middle_leaves_nothing_behind(
     options: dict[str, Any], max_files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

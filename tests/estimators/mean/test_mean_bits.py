@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from flat import flat
 from mean_lakes import cut_work, dirty_lake, same, write
+from quick import quick
 from small_leaves import patch_leaves
 
 import distmom as dm
@@ -77,7 +78,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "vectors by coordinates, stored": {"column": ["x", "y"], "joint": "coordinatewise", "order": "stored"},
     "vectors, samples": {"column": ["y", "u"], "joint": True, "scheme": "swor", "tau": 0.3},
 }
-EACH = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+QUICK = (
+    *("random", "random, two keys and a filter", "NaN kept", "many fine blocks", "stored, grouped"),
+    *("chunks, grouped", "samples, filtered", "units of three columns", "units, grouped"),
+    *("with replacement, grouped", "repeated, grouped", "contamination, files"),
+    *("weights, two columns, grouped and filtered", "weights, chunks", "weights, units, grouped"),
+    *("files, grouped", "vectors, grouped", "vectors, samples"),
+)
+"""Each kind of blocks, with what makes its state largest."""
+EACH = pytest.mark.parametrize("options", quick(VARIANTS, QUICK))
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,10 @@ from flat import design
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import cut_work, same, write
+from quick import quick
 from small_leaves import patch_leaves
 from state_lakes import N, Opened, close, facts, flat_lake, interrupted, run, some_files
-from test_mean_bits import VARIANTS
+from test_mean_bits import QUICK, VARIANTS
 
 import distmom as dm
 from distmom.designs.blocks import as_design
@@ -30,8 +31,9 @@ GROWS = {
         MeanOptions(as_design(design(dict(options)) or "auto"), contamination=options.get("contamination"))
     )
 } | {"contamination, given blocks": {"contamination": 2, "n_blocks": 9, "where": "u > 0.1"}}
-EACH = pytest.mark.parametrize("options", FLAT.values(), ids=FLAT)
-EACH_THAT_GROWS = pytest.mark.parametrize("options", GROWS.values(), ids=GROWS)
+EACH = pytest.mark.parametrize("options", quick(FLAT, QUICK))
+QUICKLY_GROWS = [*(name for name in QUICK if name in GROWS), "contamination, given blocks"]
+EACH_THAT_GROWS = pytest.mark.parametrize("options", quick(GROWS, QUICKLY_GROWS))
 
 
 @pytest.fixture(scope="module")

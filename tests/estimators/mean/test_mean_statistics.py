@@ -142,6 +142,7 @@ def sampled_blocks(law: str, n_blocks: int, block_size: int, repetitions: int, s
 @pytest.mark.parametrize(
     ("law", "right"), [("normal", 0.01386), ("student", 0.02939), ("lognormal", 0.0622), ("pareto", 1.1276)]
 )
+@pytest.mark.one_in(3)
 def test_risk_of_the_randomized_median_of_means(law: str, right: float) -> None:
     """Tau = 1/6: 14 samples of 8 of 1,000 rows; ten draws of samples, a hundred data sets each."""
     blocks = np.concatenate([sampled_blocks(law, 14, 8, 100, seed) for seed in range(10)])

@@ -252,6 +252,7 @@ def covered(found: list[dm.MeanResult]) -> int:
 
 
 @pytest.mark.parametrize("kind", ["order", "exact"])
+@pytest.mark.one_in(2)
 def test_rows_of_a_unit_that_resemble_each_other_are_covered(kind: str) -> None:
     """300 units of 60 rows with effects twice the noise; row by row the intervals are far too short."""
     x, units = unit_table(np.random.default_rng(6), 300, np.full(300, 60), 2.0)
@@ -266,6 +267,7 @@ def test_rows_of_a_unit_that_resemble_each_other_are_covered(kind: str) -> None:
 
 
 @pytest.mark.parametrize("n_blocks", ["auto", 9])
+@pytest.mark.one_in(2)
 def test_units_of_very_different_sizes(n_blocks: int | str) -> None:
     """Log-normal numbers of rows, up to a tenth of all in one unit: no false alarms, and the bound covers."""
     g = np.random.default_rng(7)

@@ -98,6 +98,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int | None]] = {
 
 @pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.one_in(3)
 def test_the_answer_is_that_of_the_row_by_row_twin(case: str, dirty: bool, tmp_path: Path) -> None:
     options, n_fine, k = CASES[case]
     files = {f"{i:02}.parquet": rows_of(31 + 7 * i, i, dirty=dirty) for i in range(12)}

@@ -42,6 +42,7 @@ def covered(found: dm.Results) -> int:
 
 @pytest.mark.parametrize("noisy", [False, True], ids=["even spread", "spread by weight"])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.one_in(3)
 def test_intervals_cover(law: str, noisy: bool) -> None:
     """The expectation weighted by w is 0, whatever the spread of a row."""
     table = repeated_draws(law, noisy=noisy)

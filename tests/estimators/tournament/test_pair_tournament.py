@@ -101,6 +101,7 @@ def run(columns: Any, given: dict[str, Any], **options: Any) -> dm.TournamentRes
 
 
 @pytest.mark.parametrize("kind", PAIR_LOSSES)
+@pytest.mark.one_in(2)
 def test_the_definitions_give_the_same(kind: str) -> None:
     columns = data()
     given, losses = case(kind)
@@ -193,6 +194,7 @@ def lake(folder: Path) -> Path:
         {"pairs": dm.SampledPairs(100, replace=True)},
     ],
 )
+@pytest.mark.one_in(2)
 def test_threads_batches_and_states_change_no_bit(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

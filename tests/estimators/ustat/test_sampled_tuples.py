@@ -154,6 +154,7 @@ def test_variance_of_a_sample_of_pairs(replace: bool, right: float) -> None:
 
 
 @pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.one_in(2)
 def test_variance_over_samples_of_one_lake(replace: bool) -> None:
     """Given the data the samples are independent: (N - M)/(N - 1) S^2/M, or S^2/M with replacement."""
     x = np.random.default_rng(4).normal(size=12)

@@ -58,6 +58,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("name", list(KERNELS))
+@pytest.mark.one_in(3)
 def test_values_are_means_over_the_tuples_drawn(both: list[Path], name: str, replace: bool) -> None:
     """The slow twin: the kernel's value at the tuples of both lakes, those with a missing row left out."""
     kernel = KERNELS[name]
@@ -100,6 +101,7 @@ def test_all_tuples_give_the_complete_statistic(name: str) -> None:
 
 
 @pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.one_in(2)
 def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
     """Given the data the samples are independent: (N - M)/(N - 1) S^2/M, or S^2/M with replacement."""
     g, kernel = np.random.default_rng(2), KERNELS["of degrees 2, 1"]
@@ -115,6 +117,7 @@ def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
 
 
 @pytest.mark.parametrize(("replace", "right"), [(False, 0.5724), (True, 0.6438)])
+@pytest.mark.one_in(2)
 def test_variance_over_data_and_draws(replace: bool, right: float) -> None:
     """M = 8 of the 20 pairs of 4 and 5 normal rows, y - x: Var(U_n) = 1/4 + 1/5, Var(h) = 2."""
     n_data, key = 5000, stream_key(9, "tuples of 1, 1")

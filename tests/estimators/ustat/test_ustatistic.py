@@ -66,6 +66,7 @@ def lower(values: list[float]) -> float:
 
 @pytest.mark.parametrize("n_blocks", [1, 3])
 @pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.one_in(2)
 def test_every_kernel_of_pairs_is_that_of_plain_loops(lake: Path, name: str, n_blocks: int) -> None:
     kernel, n_columns, function = PLAIN[name]
     columns = ["x", "y", "z"][:n_columns]

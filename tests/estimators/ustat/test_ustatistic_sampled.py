@@ -121,6 +121,7 @@ def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("where", [None, "u > 0.3"])
 @pytest.mark.parametrize("form", ["u", "v"])
+@pytest.mark.one_in(3)
 def test_samples_of_rows_are_those_of_the_mean(
     lake: Path, replace: bool, where: str | None, form: str
 ) -> None:

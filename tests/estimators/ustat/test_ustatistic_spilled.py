@@ -76,6 +76,7 @@ def run(lake: Any, options: dict[str, Any], executor: Any = None, **reading: Any
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.one_in(3)
 def test_same_bits_as_by_reading_again(
     lake: Path, options: dict[str, Any], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

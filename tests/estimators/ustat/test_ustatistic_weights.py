@@ -31,6 +31,7 @@ def weighted_mean(function: Any, rows: list[Any]) -> float:
 
 
 @pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.one_in(3)
 def test_blocks_are_double_loops(lake: Path, name: str) -> None:
     kernel, n_columns, function = PLAIN[name]
     columns = ["x", "y", "u"][:n_columns]

@@ -39,6 +39,7 @@ def test_triples_are_ordered_and_distinct(n, size, block, replace):
 
 @pytest.mark.parametrize("size", [1, 9])
 @pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.one_in(3)
 def test_triples_are_uniform(size, replace):
     seen = Counter()
     for block in range(3000):
@@ -100,6 +101,7 @@ def test_tuples_of_several_samples_are_ordered_and_distinct(degrees, data, size,
     ("rows", "degrees", "size"), [((4, 3), (2, 1), 3), ((4, 3), (2, 1), 12), ((3, 3), (2, 2), 2)]
 )
 @pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.one_in(5)
 def test_tuples_of_several_samples_are_uniform(rows, degrees, size, replace):
     seen = Counter()
     for block in range(2000):

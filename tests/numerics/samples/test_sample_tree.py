@@ -15,7 +15,7 @@ from distmom.numerics.samples.sample_tree import LEVEL_SHIFT, SampleTree
 KEY = 0x5EED5EED5EED5EED
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
 
-properties = settings(derandomize=True, deadline=None, max_examples=40)
+properties = settings(derandomize=True, deadline=None)
 lakes = st.lists(st.one_of(st.integers(0, 3), st.integers(0, 2**17)), min_size=1, max_size=40)
 
 

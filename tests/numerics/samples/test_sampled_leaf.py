@@ -17,7 +17,7 @@ from distmom.numerics.samples.sampled_leaf import leaf_sample, sampled_leaf_mome
 KEY = 0xABCDEF0123456789
 FAILURE = 1e-6  # chance that a correct sampler fails one test, had its seed been drawn anew
 
-properties = settings(derandomize=True, deadline=None, max_examples=40)
+properties = settings(derandomize=True, deadline=None)
 
 
 def halves(block, leaf, n):
