@@ -11,46 +11,28 @@ from distmom.cli.answer import answer
 
 OWN_OPTIONS = [
     o.Option(
-        ["-c", "--column"],
-        metavar="NAME",
-        multiple=True,
-        help="Column to compare; repeat it for several. May be left out if the data has only one.",
+        "-c --column",
+        "Column to compare; repeat it for several. May be left out if the data has only one.",
+        ["NAME"],
     ),
-    o.Option(["--by"], metavar="NAME", help="Column of which two values make the samples."),
-    o.Option(["--sample", "samples"], metavar="VALUE", multiple=True, help="These values: give it twice."),
+    o.Option("--by", "Column of which two values make the samples.", "NAME"),
+    o.Option("--sample samples", "These values: give it twice.", ["VALUE"]),
+    o.Option("--where", "Condition of all rows; given twice, that of each sample.", ["TEXT"]),
     o.Option(
-        ["--where"],
-        metavar="TEXT",
-        multiple=True,
-        help="Condition of all rows; given twice, that of each sample.",
-    ),
-    o.Option(
-        ["--statistic", "statistics"],
-        type=click.Choice(["mean", "auc", "energy", "mmd", "mmd-laplace"]),
+        "--statistic statistics",
+        "What to compare by; repeatable.",
+        ("mean", "auc", "energy", "mmd", "mmd-laplace"),
         multiple=True,
         default=("mean", "auc", "energy"),
-        show_default=True,
-        help="What to compare by; repeatable.",
     ),
-    o.Option(["--bandwidth"], type=float, help="Of mmd.  [default: the median distance of rows]"),
+    o.Option("--bandwidth", "Of mmd.  [default: the median distance of rows]", float),
     o.Option(
-        ["--permutations", "--n-permutations", "n_permutations"],
-        type=int,
-        default=9_999,
-        show_default=True,
-        help="Permutations of the test.",
+        "--permutations --n-permutations n_permutations", "Permutations of the test.", int, default=9_999
     ),
-    o.Option(
-        ["--test-rows"],
-        type=int,
-        default=10_000,
-        show_default=True,
-        metavar="ROWS",
-        help="Most rows of each sample in the test.",
-    ),
+    o.Option("--test-rows", "Most rows of each sample in the test.", int, metavar="ROWS", default=10_000),
 ]
 DATA = o.without(o.DATA, "column", "by", "where")
-BLOCKS = o.named(o.BLOCKS, ("n_blocks", "block_by"))
+BLOCKS = o.named(o.BLOCKS, "n_blocks", "block_by")
 
 
 @click.command(

@@ -10,19 +10,13 @@ from distmom.cli import options as o
 from distmom.cli.answer import answer
 
 COLUMNS = o.Option(
-    ["-c", "--column", "columns"],
-    metavar="NAME",
-    multiple=True,
-    help="Column to describe; repeat it for several.  [default: all]",
+    "-c --column columns", "Column to describe; repeat it for several.  [default: all]", ["NAME"]
 )
 UNITS = o.Option(
-    ["--by"],
-    metavar="NAME",
-    multiple=True,
-    help="Column whose values make units, which are ranked and named as files are; repeatable.",
+    "--by", "Column whose values make units, which are ranked and named as files are; repeatable.", ["NAME"]
 )
 DATA = o.without(o.DATA, "column", "by", "nan")
-BLOCKS = o.named(o.BLOCKS, ("fine",))
+BLOCKS = o.named(o.BLOCKS, "fine")
 
 
 @click.command(

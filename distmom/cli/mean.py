@@ -10,10 +10,9 @@ from distmom.cli import options as o
 from distmom.cli.answer import answer
 
 JOINT = o.Option(
-    ["--joint"],
-    "Question",
-    type=click.Choice(["geometric", "coordinatewise"]),
-    help="One mean vector over all columns, or over a list column, by this median.",
+    "--joint",
+    "One mean vector over all columns, or over a list column, by this median.",
+    ("geometric", "coordinatewise"),
 )
 
 

@@ -19,9 +19,8 @@ from distmom.cli.init import init_command
 from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
-from distmom.cli.run import run_command
+from distmom.cli.run import run_command, train_command
 from distmom.cli.tournament import tournament_command
-from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
 from distmom.cli.words import telling_flags
 
@@ -118,14 +117,8 @@ def program(ctx: click.Context) -> int:
     return 0
 
 
-program.add_command(compare_command)
-program.add_command(difference_command)
-program.add_command(mean_command)
-program.add_command(describe_command)
-program.add_command(init_command)
-program.add_command(tournament_command)
-program.add_command(train_command)
-program.add_command(merge_command)
-program.add_command(plan_command)
-program.add_command(run_command)
-program.add_command(ustat_command)
+for command in (
+    *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
+    *(train_command, merge_command, plan_command, run_command, ustat_command),
+):
+    program.add_command(command)

@@ -29,39 +29,28 @@ class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 OWN_OPTIONS = [
     o.Option(
-        ["--candidate", "candidates"],
-        metavar="NAME",
-        multiple=True,
+        "--candidate candidates",
+        "Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
+        ["NAME"],
         required=True,
-        help="Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
     ),
-    o.Option(["--target"], metavar="NAME", help="Target column."),
+    o.Option("--target", "Target column.", "NAME"),
+    o.Option("--loss", "Loss of a row, or of a pair of rows.", LossName(), default="squared"),
     o.Option(
-        ["--loss"],
-        type=LossName(),
-        default="squared",
-        show_default=True,
-        help="Loss of a row, or of a pair of rows.",
+        "--loss-parameter", "Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).", float
     ),
     o.Option(
-        ["--loss-parameter"],
-        type=float,
-        help="Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).",
+        "--feature features",
+        "Column that a matrix, a partition or a model takes which does not say so; repeatable.",
+        ["NAME"],
     ),
     o.Option(
-        ["--feature", "features"],
-        metavar="NAME",
-        multiple=True,
-        help="Column that a matrix, a partition or a model takes which does not say so; repeatable.",
-    ),
-    o.Option(
-        ["--distance"],
-        type=click.Choice(("auto", "prediction", "loss")),
+        "--distance",
+        "What keeps candidates apart: predictions, or roots of losses.",
+        ("auto", "prediction", "loss"),
         default="auto",
-        show_default=True,
-        help="What keeps candidates apart: predictions, or roots of losses.",
     ),
-    o.Option(["--beta-r"], type=float, help="Candidates no farther apart do not meet.  [default: found]"),
+    o.Option("--beta-r", "Candidates no farther apart do not meet.  [default: found]", float),
 ]
 DATA = o.without(o.DATA, "column", "by", "nan")
 BLOCKS = o.without(o.BLOCKS, "order", "repeats", "fine", "tau")
