@@ -29,7 +29,6 @@ def answer(
     ----------
     function : callable
         A public function of `distmom`.
-    data : tuple of str
     flags : dict
         All options of the command by their names, those of the output among them.
     n_samples : int

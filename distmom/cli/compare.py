@@ -46,33 +46,12 @@ BLOCKS = o.named(o.BLOCKS, "n_blocks", "block_by")
         *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
     ],
 )
-def compare_command(
-    data: tuple[str, ...],
-    n_permutations: int,
-    test_rows: int,
-    statistics: tuple[str, ...],
-    bandwidth: float | None,
-    **flags: Any,
-) -> int:
+def compare_command(data: tuple[str, ...], **flags: Any) -> int:
     """Columns of two samples compared: differences that bad rows cannot move, and a permutation test.
 
     DATA is two Parquet files, folders, patterns or @list.txt, one for each sample; or one, with --by, or with
     --where given twice.
     """
-    from distmom.designs.permutations import Permutations
     from distmom.estimators.compare.compare import compare
 
-    flags["test"] = Permutations(n_permutations, test_rows)
-    flags["statistics"] = statistics if bandwidth is None else _with_bandwidth(statistics, bandwidth)
     return answer(compare, data, flags, n_samples=2 if flags["by"] is None else 1)
-
-
-def _with_bandwidth(statistics: tuple[str, ...], bandwidth: float) -> tuple[Any, ...]:
-    """The statistics, of which discrepancies have this bandwidth."""
-    from distmom.errors import ConfigError
-    from distmom.numerics.kernels.catalogue import mmd
-
-    kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
-    if not kinds.keys() & set(statistics):
-        raise ConfigError("--bandwidth: is of --statistic mmd; drop it, or add that statistic")
-    return tuple(mmd(bandwidth, kinds[name]) if name in kinds else name for name in statistics)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from distmom.cli.types import BlockNumber, CountOrShare, Seed, StorageOption, WholeNumber
+from distmom.cli import types
 
 INTERVALS = ("auto", "order", "exact", "paper", "none")
 MEMORY, PLACES = "Memory between runs", "Where it runs"
@@ -81,7 +81,7 @@ DATA = [
     _data(
         "--storage-option storage_options",
         "Of the object store: region, endpoint, anonymous, max_attempts …; repeatable.",
-        StorageOption(),
+        types.STORAGE_OPTION,
         multiple=True,
     ),
     _data("--batch-rows", "Rows decoded at a time.", int, metavar="ROWS"),
@@ -89,7 +89,7 @@ DATA = [
 WEIGHTS = _data("--weights", "Column of weights: weighted estimates.", "NAME")
 
 BLOCKS = [
-    _blocks("--blocks --n-blocks n_blocks", "Number of blocks.  [default: auto]", BlockNumber()),
+    _blocks("--blocks --n-blocks n_blocks", "Number of blocks.  [default: auto]", types.BLOCK_NUMBER),
     _blocks("--block-size", "Rows of a block, instead of their number.", int, metavar="ROWS"),
     _blocks(
         "--block-by",
@@ -122,14 +122,14 @@ PAIRS = [
         ("complete", "sampled", "disjoint"),
         default="complete",
     ),
-    _blocks("--pair-count n_pairs", "Pairs of each sample.", WholeNumber(), metavar="M"),
-    _blocks("--pair-budget", "Most pairs to evaluate one by one.", WholeNumber(), metavar="PAIRS"),
+    _blocks("--pair-count n_pairs", "Pairs of each sample.", types.WHOLE_NUMBER, metavar="M"),
+    _blocks("--pair-budget", "Most pairs to evaluate one by one.", types.WHOLE_NUMBER, metavar="PAIRS"),
 ]
 
 CONTAMINATION = _promise(
     "--contamination",
     "Rows or units that may be arbitrary: a number, or a share such as 0.01.",
-    CountOrShare(),
+    types.COUNT_OR_SHARE,
 )
 LEVEL = "--confidence --confidence-level confidence_level"
 CONFIDENCE = _promise(LEVEL, "Confidence level of the interval.", float, default=0.99)
@@ -143,7 +143,7 @@ def interval(*kinds: str) -> Option:
 SEED = Option(
     "--seed --rng rng",
     "Decides every random draw; 'random' takes a new one each time.",
-    Seed(),
+    types.SEED,
     "Chance",
     default=0,
 )

@@ -6,19 +6,19 @@ from typing import Any
 
 import click
 
+from distmom.cli import types
 from distmom.cli.failures import write_stdout
 from distmom.cli.options import LEVEL, Option
 from distmom.cli.show import show_json
-from distmom.cli.types import CountOrShare, WholeNumber
 
 
 @click.command(
     "plan",
     short_help="Blocks, widths and costs for so many rows; reads nothing.",
     params=[
-        click.Argument(["n_rows"], type=WholeNumber(), metavar="ROWS"),
+        click.Argument(["n_rows"], type=types.WHOLE_NUMBER, metavar="ROWS"),
         Option(LEVEL, None, float, default=0.99),
-        Option("--contamination", "Rows that may be arbitrary: number or share.", CountOrShare()),
+        Option("--contamination", "Rows that may be arbitrary: number or share.", types.COUNT_OR_SHARE),
         Option("--blocks --n-blocks n_blocks", "Show that many blocks, too.", int),
         Option("--tau", "Sampling parameter of sampled blocks.", float, default=0.45),
         Option(

@@ -66,13 +66,7 @@ BLOCKS = o.without(o.BLOCKS, "order", "repeats", "fine", "tau")
         *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
     ],
 )
-def tournament_command(
-    data: tuple[str, ...],
-    distance: str,
-    beta_r: float | None,
-    loss_parameter: float | None,
-    **flags: Any,
-) -> int:
+def tournament_command(data: tuple[str, ...], **flags: Any) -> int:
     """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.
 
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
@@ -81,12 +75,6 @@ def tournament_command(
     The league table goes to standard output, the champion first; JSON has champions, finalists, the table
     and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
     """
-    from distmom.designs.loss import Loss
-    from distmom.designs.match import Match
     from distmom.estimators.tournament.tournament import tournament
 
-    if distance != "auto" or beta_r is not None:
-        flags["match"] = Match(distance, beta_r)  # type: ignore[arg-type]
-    if loss_parameter is not None:
-        flags["loss"] = Loss(flags["loss"], loss_parameter)
     return answer(tournament, data, flags)

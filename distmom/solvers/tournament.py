@@ -177,14 +177,8 @@ class Decided(NamedTuple):
     ----------
     losses : tuple of ndarray of float64, shape (m, K)
         Block losses of each part.
-    loses : ndarray of bool, shape (m, m)
-    margins : ndarray of float64, shape (m, m)
     last_loses : ndarray of bool, shape (m, m), or None
         Duels of the last round, where there is one.
-    distances : Distances
-    rounds : Rounds
-    champions : tuple of int
-    cycle : bool
     """
 
     losses: tuple[Floats, ...]
@@ -200,10 +194,7 @@ class Decided(NamedTuple):
 def play_tournament(oracle: Oracle, level: float | None = None) -> Decided:
     """Matches, as many distances as they need, finalists, and with a last part the matches among these.
 
-    Raises
-    ------
-    NoAnswerError
-        The level that was given leaves no candidate.
+    NoAnswerError if the level that was given leaves no candidate.
     """
     losses = tuple(oracle.losses(part) for part in range(oracle.n_parts))
     loses, margins = duels(losses[MATCH_PART])
