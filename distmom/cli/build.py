@@ -26,14 +26,8 @@ FLAGS = {
 def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) -> dict[str, Any]:
     """Arguments of the function behind a command, `data` among them.
 
-    ConfigError if two flags exclude each other.
-
-    Parameters
-    ----------
-    flags : dict
-        Values of the options by their names; None and empty tuples were not given.
-    n_samples : int
-        Samples that as many of `data` are, each by itself.
+    Of the flags None and empty tuples were not given. If there are as many `data` as samples, each is one by
+    itself. ConfigError if two flags exclude each other.
     """
     from distmom.jobs.objects import own
 

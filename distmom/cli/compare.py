@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
@@ -35,16 +33,12 @@ DATA = o.without(o.DATA, "column", "by", "where")
 BLOCKS = o.named(o.BLOCKS, "n_blocks", "block_by")
 
 
-@click.command(
+@o.command(
     "compare",
-    cls=o.Command,
-    short_help="Two samples compared: did a column drift?",
-    params=[
-        o.ARGUMENT,
-        *(*OWN_OPTIONS, *DATA, *BLOCKS),
-        *(o.interval("auto", "order", "exact", "none"), o.CONFIDENCE, o.SEED),
-        *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
-    ],
+    "Two samples compared: did a column drift?",
+    *(*OWN_OPTIONS, *DATA, *BLOCKS),
+    *(o.interval("auto", "order", "exact", "none"), o.CONFIDENCE, o.SEED),
+    *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
 )
 def compare_command(data: tuple[str, ...], **flags: Any) -> int:
     """Columns of two samples compared: differences that bad rows cannot move, and a permutation test.

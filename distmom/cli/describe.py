@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
@@ -19,14 +17,10 @@ DATA = o.without(o.DATA, "column", "by", "nan")
 BLOCKS = o.named(o.BLOCKS, "fine")
 
 
-@click.command(
+@o.command(
     "describe",
-    cls=o.Command,
-    short_help="Every column of a lake, and which files break it.",
-    params=[
-        o.ARGUMENT,
-        *(COLUMNS, UNITS, *DATA, *BLOCKS, o.CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
-    ],
+    "Every column of a lake, and which files break it.",
+    *(COLUMNS, UNITS, *DATA, *BLOCKS, o.CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
 )
 def describe_command(data: tuple[str, ...], **flags: Any) -> int:
     """Robust profile of every column beside the plain one, and which files break it.

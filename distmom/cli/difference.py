@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
@@ -24,15 +22,11 @@ DATA = o.without(o.DATA, "column", "by")
 CONFIDENCE = o.Option(o.LEVEL, "Confidence level of the intervals.", float, "Promise", default=0.95)
 
 
-@click.command(
+@o.command(
     "difference",
-    cls=o.Command,
-    short_help="Variants of an experiment compared: difference and lift.",
-    params=[
-        o.ARGUMENT,
-        *(*OWN_OPTIONS, *DATA),
-        *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
-    ],
+    "Variants of an experiment compared: difference and lift.",
+    *(*OWN_OPTIONS, *DATA),
+    *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
 )
 def difference_command(data: tuple[str, ...], **flags: Any) -> int:
     """Difference and lift of a heavy-tailed metric between variants, with intervals, without capping it.

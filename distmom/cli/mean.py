@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
@@ -16,16 +14,12 @@ JOINT = o.Option(
 )
 
 
-@click.command(
+@o.command(
     "mean",
-    cls=o.Command,
-    short_help="Robust means of columns, with intervals.",
-    params=[
-        o.ARGUMENT,
-        *(JOINT, *o.DATA, o.WEIGHTS, *o.BLOCKS),
-        *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED, o.STATE, o.ON_CHANGE),
-        *(*o.PLACE, *o.OUTPUT),
-    ],
+    "Robust means of columns, with intervals.",
+    *(JOINT, *o.DATA, o.WEIGHTS, *o.BLOCKS),
+    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED, o.STATE, o.ON_CHANGE),
+    *(*o.PLACE, *o.OUTPUT),
 )
 def mean_command(data: tuple[str, ...], **flags: Any) -> int:
     """Robust means of columns, with intervals, next to the plain means.

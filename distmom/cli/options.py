@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -190,6 +190,11 @@ OUTPUT = [
 ]
 
 ARGUMENT = click.Argument(["data"], nargs=-1, required=True)
+
+
+def command(name: str, short_help: str, *options: click.Option) -> Callable[..., click.Command]:
+    """A command that reads data, with these options."""
+    return click.command(name, cls=Command, short_help=short_help, params=[ARGUMENT, *options])
 
 
 def named(options: Iterable[click.Option], *names: str) -> list[click.Option]:

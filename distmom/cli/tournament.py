@@ -56,15 +56,11 @@ DATA = o.without(o.DATA, "column", "by", "nan")
 BLOCKS = o.without(o.BLOCKS, "order", "repeats", "fine", "tau")
 
 
-@click.command(
+@o.command(
     "tournament",
-    cls=o.Command,
-    short_help="Choose the best of several predictions or models.",
-    params=[
-        o.ARGUMENT,
-        *(*OWN_OPTIONS, *DATA, *BLOCKS, *o.PAIRS),
-        *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
-    ],
+    "Choose the best of several predictions or models.",
+    *(*OWN_OPTIONS, *DATA, *BLOCKS, *o.PAIRS),
+    *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
 )
 def tournament_command(data: tuple[str, ...], **flags: Any) -> int:
     """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.

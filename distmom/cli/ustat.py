@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 from distmom.cli.kernels import kernel_of
@@ -47,16 +45,12 @@ MATRIX_OPTIONS = [
 ]
 
 
-@click.command(
+@o.command(
     "ustat",
-    cls=o.Command,
-    short_help="Robust U-statistics: means over pairs of rows.",
-    params=[
-        o.ARGUMENT,
-        *(*KERNEL_OPTIONS, *MATRIX_OPTIONS, *o.DATA, o.WEIGHTS, *o.BLOCKS, *o.PAIRS),
-        *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED),
-        *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
-    ],
+    "Robust U-statistics: means over pairs of rows.",
+    *(*KERNEL_OPTIONS, *MATRIX_OPTIONS, *o.DATA, o.WEIGHTS, *o.BLOCKS, *o.PAIRS),
+    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED),
+    *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
 )
 def ustat_command(
     data: tuple[str, ...], parameter: tuple[str, ...], kernel: str, degree: str | None, **flags: Any

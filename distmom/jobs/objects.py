@@ -32,18 +32,9 @@ PAIRS: dict[str, tuple[type, tuple[str, ...]]] = {
 def call_of(config: Config, as_one: tuple[str, ...] = (), n_samples: int = 1) -> dict[str, Any]:
     """The arguments that a configuration stands for.
 
+    The seed is 0 where none is given, as on the command line. Tables in `as_one` are one argument each,
+    rather than an argument for each key; if there are as many paths as samples, each is one by itself.
     ConfigError if two keys exclude each other, or a value is out of range.
-
-    Parameters
-    ----------
-    as_one : tuple of str
-        Tables that are one argument each, rather than an argument for each key.
-    n_samples : int
-        Samples that as many paths are, each by itself.
-
-    Notes
-    -----
-    The seed is 0 where none is given, as on the command line.
     """
     call: dict[str, Any] = {}
     for name in config.values:

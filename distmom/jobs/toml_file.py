@@ -21,17 +21,13 @@ class TomlFile:
 
     Attributes
     ----------
-    path : Path
-        The file.
     values : dict
         Of its keys and tables.
-    lines : dict
-        Line of each key, by its path.
     """
 
     path: Path
     values: dict[str, Any] = field(repr=False)  # there may be secrets among them
-    lines: dict[tuple[str, ...], int] = field(repr=False)
+    lines: dict[tuple[str, ...], int] = field(repr=False)  # line of each key, by its path
 
     def line(self, key: tuple[str, ...]) -> int:
         """Line of a key, or of the table around it."""

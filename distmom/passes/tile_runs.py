@@ -57,8 +57,6 @@ class TileWork:
 class TileRunner:
     """As `tiled_sums`, with the same bits, by the threads or workers of an executor.
 
-    Notes
-    -----
     Memory here: the block, one sum for each of its rows, and the sums of the tiles under way; on a worker two
     sides of a tile.
     """
@@ -97,14 +95,7 @@ def _unit(number: int, sides: Sides) -> Unit:
 def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, executor: Executor) -> bool:
     """Whether blocks go out tile by tile: they are few, of several tiles, and all pairs are taken.
 
-    Parameters
-    ----------
-    kernel : object
-        What is made of each block.
-    n_columns : int
-        Of a row, its weight included.
-    largest : int
-        Rows of the largest sample of a block.
+    Rows have `n_columns`, their weight included; `largest` is that of the samples of all blocks.
     """
     if not isinstance(kernel, BlockKernel) or largest <= 2 * tile_side((largest,)):
         return False
