@@ -108,7 +108,7 @@ class Merger:
 
     def index(self, n_blocks: int | Ints) -> Ints:
         """Coarse block of every fine block, shape (n_groups, n_fine)."""
-        return self._index(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))[:, 0]
+        return self._index(_of_groups(n_blocks))[:, 0]
 
     def _index(self, k: Ints) -> Ints:
         """Coarse blocks for K of shape (n_groups or 1, n_levels, 1): shape (n_groups, n_levels, n_fine)."""
@@ -134,7 +134,7 @@ class Merger:
         mean : ndarray of float64, shape (n_groups, max K)
             NaN where a block has no rows (and where it is ruined).
         """
-        count, mean = self._at(self._places(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1)))
+        count, mean = self._at(self._places(_of_groups(n_blocks)))
         return count[:, 0], mean[:, 0]
 
     def at_levels(self, levels: Ints) -> tuple[Ints, Floats]:
@@ -147,7 +147,7 @@ class Merger:
 
     def moments_at(self, n_blocks: int | Ints) -> BlockState:
         """As `at`, with the second moments: mean NaN where empty, m2 NaN where the mean is not finite."""
-        places = self._places(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))
+        places = self._places(_of_groups(n_blocks))
         if isinstance(self.blocks, WeightedMoments):
             _, _, _, weight2, mean2, m2 = self.blocks
             mass, mean = self._sum.merged(places)
@@ -157,7 +157,7 @@ class Merger:
 
     def effective_at(self, n_blocks: int | Ints) -> Floats:
         """Effective rows of the blocks that `at` gives, in the same shape."""
-        return self._effective(np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1))[0][:, 0]
+        return self._effective(_of_groups(n_blocks))[0][:, 0]
 
     def efficiency_at(self, levels: Ints) -> Floats:
         """Effective rows as a share of the rows, of the typical (lower median) block of each level.
@@ -197,6 +197,11 @@ class Merger:
     def without(self, aside: Bools) -> Merger:
         """The same with some blocks set aside, as if they had no rows."""
         return Merger(self.blocks.without(aside))
+
+
+def _of_groups(n_blocks: int | Ints) -> Ints:
+    """One level for all groups or one for each, as `Merger` takes several."""
+    return np.asarray(n_blocks, dtype=np.int64).reshape(-1, 1, 1)
 
 
 def typical_efficiency(effective: Floats, count: Ints) -> Floats:

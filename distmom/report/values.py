@@ -13,6 +13,8 @@ import numpy as np
 def same(a: Any, b: Any) -> bool:
     """Whether two values agree in every bit: NaN equals NaN, and 0.0 is not -0.0."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype.hasobject:
+            return bool(a.dtype == b.dtype) and same(a.tolist(), b.tolist())
         # the sign of a NaN depends on how it arose, and means nothing
         if a.dtype.kind == b.dtype.kind == "f":
             a, b = (np.where(np.isnan(v), np.nan, v) for v in (a, b))
@@ -25,8 +27,9 @@ def same(a: Any, b: Any) -> bool:
         return a.hex() == b.hex()  # tells 0.0 from -0.0, and takes NaN for NaN
     if type(a) is not type(b):
         return False
-    plainly = getattr(type(a), "__eq__", None) is getattr(object, "__eq__", None)
-    if plainly and hasattr(a, "__dict__"):  # such as a learner, or duels
+    # what compares by identity (such as a learner) or by fields that may be arrays
+    of_fields = getattr(getattr(a, "__dataclass_params__", None), "eq", False)
+    if hasattr(a, "__dict__") and (of_fields or getattr(type(a), "__eq__", None) is object.__eq__):
         return same(vars(a), vars(b))
     return bool(a == b)
 

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.errors import ConfigError, ResourceError
+from distmom.report.result import Result
 from distmom.report.results import Results
-
-if TYPE_CHECKING:
-    from distmom.report.result import Result
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
 

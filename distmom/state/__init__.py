@@ -5,8 +5,8 @@ a `Checkpoint` (compares, and saves once in a while), and gives arrays and facts
 """
 
 from distmom.state.checkpoint import Checkpoint, open_checkpoint
-from distmom.state.fingerprint import Fingerprint, shown
+from distmom.state.fingerprint import Fingerprint, shown, shown_filter
 from distmom.state.saved import Saved
 from distmom.state.state import State
 
-__all__ = ["Checkpoint", "Fingerprint", "Saved", "State", "open_checkpoint", "shown"]
+__all__ = ["Checkpoint", "Fingerprint", "Saved", "State", "open_checkpoint", "shown", "shown_filter"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.numerics.random.philox import DRAW_VERSION
+
+if TYPE_CHECKING:
+    from distmom.lake import Filter
 
 LAST = ("confidence_level", "candidates")
 """Named only where nothing else differs: what decides few designs, or differs because the others do."""
@@ -65,6 +68,11 @@ class Fingerprint:
 def shown(value: Any, text: Any) -> dict[str, Any]:
     """A value that messages call otherwise than it is compared."""
     return {"value": value, "shown": text}
+
+
+def shown_filter(where: Filter | None) -> dict[str, Any]:
+    """A filter, compared by what it means."""
+    return shown(None if where is None else where.identity, None if where is None else where.text)
 
 
 def check_same(

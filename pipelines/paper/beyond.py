@@ -50,14 +50,14 @@ def coverage(run: Run, replications: int, seed: int) -> pa.Table:
 
 def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
     drawn = samples(next(one for one in LAWS if one.name == law), n, seed, 3, first=first)
-    found = dm.mean(
+    found = dm.mean(  # type: ignore[call-overload]  # of texts
         grouped(drawn),
         "x",
         by="sample",
-        interval=kind,  # type: ignore[arg-type]
+        interval=kind,
         confidence_level=LEVEL,
         rng=seed + first,
-        blocks=INTERVALS[kind],  # type: ignore[arg-type]
+        blocks=INTERVALS[kind],
         executor=dm.Threads(1),
     )
     return np.array([one.interval for one in _means(found) if one.interval is not None]).reshape(-1, 2)

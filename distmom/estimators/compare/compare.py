@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from distmom.designs.blocks import FileBlocks, UnitBlocks
 from distmom.designs.permutations import Permutations
@@ -12,12 +12,10 @@ from distmom.estimators.command import answer, command
 from distmom.estimators.compare.options import compare_options
 from distmom.estimators.compare.question import CompareQuestion
 from distmom.estimators.compare.samples import Sample, samples_of
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import CompareResult, Results
-
-if TYPE_CHECKING:
-    from distmom.numerics.kernels.kernel import Kernel
 
 PERMUTATIONS = Permutations()
 

@@ -8,15 +8,13 @@ import shutil
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from distmom.errors import ConfigError, DataError, ResourceError
+from distmom.estimators.learn.learner import Learner
 from distmom.estimators.versions import versions
-
-if TYPE_CHECKING:
-    from distmom.estimators.learn.learner import Learner
 
 SCHEMA_VERSION = 1
 

@@ -22,7 +22,7 @@ from distmom.estimators.learn.run import ALL_ROWS, KIND, DescentKeeper
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
 from distmom.report.values import plain
-from distmom.state import Fingerprint, open_checkpoint, shown
+from distmom.state import Fingerprint, open_checkpoint, shown_filter
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -99,14 +99,13 @@ class LearnQuestion:
     def _fingerprint(self, names: tuple[str, ...]) -> Fingerprint:
         """What a checkpoint must have been made with."""
         (_, read, target), scan = self.opened, self.scan
-        where = read.where
         question = {
             "learner": type(self.machine).__name__,
             "columns": names,
             "y": target,
             "missing": scan.missing,
             "nan": scan.nan,
-            "where": shown(None if where is None else where.identity, None if where is None else where.text),
+            "where": shown_filter(read.where),
         }
         design = {
             name: plain(value.__qualname__ if callable(value) else value)

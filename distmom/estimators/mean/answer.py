@@ -60,14 +60,18 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
 
 
 def together(
-    results: Answers, plan: MeanPlan, data: dict[str, Any], run: dict[str, Any]
+    results: Answers, plan: MeanPlan, data: dict[str, Any], run: dict[str, Any], *, listed: bool = False
 ) -> MeanResult | VectorResult | Results:
-    """Results with what is to be said of data and run: a single one where it can only be one."""
+    """Results with what is to be said of data and run: a single one where only one was asked for.
+
+    Columns that were `listed` are several, however many there are.
+    """
     told = []
     for result in results:  # as `dataclasses.replace`, without setting thirty fields for each of many groups
         told.append(copy(result))
         vars(told[-1]).update(data=data, run=run)
-    single = not plan.reader.options.by and (len(plan.reduction.columns) == 1 or bool(plan.options.joint))
+    alone = bool(plan.options.joint) or (len(plan.reduction.columns) == 1 and not listed)
+    single = alone and not plan.reader.options.by
     return told[0] if single else Results(told, data, run)
 
 

@@ -8,7 +8,7 @@ of the run merged into a *base*: then all counts and blocks are those of one run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -141,17 +141,15 @@ class Ledger:
         """Numbered files that are not wholly read."""
         return self.main.unread() + self.late.unread()
 
-    def _in_sums(self) -> Iterator[FileRef]:
-        for tree in (self.main, self.late):
-            touched = tree.touched()
-            yield from (f for i, f in tree.files.items() if touched[i] and f.path not in self.left)
-        yield from (file for _, file in self.base_files)
-
     def known(self, *, fixed: bool) -> list[FileRef]:
         """Files that the sums depend on: those in them, or all if the blocks are `fixed` by their rows."""
         if fixed:
             return [*self.all_files(), *(left.file for left in self.left.values())]
-        return list(self._in_sums())
+        found = [file for _, file in self.base_files]
+        for tree in (self.main, self.late):
+            touched = tree.touched()
+            found += [f for i, f in tree.files.items() if touched[i] and f.path not in self.left]
+        return found
 
     def take_up(self, files: Sequence[FileRef], *, fixed: bool) -> tuple[FileRef, ...]:
         """Compare with the listing; the files that are to be read (if `fixed`, of which rows are counted)."""

@@ -3,20 +3,66 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
+from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
-
-if TYPE_CHECKING:
-    from distmom.passes.opening import Names
+from distmom.state import State
 
 
+class Shared(TypedDict, total=False):
+    """Arguments of `mean` that do not decide what it returns."""
+
+    where: Any
+    weights: str | None
+    blocks: Blocks
+    contamination: int | float | None
+    interval: Literal["auto", "order", "exact", "paper", "none"]
+    confidence_level: float
+    rng: Any
+    state: str | os.PathLike[str] | State | None
+    executor: Any
+
+
+Joint = Literal[True, "geometric", "coordinatewise"]
+Several = list[str] | tuple[str, ...]
+Keys = str | Several
+
+
+@overload
+def mean(
+    data: Any, column: str, *, by: None = None, joint: Literal[False] = False, **more: Unpack[Shared]
+) -> MeanResult: ...
+@overload
+def mean(
+    data: Any, column: None = None, *, by: None = None, joint: Literal[False] = False, **more: Unpack[Shared]
+) -> MeanResult | Any: ...
+@overload
+def mean(
+    data: Any, column: Several, *, by: None = None, joint: Literal[False] = False, **more: Unpack[Shared]
+) -> Results[MeanResult]: ...
+@overload
+def mean(
+    data: Any, column: Names = None, *, by: Keys, joint: Literal[False] = False, **more: Unpack[Shared]
+) -> Results[MeanResult]: ...
+@overload
+def mean(
+    data: Any, column: Names = None, *, by: None = None, joint: Joint, **more: Unpack[Shared]
+) -> VectorResult: ...
+@overload
+def mean(
+    data: Any, column: Names = None, *, by: Keys, joint: Joint, **more: Unpack[Shared]
+) -> Results[VectorResult]: ...
+@overload
+def mean(
+    data: Any, column: Names = None, *, by: Names = None, joint: bool | Joint = False, **more: Unpack[Shared]
+) -> MeanResult | VectorResult | Results: ...
 @command
 def mean(
     data: Any,
@@ -31,7 +77,7 @@ def mean(
     interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
-    state: str | os.PathLike[str] | None = None,
+    state: str | os.PathLike[str] | State | None = None,
     executor: Any = None,
 ) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.

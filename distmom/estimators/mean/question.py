@@ -129,7 +129,8 @@ class PlannedMean:
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
-        return together(answers, plan, data, run)
+        listed = question.column is not None and not isinstance(question.column, str)
+        return together(answers, plan, data, run, listed=listed)
 
 
 def run_plan(

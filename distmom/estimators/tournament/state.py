@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.solvers.tournament import Pair
-from distmom.state import Checkpoint, Fingerprint, shown
+from distmom.state import Checkpoint, Fingerprint, shown, shown_filter
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change
 
@@ -80,10 +80,9 @@ def fingerprint(
     shown_seed: int | str,
 ) -> Fingerprint:
     """What the sums of the rounds depend on beside the files."""
-    where = read.where
     question = {
         "target": read.columns[0],
-        "where": shown(None if where is None else where.identity, None if where is None else where.text),
+        "where": shown_filter(read.where),
         "missing": options.rows.missing,
     }
     design = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
@@ -14,9 +14,7 @@ from distmom.estimators.tournament.options import tournament_options
 from distmom.estimators.tournament.question import TournamentQuestion
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
-
-if TYPE_CHECKING:
-    from distmom.report import TournamentResult
+from distmom.report import TournamentResult
 
 MATCH = Match()
 

@@ -74,45 +74,31 @@ class Answerer:
         return found
 
     def _result(self, g: int, shared: dict[str, Any]) -> UStatisticResult:
-        found, mine = self.lines.found, self.lines.mine(g)
-        line, one = found.lines(g).start, found.estimate(g)
+        options, blocks, mine = self.lines.options, self.lines.blocks, self.lines.mine(g)
+        one = self.lines.found.estimate(g)
         one = replace(one, shown=self._shown(g, one))
-        more: dict[str, Any] = {}
         notes: tuple[str, ...] = ()
-        told = one.fields()
+        told = one.fields(self.lines.matrix)
         if self.lines.entries is not None:
-            told = one.fields(self._matrix)
             told["estimate"], notes = self._projected(told["estimate"])
-            more = {
-                "interval": None,
-                "columns": self.lines.plan.reduction.columns,
-                "method": self.lines.options.joint,
-            }
+            told |= {"columns": self.lines.plan.reduction.columns, "method": options.joint}
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
         told["flags"] = one.with_status(self._flags(g, bias)).flags
         return ustat_result(
-            self.lines.options,
-            told | more | sigmas_of(self.lines.options.kernel, self.lines.blocks, mine),
+            options,
+            told | sigmas_of(options.kernel, blocks, mine),
             shared,
             plain_estimate=self._plain(mine),
-            n_tuples=self.lines.blocks.n_tuples[mine],
-            notes=(*self._notes(line, g, shared, bias), *notes),
+            n_tuples=blocks.n_tuples[mine],
+            notes=(*self._notes(g, shared, bias), *notes),
         )
-
-    def _matrix(self, entries: Floats) -> Floats:
-        assert self.lines.entries is not None
-        c = self.lines.blocks.means.shape[-1]
-        a, b = self.lines.entries
-        out = np.empty((c, c))
-        out[a, b] = out[b, a] = entries
-        return out
 
     def _shown(self, g: int, one: Estimate) -> Shown:
         """A group's interval."""
-        mine, kind = self.lines.mine(g), one.shown.kind
-        quotient = self.lines.entries is None and is_quotient(self.lines.options.kernel)
-        if quotient and self.lines.point is None and self.lines.plan.options.interval == "auto":
-            below = self.lines.blocks.means[mine, 1], self.lines.blocks.components[mine, 2]
+        options, blocks, mine = self.lines.options, self.lines.blocks, self.lines.mine(g)
+        kind, quotient = one.shown.kind, self.lines.entries is None and is_quotient(options.kernel)
+        if quotient and self.lines.point is None and options.rows.interval == "auto":
+            below = blocks.means[mine, 1], blocks.components[mine, 2]
             kind = "exact" if kind == "order" and uneven(*below) else kind
         if kind == "none":
             return one.shown
@@ -120,7 +106,7 @@ class Answerer:
             return Shown(kind, *self._paper_interval(g, mine, one.value))
         if self.lines.cells.lowered[g]:
             return Shown(kind, None, NoInterval.FEWER_ROWS_THAN_BLOCKS.words)
-        if self.lines.options.project == "correlation":
+        if options.project == "correlation":
             return Shown(kind, None, OF_COVARIANCES)
         return Shown(kind, *self.lines.fieller.shown(g)) if kind == "exact" and quotient else one.shown
 
@@ -138,15 +124,16 @@ class Answerer:
 
     def _plain(self, mine: slice) -> Any:
         """The statistic of all tuples together: blocks weigh by their tuples; correlations if asked for."""
-        weights: Sequence[float] = self.lines.blocks.n_tuples[mine]
-        if self.lines.options.pairs == "complete" and self.lines.options.weighted:
-            weights = self.lines.blocks.mass[mine].tolist()
-        elif self.lines.options.pairs == "complete":
-            sizes = self.lines.blocks.sizes[mine].tolist()
-            weights = [count_tuples(self.lines.options.kernel.degrees, tuple(size)) for size in sizes]
-        plain = pooled(self.lines.options.kernel, self.lines.blocks.means[mine], weights)
+        options, blocks = self.lines.options, self.lines.blocks
+        weights: Sequence[float] = blocks.n_tuples[mine]
+        if options.pairs == "complete" and options.weighted:
+            weights = blocks.mass[mine].tolist()
+        elif options.pairs == "complete":
+            sizes = blocks.sizes[mine].tolist()
+            weights = [count_tuples(options.kernel.degrees, tuple(size)) for size in sizes]
+        plain = pooled(options.kernel, blocks.means[mine], weights)
         with np.errstate(invalid="ignore"):
-            return as_correlation(plain) if self.lines.options.project == "correlation" else plain
+            return as_correlation(plain) if options.project == "correlation" else plain
 
     def _projected(self, matrix: Floats) -> tuple[Floats, tuple[str, ...]]:
         """The matrix made positive semi-definite, or a correlation matrix, if asked for."""
@@ -193,9 +180,9 @@ class Answerer:
         files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
         return files if bias is None else files | int(Finding.ROWS_IN_ORDER)
 
-    def _notes(self, line: int, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
-        """Notices about a group, which begins at this line of the answer."""
-        answer = self.lines.found.answer
+    def _notes(self, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
+        """Notices about a group."""
+        answer, line = self.lines.found.answer, self.lines.found.lines(g).start
         if answer.constant[line] and answer.n_blocks[line] > 1:
             yield SAME
         if self._disagreeing[g]:

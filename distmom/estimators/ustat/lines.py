@@ -54,6 +54,15 @@ class BlockLines:
             return a, b
         return np.triu_indices(c)
 
+    def matrix(self, entries: Floats) -> Floats:
+        """A symmetric matrix of its entries."""
+        assert self.entries is not None
+        c = self.blocks.means.shape[-1]
+        a, b = self.entries
+        out = np.empty((c, c))
+        out[a, b] = out[b, a] = entries
+        return out
+
     @cached_property
     def found(self) -> Estimates:
         """The rule of the mean for the statistics of the blocks."""

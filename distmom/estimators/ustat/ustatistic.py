@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
 from distmom.estimators.ustat.options import ustat_options
 from distmom.estimators.ustat.question import UStatQuestion, scans_of
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.opening import Names
 from distmom.report import Results, UStatisticResult
-
-if TYPE_CHECKING:
-    from distmom.numerics.kernels.kernel import Kernel
 
 
 @command

@@ -76,9 +76,15 @@ def find_references(
     first: pa.Schema | None = None
     for number, (file, schema) in enumerate(schemas()):
         first = schema if first is None else first
-        for name in names:
-            if name not in found:
-                _look(name, name in partition_names, schema, file.path, (found, seen_in, lacking))
+        for name in [name for name in names if name not in found]:
+            positions = schema.get_all_field_indices(name)
+            if len(positions) > 1:
+                raise DataError(f"file {file.path} has {len(positions)} columns called {name!r}; rename them")
+            (seen_in if positions else lacking).setdefault(name, file.path)
+            type_ = schema.field(positions[0]).type if positions else pa.null()
+            if kind_of(type_) != "null":
+                place = "the folders' names" if name in partition_names else file.path
+                found[name] = reference_of(name, place, type_)
         if all(name in found for name in names):
             break
         unknown = [name for name in names if name not in seen_in]
@@ -95,27 +101,6 @@ def find_references(
                 "missing='null' counts its rows there as null"
             )
     return found
-
-
-def _look(
-    name: str,
-    is_partition: bool,
-    schema: pa.Schema,
-    file: str,
-    notes: tuple[dict[str, Reference], dict[str, str], dict[str, str]],
-) -> None:
-    """Note what one file says of a column."""
-    found, seen_in, lacking = notes
-    positions = schema.get_all_field_indices(name)
-    if len(positions) > 1:
-        raise DataError(f"file {file} has {len(positions)} columns called {name!r}; rename them")
-    if not positions:
-        lacking.setdefault(name, file)
-        return
-    seen_in.setdefault(name, file)
-    type_ = schema.field(positions[0]).type
-    if kind_of(type_) != "null":
-        found[name] = reference_of(name, "the folders' names" if is_partition else file, type_)
 
 
 def check_role(name: str, role: Role, reference: Reference | None, schemas: Schemas) -> None:
