@@ -20,7 +20,6 @@ from distmom.numerics.kernels.catalogue import (
     mahalanobis,
     mean_difference,
     mmd,
-    named,
     ranking,
     rbf,
     squared_distance,
@@ -29,6 +28,7 @@ from distmom.numerics.kernels.catalogue import (
 )
 from distmom.numerics.kernels.function import kernel
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.named import named
 
 __all__ = [
     "KERNELS",

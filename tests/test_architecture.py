@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -56,7 +57,7 @@ BELOW = {
 FREE = ("checks", "errors", "status", "version", "words")
 """Modules that every room may import."""
 
-MOST_LINES, MOST_FUNCTION_LINES = 400, 60
+MOST_LINES, MOST_FUNCTION_LINES, MOST_MODULES, MOST_PARAMETERS = 350, 60, 20, 16
 
 
 def sources(*folders: str) -> list[Path]:
@@ -261,6 +262,25 @@ def test_modules_and_functions_stay_readable() -> None:
                 and _length(node) > MOST_FUNCTION_LINES
             ):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {_length(node)} lines")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_folders_stay_small() -> None:
+    counts = Counter(path.parent for path in sources("distmom"))
+    assert not {str(folder): n for folder, n in counts.items() if n > MOST_MODULES}
+
+
+def test_functions_have_few_parameters() -> None:
+    wrong = []
+    for path in sources("distmom", "pipelines"):
+        if path.stem.endswith("_compiled"):
+            continue  # Numba takes arrays, not objects that hold them
+        for node in nodes(path.read_text("utf-8")):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+                n = len([name for name in names if name not in ("self", "cls")])
+                if n > MOST_PARAMETERS:
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {n} parameters")
     assert not wrong, "\n".join(wrong)
 
 

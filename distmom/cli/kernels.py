@@ -23,7 +23,7 @@ def kernel_of(name: str, degree: str | None, parameters: tuple[str, ...], n_colu
     ``NAME=VALUE`` each; a row of a function has as many columns as are named. ConfigError if there is no such
     kernel, or it has another degree or other parameters.
     """
-    from distmom.numerics.kernels.catalogue import named
+    from distmom.numerics.kernels.named import named
 
     degrees, given = None if degree is None else _degrees(degree), parameters_of(parameters)
     made = _own_kernel(name, degrees, given, n_columns) if ":" in name else named(name, **given)

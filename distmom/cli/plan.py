@@ -50,7 +50,7 @@ def plan_command(
         options["pair_budget"] = pair_budget
     if kernel is not None:
         from distmom.cli.kernels import parameters_of
-        from distmom.numerics.kernels.catalogue import named
+        from distmom.numerics.kernels.named import named
 
         options["kernel"] = named(kernel, **parameters_of(parameter))
     found = plan(**options)

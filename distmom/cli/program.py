@@ -11,15 +11,14 @@ from typing import Any
 import click
 
 from distmom.cli.answer import COMMAND
+from distmom.cli.batch import init_command, run_command, train_command
 from distmom.cli.compare import compare_command
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
-from distmom.cli.init import init_command
 from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
-from distmom.cli.run import run_command, train_command
 from distmom.cli.tournament import tournament_command
 from distmom.cli.ustat import ustat_command
 from distmom.cli.words import telling_flags

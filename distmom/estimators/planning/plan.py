@@ -23,8 +23,8 @@ from distmom.estimators.planning.ways import (
 )
 from distmom.estimators.ustat.options import PAIR_BUDGET
 from distmom.estimators.versions import versions
-from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.named import named
 from distmom.report.kinds.plan import PlannedWay, PlanResult
 
 REPEATS = 5

@@ -12,8 +12,8 @@ from distmom.designs.pairs import PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
-from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.named import named
 from distmom.passes.scan import Scan
 from distmom.theory.paper import mou_blocks
 

@@ -12,8 +12,8 @@ from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
 from distmom.estimators.ustat.samples import sample_data
-from distmom.numerics.kernels.catalogue import named
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan, as_scan
 from distmom.report import Results

@@ -1,11 +1,9 @@
-"""The catalogue: kernels by name, with their parameters."""
+"""The catalogue of kernels, with their parameters."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
@@ -328,45 +326,3 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
     },
 }
 """Kernels by name; hyphens and underscores are the same."""
-
-
-def named(name: str, **parameters: Any) -> Kernel:
-    """The kernel of this name.
-
-    Parameters
-    ----------
-    name : str
-        One of `KERNELS`, with hyphens or underscores.
-    **parameters
-        As the function of that name takes them.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such kernel, or it does not take these parameters, or needs others.
-
-    Examples
-    --------
-    >>> named("kendall_b").columns
-    2
-    """
-    key = name.replace("_", "-").lower()
-    if key not in KERNELS:
-        near = get_close_matches(key, KERNELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(KERNELS)}"
-        raise ConfigError(f"kernel must be a name of the catalogue or a kernel object, got {name!r}; {hint}")
-    make = KERNELS[key]
-    takes = inspect.signature(make)
-    try:
-        takes.bind(**parameters)
-    except TypeError as cause:
-        shown = ", ".join(map(_shown, takes.parameters.values())) or "no parameters"
-        given = ", ".join(f"{word}={value!r}" for word, value in parameters.items()) or "none"
-        raise ConfigError(f"kernel {key!r} takes {shown}; got {given} ({cause})") from cause
-    return make(**parameters)
-
-
-def _shown(parameter: inspect.Parameter) -> str:
-    """A parameter by its name, with the default where it has one."""
-    bare = parameter.replace(annotation=inspect.Parameter.empty)
-    return str(bare) if bare.default is inspect.Parameter.empty else f"{bare} by default"

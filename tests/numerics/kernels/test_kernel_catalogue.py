@@ -8,9 +8,10 @@ import pytest
 import distmom
 from distmom import kernels
 from distmom.errors import ConfigError
-from distmom.numerics.kernels.catalogue import KERNELS, named
+from distmom.numerics.kernels.catalogue import KERNELS
 from distmom.numerics.kernels.components import jackknife_variance
 from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.named import named
 
 PARAMETERS = {
     "mmd": {"bandwidth": 1.0},

@@ -9,6 +9,7 @@ from kernel_twins import PLAIN, sample_of
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.components import jackknife_variance, one_sample_variances, two_sample_variances
 from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.named import named
 from distmom.numerics.kernels.two_samples import Between
 
 LAW = np.array([0.0, 1.0, 1.0, 4.0])  # every value equally likely
@@ -69,7 +70,7 @@ def test_the_jackknife_leaves_rows_out(name):
 
 @pytest.mark.parametrize("name", ["third-moment", "covariance", "correlation", "kendall-b", "concordance"])
 def test_the_jackknife_of_triples_matrices_and_ratios(name):
-    kernel = catalogue.named(name)
+    kernel = named(name)
     x = np.round(np.random.default_rng(6).normal(size=(14, 2)), 1)
     x = x[:, 0] if kernel.columns == 1 else x
     found = jackknife_variance(kernel, block_sums(kernel, x))

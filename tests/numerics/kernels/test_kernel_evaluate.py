@@ -13,6 +13,7 @@ from distmom.errors import ConfigError
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums, one_by_one, statistic
 from distmom.numerics.kernels.function import FunctionKernel
+from distmom.numerics.kernels.named import named
 from distmom.numerics.kernels.sums import ascending
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.kernels.two_samples import Between
@@ -188,7 +189,7 @@ def test_ratios_are_numpys_and_scipys():
 
 @pytest.mark.parametrize("name", ["kendall-b", "concordance", "correlation"])
 def test_a_ratio_over_nothing_ruins_its_block(name):
-    kernel = catalogue.named(name)
+    kernel = named(name)
     constant = np.column_stack([np.ones(9), np.arange(9.0)])
     assert np.isnan(statistic(kernel, block_sums(kernel, constant)))
 
@@ -205,7 +206,7 @@ def test_the_third_moment_is_a_triple_loop(n, seed, tied):
 def test_great_offsets_cost_no_digits():
     constant, off = np.full(20, 22642751.0), np.array([1e9, 1e9 + 1, 1e9 + 2])
     for name in ("variance", "gini", "third-moment"):
-        assert block_sums(catalogue.named(name), constant)[0].mean == 0.0
+        assert block_sums(named(name), constant)[0].mean == 0.0
     assert block_sums(catalogue.variance(), off)[0].mean == 1.0
     assert block_sums(catalogue.variance(), off, form="v")[0].mean == pytest.approx(2 / 3, rel=1e-15)
     large = np.tile([4_000_000_000.0, 4_000_000_002.0], 500)

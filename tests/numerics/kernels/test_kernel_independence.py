@@ -7,6 +7,7 @@ import pytest
 
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.named import named
 
 N = 100_000
 
@@ -37,7 +38,7 @@ def test_mmd_by_tiles_of_equal_laws_is_near_zero():
 @pytest.mark.parametrize("name", ["kendall", "kendall-b"])
 def test_kendall_of_independent_columns_is_near_zero(name):
     """Beyond six standard deviations with probability 2e-9."""
-    kernel, limit = catalogue.named(name), 6 * math.sqrt(2 * (2 * N + 5) / (9 * N * (N - 1)))
+    kernel, limit = named(name), 6 * math.sqrt(2 * (2 * N + 5) / (9 * N * (N - 1)))
     x, y = noise(4), np.round(noise(5), 1)
     found = block_sums(kernel, np.column_stack([x, y]))
     assert found[0].n_tuples == 4_999_950_000

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_twins import PLAIN, as_rows, sample_of, twin_sums
 
-from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.evaluate import block_sums, one_by_one, statistic
+from distmom.numerics.kernels.named import named
 from distmom.numerics.ranks import order_weights
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses, untied_masses
@@ -79,7 +79,7 @@ def test_kernels_are_double_loops(name, compile_from, tied, monkeypatch):
 @pytest.mark.parametrize("name", ["kendall-b", "concordance"])
 @pytest.mark.parametrize("n", [40, 600])
 def test_ratios_are_those_of_the_double_loop(name, n):
-    kernel, rng = catalogue.named(name), np.random.default_rng(6)
+    kernel, rng = named(name), np.random.default_rng(6)
     x = np.round(rng.normal(size=(n, 2)) @ np.array([[1.0, 0.7], [0.0, 0.7]]), 1)
     weights = rng.exponential(size=n)
     assert not one_by_one(kernel, 2, weighted=True)
