@@ -56,7 +56,7 @@ class Counted(NamedTuple):
     names: tuple[str, ...]  # the values that are kept of a row, among those that the plan's reader reads
 
 
-class Question(NamedTuple):
+class BlockQuestion(NamedTuple):
     """What is to be made of the blocks of one or several samples."""
 
     samples: tuple[Counted, ...]  # with equally many blocks, which are paired by their numbers

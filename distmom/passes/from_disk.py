@@ -16,7 +16,7 @@ from distmom.lake.files.footers import release_memory
 from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.pairs.regroup import CellRows
-from distmom.passes.counted import Counted, Question
+from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.regrouping import Cut, Regrouping, block_buckets
 from distmom.reductions.layouts import StoredLayout
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 
-class DiskRows:
+class DiskBlockRows:
     """Where the blocks of some questions take their rows from: here from disk, where all are sorted first."""
 
     def __init__(
-        self, questions: Sequence[Question], plan: Regrouping, executor: Executor, progress: Progress | None
+        self,
+        questions: Sequence[BlockQuestion],
+        plan: Regrouping,
+        executor: Executor,
+        progress: Progress | None,
     ) -> None:
         self._questions, self._plan = questions, plan
         self.folder = make_folder(executor.scratch.folder(), "sorted-")

@@ -12,7 +12,7 @@ from distmom.cluster import Unit
 from distmom.cluster.work import ReadAndReduce
 from distmom.numerics.arrays import Ints
 from distmom.passes.census import count_rows
-from distmom.passes.counted import Counted, Question
+from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.regrouping import Cut
 from distmom.reductions.layouts import StoredLayout
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from distmom.lake import FileRef
 
 
-class LakeRows:
+class LakeBlockRows:
     """Where the blocks of some questions take their rows from: here from the lake, once for each range."""
 
-    def __init__(self, questions: Sequence[Question], executor: Executor) -> None:
+    def __init__(self, questions: Sequence[BlockQuestion], executor: Executor) -> None:
         self._questions = questions
         self._files = [_files(sample, executor) for sample in questions[0].samples]
 

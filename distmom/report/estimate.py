@@ -131,6 +131,11 @@ class EstimateResult(Result):
         return "radius" if getattr(self, "method", None) == "geometric" else "interval"
 
     @property
+    def bounded(self) -> bool:
+        """Whether there is such an interval or radius."""
+        return self.interval is not None
+
+    @property
     def has_units(self) -> bool:
         """Whether units, or files, make the blocks."""
         return self.n_units is not None
@@ -141,10 +146,6 @@ class EstimateResult(Result):
         if self.by_files or self.design.by_file:
             return "files"
         return "units" if self.design.of_units else "rows"
-
-    def entries(self) -> list[Entry]:
-        """The numbers that it consists of."""
-        return [(self.name, self.estimate, self.plain_estimate, self.interval)]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         estimate, plain = self.what
@@ -202,6 +203,14 @@ class JointResult(EstimateResult):
     @property
     def name(self) -> str:  # noqa: D102
         return self.column
+
+    @property
+    def bounded(self) -> bool:  # noqa: D102
+        return super().bounded or self.radius is not None or self.intervals is not None
+
+    def entries(self) -> list[Entry]:
+        """The numbers that it consists of."""
+        raise NotImplementedError
 
     def reach(self, entry: Entry) -> Interval | None:
         """Where a coordinate lies: its interval, or the shadow of the ball."""

@@ -11,7 +11,7 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.solvers import status
 from distmom.solvers.aggregators import AGGREGATORS, Aggregator, Chosen
-from distmom.solvers.blocks import Blocks
+from distmom.solvers.blocks import BlockOracle
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import NORMS, DescentState
@@ -49,7 +49,7 @@ class Descent:
         start = self.projection(np.array(start, np.float64))
         return DescentState(0, start, self.step_size.begin(start.size))
 
-    def step(self, state: DescentState, blocks: Blocks) -> Status | None:
+    def step(self, state: DescentState, blocks: BlockOracle) -> Status | None:
         """One step, in place; a status if it cannot be made."""
         usable = blocks.usable
         moved = False
@@ -76,7 +76,7 @@ class Descent:
         state.step += 1
         return None
 
-    def _move(self, state: DescentState, blocks: Blocks, chosen: Chosen) -> bool:
+    def _move(self, state: DescentState, blocks: BlockOracle, chosen: Chosen) -> bool:
         """Go along the clipped gradient; whether it led elsewhere.
 
         The first gradient is compared with those of the other blocks, since there is nothing else.
@@ -138,7 +138,7 @@ class Outcome:
 
 def descend(
     descent: Descent,
-    steps: Iterator[Blocks],
+    steps: Iterator[BlockOracle],
     state: DescentState,
     n_steps: int,
     held_out: HeldOut | None = None,

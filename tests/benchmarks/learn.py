@@ -237,8 +237,8 @@ def run(client):
     mode, folder, steps, size, limit = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
     began = time.perf_counter()
     model = dm.MahalanobisMetric(random_state=0, block_size=size, max_iter=steps, early_stopping=False)
-    place = {"client": client} if client else {"memory_limit": limit}
-    model.fit(folder, "label", mode=mode, **place)
+    executor = dm.Cluster(client) if client else dm.Threads(memory_limit=limit)
+    model.fit(folder, "label", mode=mode, executor=executor)
     peaks = list(client.run(peak).values()) if client else [peak()]
     whole = time.perf_counter() - began
     bits = model.components_.tobytes().hex()[:16]

@@ -195,7 +195,7 @@ def memory(lakes: dict[str, Path]) -> None:
     print("\n### Peak memory of one run, MB\n\n| lake | 101 blocks | defaults |\n|---|---|---|")
     code = (  # ru_maxrss would count what this process held when it forked
         "import sys, re, pathlib, distmom as dm; "
-        "dm.mean(sys.argv[1], 'x', rng=0, **({'n_blocks': 101} if sys.argv[2] == '101' else {})); "
+        "dm.mean(sys.argv[1], 'x', rng=0, blocks=101 if sys.argv[2] == '101' else 'auto'); "
         "status = pathlib.Path('/proc/self/status').read_text(); "
         "print(int(re.search(r'VmHWM:\\s*(\\d+)', status)[1]) / 1e3)"
     )

@@ -23,7 +23,7 @@ STEP = 256.0
 
 OURS = """
 import distmom as dm
-found = dm.tournament({folder!r}, {names}, "y", rng=0, threads=2)
+found = dm.tournament({folder!r}, {names}, "y", rng=0, executor=dm.Threads(2))
 print(found.champions, found.settings["rounds"])
 """
 POLARS = """

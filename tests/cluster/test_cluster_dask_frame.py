@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from flat import flat
 
 import distmom as dm
 
@@ -34,8 +33,8 @@ def test_it_is_the_lake_of_its_partitions(frame: Any) -> None:
 def test_groups_filters_and_row_counts(frame: Any) -> None:
     groups = dm.mean(frame, "x", by="k", where="x > 0 and name == 'a'", rng=0)
     assert [r.n_rows for r in groups] == [int(((k == FRAME.k) & (X > 0)).sum()) for k in range(3)]
-    for options in ({"order": "stored"}, {"scheme": "swor", "n_blocks": 5, "block_size": 100}):
-        assert np.isfinite(flat(dm.mean)(frame, "x", rng=0, **options).estimate)
+    for blocks in (dm.StoredBlocks(), dm.SampledBlocks(5, 100)):
+        assert np.isfinite(dm.mean(frame, "x", rng=0, blocks=blocks).estimate)
 
 
 def test_units_may_lie_in_several_partitions(frame: Any) -> None:

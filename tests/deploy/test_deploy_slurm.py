@@ -130,7 +130,7 @@ settings = {{"python": {sys.executable!r}, "log_directory": {str(tmp_path)!r}, "
 with SLURMCluster(scheduler_options={{"dashboard": False}}, **settings) as cluster, Client(cluster):
     cluster.scale(jobs=2)
     found = dm.mean({str(lake)!r}, "x", rng=0)
-    assert found.estimate == dm.mean({str(lake)!r}, "x", rng=0, threads=1).estimate
+    assert found.estimate == dm.mean({str(lake)!r}, "x", rng=0, executor=dm.Threads(1)).estimate
     print(len(cluster.scheduler_info["workers"]))
 """
     settings = {**queue, "DASK_CONFIG": str(SCRIPTS / "jobqueue.yaml")}

@@ -10,6 +10,7 @@ import pytest
 from clusters import Cluster, clusters
 from jobs import JOBS, Meanwhile, one_file_a_unit, write_lake
 
+import distmom as dm
 from distmom.cluster import runner
 
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def right(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tup
         with pytest.MonkeyPatch.context() as patch:
             one_file_a_unit(patch)
             seen = Meanwhile(patch)
-            found[name] = job(lake, tmp_path_factory.mktemp(name), threads=1), seen.n_done
+            found[name] = job(lake, tmp_path_factory.mktemp(name), executor=dm.Threads(1)), seen.n_done
     return found
 
 

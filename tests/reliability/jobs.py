@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.cluster import plan, runner
+from distmom.cluster.executors.backends import as_backend
 from distmom.estimators.learn import rows as learn_rows
 from distmom.passes import regrouping
 
@@ -33,27 +34,30 @@ def write_lake(folder: Path, n_files: int = N_FILES, n_rows: int = 400) -> Path:
     return folder
 
 
-def mean(lake: Path, out: Path, **place: Any) -> Any:
-    return flat(dm.mean)(lake, "x", rng=7, **place)
+def mean(lake: Path, out: Path, executor: Any) -> Any:
+    return dm.mean(lake, "x", rng=7, executor=executor)
 
 
-def pairs(lake: Path, out: Path, **place: Any) -> Any:
+def pairs(lake: Path, out: Path, executor: Any) -> Any:
     """Rows are counted, sorted on disk, and evaluated."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "DISK_BYTES": 8_000}.items():
             patch.setattr(regrouping, name, value)
-        return flat(dm.ustatistic)(lake, "x", kernel="gini", rng=7, scratch=out, **place)
+        place = replace(as_backend(executor), scratch=out)  # type: ignore[type-var]
+        return dm.ustatistic(lake, "x", kernel="gini", rng=7, executor=place)
 
 
-def tournament(lake: Path, out: Path, **place: Any) -> Any:
+def tournament(lake: Path, out: Path, executor: Any) -> Any:
     """Two rounds."""
-    return flat(dm.tournament)(lake, [f"p{j}" for j in range(4)], "y", rng=7, n_blocks=9, beta_r=1e9, **place)
+    names, match = [f"p{j}" for j in range(4)], dm.Match(beta_r=1e9)
+    return dm.tournament(lake, names, "y", rng=7, blocks=9, match=match, executor=executor)
 
 
-def train(lake: Path, out: Path, **place: Any) -> Any:
+def train(lake: Path, out: Path, executor: Any) -> Any:
     """Rows are fetched for four steps at a time, and blocks computed by the workers."""
     learner = dm.RobustLinearRegression(random_state=7, max_iter=12, early_stopping=False)
-    found = flat(learner.fit)(lake, "y", columns=["a", "b"], mode="streaming", compute="workers", **place)
+    how = {"columns": ["a", "b"], "mode": "streaming", "compute": "workers"}
+    found = learner.fit(lake, "y", executor=executor, **how)
     return found.coef_.tobytes()
 
 

@@ -62,7 +62,7 @@ def test_clocks_are_set_while_they_work(
     one_file_a_unit(monkeypatch)
     before = processes(client)
     Meanwhile(monkeypatch, lambda n: offset.write_text(str(at[n])) if n in at else None)
-    assert same(JOBS["tournament"](lake, tmp_path, client=client), answer)
+    assert same(JOBS["tournament"](lake, tmp_path, executor=client), answer)
     there = client.run(eval, "__import__('time').time()").values()
     assert len(there) == 2 and min(there) > time.time() + 300 * DAY, "no clock was changed"
     assert processes(client) == before
@@ -83,7 +83,7 @@ def test_clocks_are_set_back_by_days(
     Meanwhile(monkeypatch, lambda n: offset.write_text(str(-2 * DAY)) if n == 30 else None)
     (tmp_path / "out").mkdir()
     try:
-        found = JOBS["pairs"](lake, tmp_path / "out", client=client)
+        found = JOBS["pairs"](lake, tmp_path / "out", executor=client)
     except dm.ResourceError as error:
         assert "no sign of life for 3 seconds" in str(error)
         assert not list((tmp_path / "out").iterdir())

@@ -62,7 +62,7 @@ def test_the_disk_fills_up_while_rows_are_sorted_on_it(
     one_file_a_unit(monkeypatch)
     Meanwhile(monkeypatch, lambda n: fill(disk) if n == N_FILES + 5 else None)
     with pytest.raises(dm.ResourceError, match=r"No space left on device.*; free (some|the)") as caught:
-        JOBS["pairs"](lake, disk, client=client)
+        JOBS["pairs"](lake, disk, executor=client)
     assert "\n" not in str(caught.value)
     assert [path.name for path in disk.iterdir()] == ["filler"]
 

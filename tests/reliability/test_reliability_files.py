@@ -47,7 +47,7 @@ def test_a_file_changes_while_others_are_read(
     at = {"mean": 5, "pairs": 29, "tournament": 29, "train": 29}[name]
     seen = Meanwhile(monkeypatch, lambda n_done: change(data / LAST) if n_done == at else None)
     with pytest.raises(dm.DataError) as caught:
-        JOBS[name](data, out, client=client)
+        JOBS[name](data, out, executor=client)
     text = str(caught.value)
     assert seen.n_done >= at and LAST in text and "\n" not in text, text
     assert not list(out.iterdir())

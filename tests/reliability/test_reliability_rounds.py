@@ -44,7 +44,7 @@ def test_an_adaptive_cluster_keeps_its_workers_between_rounds(
         local.scheduler.add_plugin(watch)
         local.adapt(minimum=0, maximum=2, interval="250ms", wait_count=4)
         answer, n_units = right[name]
-        assert same(JOBS[name](lake, tmp_path, client=client), answer)
+        assert same(JOBS[name](lake, tmp_path, executor=client), answer)
         assert [n_done for n_done in watch.left if 0 < n_done < n_units] == []
 
 

@@ -28,7 +28,7 @@ def lost(name: str, lake: Path, out: Path, client: Any) -> None:
     """The job gives up within bounds, in one line, and leaves nothing behind."""
     out.mkdir()
     with pytest.raises(dm.ResourceError) as caught:
-        JOBS[name](lake, out, client=client)
+        JOBS[name](lake, out, executor=client)
     text = str(caught.value)
     assert text.startswith("the cluster gave no sign of life for 3 seconds") and "\n" not in text, text
     assert not list(out.iterdir())
@@ -67,7 +67,7 @@ def test_the_scheduler_hangs_for_a_moment_and_then_for_good(
 
     with own.client(1) as client:
         Meanwhile(monkeypatch, stop)
-        assert same(JOBS["tournament"](lake, tmp_path, client=client), right["tournament"][0])
+        assert same(JOBS["tournament"](lake, tmp_path, executor=client), right["tournament"][0])
         wake.join()
         try:
             lost("tournament", lake, tmp_path / "out", client)
@@ -94,7 +94,7 @@ def test_the_network_between_client_and_scheduler_is_cut(
                 wire.cut()
 
         Meanwhile(monkeypatch, cut)
-        assert same(JOBS[name](lake, tmp_path, client=client), answer)
+        assert same(JOBS[name](lake, tmp_path, executor=client), answer)
         mending.join()
         lost(name, lake, tmp_path / "out", client)
 
@@ -109,7 +109,7 @@ def test_the_network_between_a_worker_and_the_scheduler_is_cut(
         client.wait_for_workers(3, timeout=60)
         Meanwhile(monkeypatch, lambda n_done: wire.cut() if n_done == n_units // 2 else None)
         try:
-            assert same(JOBS["tournament"](lake, tmp_path, client=client), answer)
+            assert same(JOBS["tournament"](lake, tmp_path, executor=client), answer)
         finally:
             third.kill()
         assert len(client.scheduler_info(n_workers=-1)["workers"]) == 2

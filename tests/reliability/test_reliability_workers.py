@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from clusters import Cluster, kill_one, processes
-from flat import flat
 from jobs import JOBS, Meanwhile, one_file_a_unit, same
 
 import distmom as dm
@@ -45,7 +44,7 @@ def test_a_worker_is_killed_at_every_tenth_of_the_work(
         "distmom.cluster.executors.client.PATIENCE", 0.5
     )  # for results that died with their worker
     monkeypatch.setattr("distmom.cluster.executors.crew.PATIENCE", 5.0)
-    assert same(JOBS[name](lake, tmp_path, client=client), answer)
+    assert same(JOBS[name](lake, tmp_path, executor=client), answer)
     assert len(killed) == len(TENTHS[name])
     assert not list(tmp_path.iterdir())
 
@@ -59,7 +58,7 @@ def test_somebody_restarts_all_workers(
     with cluster.client(2) as mine, cluster.client(2) as other:
         before = processes(mine)
         Meanwhile(monkeypatch, lambda n_done: other.restart() if n_done == n_units // 2 else None)
-        assert same(JOBS[name](lake, tmp_path, client=mine), answer)
+        assert same(JOBS[name](lake, tmp_path, executor=mine), answer)
         assert not set(before) & set(processes(mine))
 
 
@@ -74,11 +73,11 @@ def test_a_worker_that_runs_out_of_memory(lake: Path, client: Any, monkeypatch: 
         return row["a"]
 
     one_file_a_unit(monkeypatch)
-    options = {"features": ["a", "x"], "rng": 7, "n_blocks": 9, "client": client}
+    options = {"rng": 7, "blocks": 9, "executor": client}
     with pytest.raises(dm.ResourceError) as caught:
-        flat(dm.tournament)(lake, {"greedy": greedy, "p1": "p1"}, "y", **options)
+        dm.tournament(lake, {"greedy": greedy, "p1": "p1"}, "y", features=["a", "x"], **options)
     text = str(caught.value)
     assert text.startswith("05.parquet: every worker that read it died, most likely out of memory"), text
     assert "\n" not in text
     client.wait_for_workers(1, timeout=60)
-    assert flat(dm.tournament)(lake, ["p0", "p1"], "y", **{**options, "features": None})
+    assert dm.tournament(lake, ["p0", "p1"], "y", **options)

@@ -67,6 +67,13 @@ def test_units_are_called_what_they_are(tmp_path: Path) -> None:
     assert "whole units were dealt at random" in units.telling().answer[1]
 
 
+def test_the_design_is_the_one_that_was_asked_for() -> None:
+    for design in (dm.RandomBlocks("paper"), dm.StoredBlocks("paper"), dm.RandomBlocks(9, repeats=3)):
+        assert dm.mean(X, blocks=design, rng=0).design == design
+        assert dm.ustatistic(X, kernel="gini", blocks=design, rng=0).design == design
+    assert json.loads(json.dumps(dm.mean(X, blocks=7, rng=0).to_dict()))["design"] == "RandomBlocks(7)"
+
+
 def test_documentation_has_all_attributes() -> None:
     for kind in (dm.MeanResult, dm.VectorResult, dm.UStatisticResult, dm.CompareResult, dm.DifferenceResult):
         text = str(kind.__doc__)

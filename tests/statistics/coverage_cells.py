@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from flat import flat
 from scipy import stats
 from shared_rows import resampled_failure
 
@@ -77,17 +76,16 @@ class Scheme:
     in_columns: bool = False
 
 
-def _sampled(scheme: str, tau: float = 0.3) -> Scheme:
+def _sampled(*, replace: bool, tau: float = 0.3) -> Scheme:
     k, size = morm_blocks(LEVEL, tau, N)
-    kinds = ("exact", "paper") if scheme == "swor" else ("exact",)
+    kinds = ("exact",) if replace else ("exact", "paper")
 
     def bound(eps: float) -> float:
-        replacement = scheme == "monte_carlo"
-        variance = mean_variance(1.0, size, N if replacement else None)
-        a = row_inverse_inclusion(N, size, replacement=replacement)
+        variance = mean_variance(1.0, size, N if replace else None)
+        a = row_inverse_inclusion(N, size, replacement=replace)
         return resampled_failure(k, a, min(1.0, variance / eps**2))
 
-    return Scheme({"scheme": scheme, "tau": tau}, kinds, bound, in_columns=True)
+    return Scheme({"blocks": dm.SampledBlocks(tau=tau, replace=replace)}, kinds, bound, in_columns=True)
 
 
 def _blocks(k: int, outlying: int = 0) -> Callable[[float], float]:
@@ -113,23 +111,24 @@ def _repeated(k: int) -> Callable[[float], float]:
     return bound
 
 
+FIVE = dm.RandomBlocks(repeats=5)
 SCHEMES = {
     "partition, automatic": Scheme({}, ("order", "exact")),
-    "partition, K = 11": Scheme({"n_blocks": 11}, ("order", "exact"), _blocks(11)),
-    "partition, paper's K = 5": Scheme({"n_blocks": "paper"}, ("exact", "paper"), _blocks(5)),
-    "stored, K = 11": Scheme({"n_blocks": 11, "order": "stored"}, ("order", "exact"), in_columns=True),
-    "swor, tau = 0.3": _sampled("swor"),
-    "monte_carlo, tau = 0.3": _sampled("monte_carlo"),
-    "5 partitions, automatic": Scheme({"repeats": 5}, ("exact",)),
-    "5 partitions, K = 11": Scheme({"repeats": 5, "n_blocks": 11}, ("exact",), _repeated(11)),
+    "partition, K = 11": Scheme({"blocks": 11}, ("order", "exact"), _blocks(11)),
+    "partition, paper's K = 5": Scheme({"blocks": "paper"}, ("exact", "paper"), _blocks(5)),
+    "stored, K = 11": Scheme({"blocks": dm.StoredBlocks(11)}, ("order", "exact"), in_columns=True),
+    "swor, tau = 0.3": _sampled(replace=False),
+    "monte_carlo, tau = 0.3": _sampled(replace=True),
+    "5 partitions, automatic": Scheme({"blocks": FIVE}, ("exact",)),
+    "5 partitions, K = 11": Scheme({"blocks": dm.RandomBlocks(11, repeats=5)}, ("exact",), _repeated(11)),
     "contamination = 10, none there": Scheme(
         {"contamination": OUTLYING}, ("order", "exact"), _blocks(K_OUTLYING, OUTLYING)
     ),
     "contamination = 10, 10 rows + 10⁶": Scheme(
         {"contamination": OUTLYING}, ("order", "exact"), _blocks(K_OUTLYING, OUTLYING), OUTLYING
     ),
-    "the same, 5 partitions": Scheme({"contamination": OUTLYING, "repeats": 5}, ("exact",), None, OUTLYING),
-    "its K without it, 10 rows + 10⁶": Scheme({"n_blocks": K_OUTLYING}, ("order", "exact"), None, OUTLYING),
+    "the same, 5 partitions": Scheme({"contamination": OUTLYING, "blocks": FIVE}, ("exact",), None, OUTLYING),
+    "its K without it, 10 rows + 10⁶": Scheme({"blocks": K_OUTLYING}, ("order", "exact"), None, OUTLYING),
 }
 
 
@@ -192,10 +191,10 @@ def _answers(scheme: Scheme, x: Rows, kind: str, seed: int) -> list[list[dm.Mean
     options = {**scheme.options, "interval": kind, "confidence_level": LEVEL}
     if not scheme.in_columns:
         table = pa.table({"rep": np.repeat(np.arange(len(x)), N), "x": x.ravel()})
-        return [list(flat(dm.mean)(table, "x", by="rep", rng=seed, **options))]
+        return [list(dm.mean(table, "x", by="rep", rng=seed, **options))]
     parts = range(0, len(x), COLUMNS_AT_ONCE)
     runs = [
-        flat(dm.mean)(np.ascontiguousarray(x[i : i + COLUMNS_AT_ONCE].T), rng=seed * 1000 + i, **options)
+        dm.mean(np.ascontiguousarray(x[i : i + COLUMNS_AT_ONCE].T), rng=seed * 1000 + i, **options)
         for i in parts
     ]
     return [list(run) for run in runs]

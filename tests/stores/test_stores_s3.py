@@ -16,7 +16,6 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 from clusters import clusters
-from flat import flat
 from slow_proxy import Proxy
 
 import distmom as dm
@@ -220,17 +219,21 @@ def test_an_expired_token_is_told_in_one_line(
 ) -> None:
     """And is never skipped as a bad file."""
     root = f"s3://{store[1]}/t"
-    asked: dict[str, Any] = {"on_bad_file": "skip", "client": inproc_client}
+
+    def asked(options: dict[str, str]) -> None:
+        scan = dm.scan(root, storage_options=options, on_bad_file="skip")
+        dm.mean(scan, "x", executor=inproc_client)
+
     with Proxy(s3_port) as proxy:
         through = {**options, "endpoint": proxy.endpoint}
         open_lake(root, storage_options=through)
         listed = len(proxy.requests)
-        flat(dm.mean)(root, "x", storage_options=through, **asked)
+        asked(through)
         total = len(proxy.requests) - listed
     good_for = {"listing": 0, "footer": listed, "worker": total - 4}[where]
     with Proxy(s3_port, good_for=good_for) as proxy, pytest.raises(ResourceError) as told:
         through = {**options, "endpoint": proxy.endpoint, "token": "expired-EXAMPLE"}
-        flat(dm.mean)(root, "x", storage_options=through, **asked)
+        asked(through)
     text = str(told.value)
     assert "access denied" in text and "token has expired" in text and root in text
     assert "\n" not in text and "EXAMPLE" not in text

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from flat import flat
 from pyiceberg.catalog.sql import SqlCatalog
 
 import distmom as dm
@@ -57,24 +56,25 @@ def test_a_state_reads_the_objects_that_a_version_adds(
             put(f"t/{path.relative_to(local)}", path.read_bytes())
         there.update(new)
 
-    how: dict[str, Any] = {"rng": 1, "n_blocks": 5, "storage_options": options}
+    how: dict[str, Any] = {"rng": 1, "blocks": 5}
+
+    def table() -> dm.Scan:  # of the newest version
+        return dm.scan(f"s3://{store[1]}/t", storage_options=options)
+
     for i in range(3):
         write_deltalake(str(local), pa.table({"x": VALUES[i::3]}), mode="append")
         upload()
-        found = flat(dm.mean)(f"s3://{store[1]}/t", "x", state=state, **how)
+        found = dm.mean(table(), "x", state=state, **how)
         assert found.data["tables"][0]["version"] == i
         assert found.data["state"]["n_files_read"] == 1 and found.data["n_files"] == i + 1
-    whole = flat(dm.mean)(f"s3://{store[1]}/t", "x", **how)
+    whole = dm.mean(table(), "x", **how)
     np.testing.assert_allclose(found.block_estimates, whole.block_estimates, rtol=1e-12)
     DeltaTable(str(local)).delete("x > 3")
     upload()
     with pytest.raises(dm.DataError, match="restart"):
-        flat(dm.mean)(f"s3://{store[1]}/t", "x", state=state, **how)
-    again = flat(dm.mean)(f"s3://{store[1]}/t", "x", state=state, on_change="restart", **how)
-    assert (
-        bits(again) == bits(flat(dm.mean)(f"s3://{store[1]}/t", "x", **how))
-        and again.n_rows == (VALUES <= 3).sum()
-    )
+        dm.mean(table(), "x", state=state, **how)
+    again = dm.mean(table(), "x", state=dm.State(state, on_change="restart"), **how)
+    assert bits(again) == bits(dm.mean(table(), "x", **how)) and again.n_rows == (VALUES <= 3).sum()
     assert not any(secret.encode() in state.read_bytes() for secret in ("very-secret-EXAMPLE", "AKIAEXAMPLE"))
 
 

@@ -35,7 +35,7 @@ MOST_DRAWS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockPlan:
     """What the state holds.
 
     Attributes
@@ -73,7 +73,7 @@ def choose_blocks(
     n_rows: int | None,
     n_valid: int | None = None,
     n_units: int | None = None,
-) -> Blocks:
+) -> BlockPlan:
     """The blocks to keep for these options.
 
     `n_rows` is the number of rows of the lake where it has been counted, `n_valid` that of the rows which
@@ -96,22 +96,22 @@ def choose_blocks(
         n_cells = _unit_cells(n_blocks, grouped)
         by_file = design.by_file
         layout = FileLayout() if by_file else UnitLayout(n_cells)
-        return Blocks(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
+        return BlockPlan(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
     n_fine, width = _fine(design.fine, n_blocks, grouped)
     n_kept = n_fine // width
     cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
     if design.stored:
         if n_rows is None:
             raise AssertionError("stored order needs the number of rows")
-        return Blocks(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
+        return BlockPlan(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
     if design.repeats > 1:
         check_most_blocks(
-            f"blocks: {design.repeats} repeats of {n_kept} fine blocks", design.repeats * n_kept
+            f"RandomBlocks: repeats: {design.repeats} of {n_kept} fine blocks", design.repeats * n_kept
         )
         repeated = RepeatedLayout(seed, n_fine, design.repeats, width)
-        return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
+        return BlockPlan(repeated, cells, sample, n_blocks, outlying=outlying)
     random = RandomLayout(seed, n_fine, width, design.chunk_rows)
-    return Blocks(random, cells, sample, n_blocks, outlying=outlying)
+    return BlockPlan(random, cells, sample, n_blocks, outlying=outlying)
 
 
 def fixed_by(options: MeanOptions) -> str | None:
@@ -180,7 +180,7 @@ def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
     return fine_blocks(n_blocks, FINE_OF_GROUP if grouped else CAP["standard"])
 
 
-def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:
+def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> BlockPlan:
     """Numbers of the randomized median of means, given or from the proposition."""
     design = options.design
     replace = design.replace
@@ -204,4 +204,4 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         drawn = min(n_rows, drawn)
     elif drawn > max(n_rows, MOST_DRAWS):
         raise ConfigError(f"blocks: size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
-    return Blocks(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)
+    return BlockPlan(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)

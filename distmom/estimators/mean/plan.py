@@ -16,7 +16,7 @@ from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.mean.blocks import (
     LEAST_FILES,
     PLENTY,
-    Blocks,
+    BlockPlan,
     choose_blocks,
     fixed_by,
     needs_passing_rows,
@@ -69,7 +69,7 @@ class MeanPlan:
     files: tuple[FileRef, ...]
     reader: BatchReader
     options: MeanOptions
-    blocks: Blocks
+    blocks: BlockPlan
     reduction: BlockMeans
     units: tuple[Unit, ...]
     late: tuple[Unit, ...]
@@ -310,7 +310,7 @@ def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
     return 0
 
 
-def _with_windows(units: Sequence[Unit], blocks: Blocks, census: Census | None) -> tuple[Unit, ...]:
+def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | None) -> tuple[Unit, ...]:
     """Give each unit what its layout needs to know of the rest of the lake."""
     if census is None or not units or not isinstance(blocks.layout, (StoredLayout, SampledLayout)):
         return tuple(units)

@@ -26,7 +26,7 @@ from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.counted import Counted, Question
+from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
 from distmom.passes.gather import RowSource, row_source
@@ -120,7 +120,7 @@ class PairOracle:
         if self._drawn is None or self._rows is None:
             mine = self._counted._replace(cells=_of_part(self._counted.cells, part, self._n_blocks))
             found: BlockLossTable
-            (found,) = run_blocks([Question((mine,), work)], self._executor, self._progress)
+            (found,) = run_blocks([BlockQuestion((mine,), work)], self._executor, self._progress)
             return found
         degree = 2 if self._plan.options.by_pairs else 1
         found = evaluate_draws(

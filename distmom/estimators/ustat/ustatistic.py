@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.pairs import Pairs, as_pairs
@@ -14,6 +14,42 @@ from distmom.passes.opening import Names
 from distmom.report import Results, UStatisticResult
 
 
+class Shared(TypedDict, total=False):
+    """Arguments of `ustatistic` that do not decide what it returns."""
+
+    where: Any
+    weights: str | None
+    statistic: Literal["u", "v"]
+    pairs: Pairs
+    project: Literal["psd", "correlation"] | None
+    joint: Literal["coordinatewise", "geometric"]
+    blocks: Blocks
+    contamination: int | float | None
+    interval: Literal["auto", "order", "exact", "paper", "none"]
+    confidence_level: float
+    rng: Any
+    executor: Any
+
+
+Keys = str | list[str] | tuple[str, ...]
+
+
+@overload
+def ustatistic(
+    data: Any, column: str, *, kernel: str | Kernel, by: None = None, **more: Unpack[Shared]
+) -> UStatisticResult: ...
+@overload
+def ustatistic(
+    data: Any, column: None = None, *, kernel: str | Kernel, by: None = None, **more: Unpack[Shared]
+) -> UStatisticResult | Any: ...
+@overload
+def ustatistic(
+    data: Any, column: Names = None, *, kernel: str | Kernel, by: Keys, **more: Unpack[Shared]
+) -> Results[UStatisticResult]: ...
+@overload
+def ustatistic(
+    data: Any, column: Names = None, *, kernel: str | Kernel, by: Names = None, **more: Unpack[Shared]
+) -> UStatisticResult | Results: ...
 @command
 def ustatistic(
     data: Any,

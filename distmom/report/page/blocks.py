@@ -48,9 +48,9 @@ def meaning(r: EstimateResult) -> str:
     return f"{often} hold the true value, if what stands under 'What this rests on' is so."
 
 
-def block_facts(r: EstimateResult, *, given: bool) -> list[tuple[str, str]]:
-    """The blocks, and what they bear; `given` is whether there is an interval or radius."""
-    facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r, given=given))]
+def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
+    """The blocks, and what they bear."""
+    facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r))]
     if r.n_ruined_blocks:
         facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
     if r.n_set_aside:
@@ -72,7 +72,7 @@ def _blocks(r: EstimateResult) -> str:
     return f"{r.n_blocks:,}{size}" + (f", in each of {repeats} random partitions" if repeats > 1 else "")
 
 
-def tolerated(r: EstimateResult, *, given: bool) -> str:
+def tolerated(r: EstimateResult) -> str:
     """Blocks that may be arbitrary while the median lies among the others; what the interval allows for."""
     survived = max(0, -(-r.n_blocks // 2) - 1)
     if not survived:
@@ -86,7 +86,7 @@ def tolerated(r: EstimateResult, *, given: bool) -> str:
         share = isinstance(allowed, float) and allowed < 1.0
         bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
-    elif not r.n_ruined_blocks and given:
+    elif not r.n_ruined_blocks and r.bounded:
         text += (
             f"; the interval is as wide as for good {what}; for one that allows for N bad {what} run again "
             "with --contamination N (contamination=N)"

@@ -71,7 +71,7 @@ def story(found: DescribeResult) -> Story:
         told = p.lines()[0][1]
         answer.append(
             f"For example, the plain mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
-            f"with a {100 * p.confidence_level:.6g} % interval of {told[1].replace(' … ', ' to ')}."
+            f"with a {p.level} interval of {told[1].replace(' … ', ' to ')}."
         )
     sources = [s for p in outside for s in p.sources if s.kind == "file"]
     if sources and outside[0].sources[0].share is not None:

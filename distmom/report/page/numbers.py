@@ -123,7 +123,7 @@ def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     if reached is not None:
         facts.append(("confidence reached", f"{100 * reached:.4g} %, at least {level} were asked for"))
     facts.append((r.drawn[1], plain))
-    return facts + block_facts(r, given=r.interval is not None)
+    return facts + block_facts(r)
 
 
 def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:

@@ -120,13 +120,12 @@ def _spans(name: str, mine: list[Result]) -> Spans:
         text = f"{estimate.strip()} ({interval.strip()})"
         lines.append(Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, not r.ok))
     more = f" {len(mine) - MOST_GROUPS:,} more are in the table." if len(mine) > MOST_GROUPS else ""
-    level = f"{100 * mine[0].confidence_level:.6g} % interval"
     return Spans(
         cell(name),
         f"Estimates with their intervals; arrows point to plain ones that lie outside of the picture.{more}",
         tuple(lines),
         Numbers() if scale is None else Times(scale),
-        ("estimate", level, mine[0].drawn[1]),
+        ("estimate", f"{mine[0].level} interval", mine[0].drawn[1]),
     )
 
 

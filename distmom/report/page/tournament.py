@@ -32,11 +32,11 @@ def story(found: TournamentResult) -> Story:
     several = len(found.champions) > 1
     loss = found.settings["loss"]
     shown = three(best.estimate, best.interval, best.plain_estimate)
-    level = f"{100 * best.confidence_level:.6g} %"
     first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
+    reach = interval_words(best.level, shown[1])
     answer = [
         f"{first}: least {cell(loss)} loss on most blocks of rows.",
-        f"The robust risk of {printable(found.champion)} is {shown[0]}; {interval_words(level, shown[1])}. "
+        f"The robust risk of {printable(found.champion)} is {shown[0]}; {reach}. "
         f"Its plain mean loss is {shown[2]}.",
     ]
     plain_best = min(league, key=lambda r: r.plain_estimate)
@@ -113,7 +113,7 @@ def _risks(found: TournamentResult) -> Spans:
         "it lies outside, is the plain mean loss.",
         lines,
         Numbers(),
-        ("robust risk", f"{100 * found[0].confidence_level:.6g} % interval", "plain mean loss"),
+        ("robust risk", f"{found[0].level} interval", "plain mean loss"),
     )
 
 

@@ -15,6 +15,7 @@ from distmom.report.page.telling import Telling, advice, heading, mood
 from distmom.report.words import cell
 
 if TYPE_CHECKING:
+    from distmom.report.estimate import JointResult
     from distmom.report.kinds.ustatistic import UStatisticResult
     from distmom.report.kinds.vector import VectorResult
 
@@ -31,47 +32,50 @@ MATRIX_KINDS = {
 
 def tell_vector(r: VectorResult) -> Telling:
     """A mean vector."""
-    level = f"{100 * r.confidence_level:.6g} %"
     names = [cell(name) for name in r.columns]
     first = f"The mean vector of {', '.join(names[:5])}{' …' if len(names) > 5 else ''}"
     entries = r.entries()
     reach = [r.reach(entry) for entry in entries]
     texts = [three(e, ends, p) for (_, e, p, _), ends in zip(entries, reach, strict=True)]
     first += f" is ({', '.join(t[0] for t in texts[:5])}{', …' if len(names) > 5 else ''})"
-    first += f"; {_reach_words(r, level, 'Euclidean', 'coordinates')}"
-    method = "geometric median" if r.method == "geometric" else "coordinatewise median"
+    first += f"; {_reach_words(r, 'Euclidean', 'coordinates')}"
+    method = f"{r.method} median"
     answer = (first, f"It is the {method} of the mean vectors of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
     facts = [("method", method), ("coordinates", f"{len(names):,}")]
     if r.radius is not None:
-        facts.append((f"{level} radius", quantity(r.radius)))
+        facts.append((f"{r.level} radius", quantity(r.radius)))
     facts += [
         ("spread of a row", f"{quantity(float(np.sqrt(r.trace)))} (root of the sum of all variances)"),
-        *block_facts(r, given=r.radius is not None or r.intervals is not None),
+        *block_facts(r),
     ]
     band = "interval" if r.intervals is not None else "shadow of the ball" if r.radius is not None else ""
-    spans = Spans(
-        "All coordinates",
+    caption = (
         "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
-        "lies outside).",
-        tuple(
-            Span(cell(name), joined(t), e, ends, p)
-            for (name, e, p, _), t, ends in zip(entries[:MOST_LINES], texts, reach, strict=False)
-        ),
-        Numbers(),
-        ("estimate", band, "plain mean"),
+        "lies outside)."
     )
+    spans = _spans(r, "All coordinates", caption, ("estimate", band, "plain mean"))
     strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
     pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
     return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r, ()))
 
 
-def _reach_words(r: VectorResult | UStatisticResult, level: str, norm: str, each: str) -> str:
+def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
+    """The first coordinates or entries, each with its interval or the shadow of the ball."""
+    lines = []
+    for entry in r.entries()[:MOST_LINES]:
+        name, estimate, plain, _ = entry
+        ends = r.reach(entry)
+        lines.append(Span(cell(name), joined(three(estimate, ends, plain)), estimate, ends, plain))
+    return Spans(head, caption, tuple(lines), Numbers(), words)
+
+
+def _reach_words(r: JointResult, norm: str, each: str) -> str:
     """How far all coordinates together may be from the true ones."""
     if r.radius is not None:
-        return f"with {level} confidence it lies within {quantity(r.radius)} of the true one ({norm})."
+        return f"with {r.level} confidence it lies within {quantity(r.radius)} of the true one ({norm})."
     if r.intervals is not None:
-        return f"the {level} intervals below hold for all {each} together."
-    return f"there is no {'radius' if r.method == 'geometric' else 'interval'}: {r.interval_reason}."
+        return f"the {r.level} intervals below hold for all {each} together."
+    return f"there is no {r.bound}: {r.interval_reason}."
 
 
 def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
@@ -92,26 +96,18 @@ def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
 
 def tell_matrix(r: UStatisticResult) -> Telling:
     """A matrix of U-statistics, such as covariances or rank correlations."""
-    level = f"{100 * r.confidence_level:.6g} %"
     names = tuple(cell(name) for name in r.columns)
-    method = "geometric" if r.method == "geometric" else "coordinatewise"
     first = f"The {cell(r.kernel)} matrix of {len(names)} columns: "
-    first += _reach_words(r, level, "Frobenius", "entries")
-    answer = (first, f"It is the {method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
+    first += _reach_words(r, "Frobenius", "entries")
+    answer = (first, f"It is the {r.method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
     facts = (
-        ("method", f"{method} median"),
-        *block_facts(r, given=r.radius is not None or r.intervals is not None),
+        ("method", f"{r.method} median"),
+        *block_facts(r),
     )
-    lines = []
-    for name, estimate, plain, interval in r.entries()[:MOST_LINES]:
-        text = joined(three(estimate, interval, plain))
-        lines.append(Span(cell(name), text, estimate, interval, plain))
     pictures: list[Matrix | Spans] = [number_matrix(f"The {cell(r.kernel)} matrix", names, r.estimate)]
-    if lines and len(lines) <= MOST_LINES:
+    if len(r.entries()) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
-        pictures.append(
-            Spans("Its entries", caption, tuple(lines), Numbers(), ("estimate", "interval", "plain"))
-        )
+        pictures.append(_spans(r, "Its entries", caption, ("estimate", "interval", "plain")))
     return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r, ()))
 
 

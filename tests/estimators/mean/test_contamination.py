@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,9 @@ def test_ten_rows_ask_for_59_blocks() -> None:
     assert (found.n_blocks, found.interval_kind) == (59, "exact")
     assert found.notes == ("allows for 10 arbitrary rows",)
     assert found.block_size == (340, 340)
-    assert same(found, dm.mean(X, contamination=10 / X.size, rng=0)), "as a share"
+    share = dm.mean(X, contamination=10 / X.size, rng=0)
+    assert share.contamination == 10 / X.size and found.contamination == 10
+    assert same(found, replace(share, contamination=10)), "as a share"
     told = dm.explain(dm.mean, X, contamination=10)
     assert (told["n_blocks"], told["contamination"], told["fine_blocks"]) == (59, 10, 1003)
     assert dm.explain(dm.mean, X)["contamination"] is None

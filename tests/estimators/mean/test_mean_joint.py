@@ -279,7 +279,7 @@ def test_shifts_rotations_and_powers_of_two(seed: int, layout: str, power: int) 
 def test_a_vector_in_every_output(tmp_path: Path) -> None:
     table = pa.table({"v": pa.array(cloud(3_000).tolist()), "k": np.arange(3_000) % 2})
     for options in ({}, {"by": "k"}, {"joint": "coordinatewise"}):
-        found = flat(dm.mean)(table, "v", **{"joint": True, "rng": 0, **options})
+        found = dm.mean(table, "v", **{"joint": True, "rng": 0, **options})
         every = dm.Results.of(found)
         assert len(every) == (2 if "by" in options else 1)
         paths = {ending: tmp_path / f"out{ending}" for ending in (".json", ".csv", ".parquet", ".html")}

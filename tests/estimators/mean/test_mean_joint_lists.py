@@ -87,13 +87,13 @@ def test_sums_of_vectors_are_kept_and_merged(tmp_path: Path) -> None:
 
     options: dict[str, Any] = {"joint": True, "rng": 0}
     first, second = lake("a", range(3)), lake("b", range(3, 5))
-    right = flat(dm.mean)(first, "v", **options)
-    assert right == flat(dm.mean)(first, "v", state=tmp_path / "a.state", **options)
+    right = dm.mean(first, "v", **options)
+    assert right == dm.mean(first, "v", state=tmp_path / "a.state", **options)
     lake("a", range(7, 9))
-    grown = flat(dm.mean)(first, "v", state=tmp_path / "a.state", **options)
-    assert grown == flat(dm.mean)(first, "v", **options) and grown.n_rows == 1_500
+    grown = dm.mean(first, "v", state=tmp_path / "a.state", **options)
+    assert grown == dm.mean(first, "v", **options) and grown.n_rows == 1_500
     assert grown == dm.merge_states(tmp_path / "a.state")
-    flat(dm.mean)(second, "v", state=tmp_path / "b.state", **options)
+    dm.mean(second, "v", state=tmp_path / "b.state", **options)
     both = dm.merge_states(tmp_path / "a.state", tmp_path / "b.state")
     assert isinstance(both, dm.VectorResult) and both.columns == ("v[0]", "v[1]") and both.n_rows == 2_100
     with pytest.raises(dm.ConfigError, match=r"columns was 'v', now 'v', 'w'"):
@@ -113,25 +113,25 @@ def test_lists_from_streams_and_frames() -> None:
     x = cloud(2_000, 2)
     table = pa.table({"v": pa.array(x.tolist()), "f": pa.array(x.tolist(), pa.list_(pa.float64(), 2))})
     options: dict[str, Any] = {"joint": True, "rng": 0}
-    right = flat(dm.mean)(table, "v", **options).estimate.tolist()
+    right = dm.mean(table, "v", **options).estimate.tolist()
     batches = table.to_batches(300)
 
     def stream() -> Any:
         return pa.RecordBatchReader.from_batches(table.schema, batches)
 
-    assert flat(dm.mean)(stream(), "f", **options).estimate.tolist() == right
-    assert flat(dm.mean)(ds.dataset(table), "v", **options).estimate.tolist() == right
+    assert dm.mean(stream(), "f", **options).estimate.tolist() == right
+    assert dm.mean(ds.dataset(table), "v", **options).estimate.tolist() == right
     frame = pd.DataFrame({"v": table["v"].to_pylist()})
-    assert flat(dm.mean)(frame, "v", **options).estimate.tolist() == right
+    assert dm.mean(frame, "v", **options).estimate.tolist() == right
     with pytest.raises(dm.ConfigError, match=r"stream.*read only once.*'v'.*fixed size"):
-        flat(dm.mean)(stream(), "v", **options)
+        dm.mean(stream(), "v", **options)
     dask_frame = pytest.importorskip("dask.dataframe")
     typed = frame.astype({"v": pd.ArrowDtype(table["v"].type)})
-    found = flat(dm.mean)(dask_frame.from_pandas(typed, npartitions=3), "v", **options)
+    found = dm.mean(dask_frame.from_pandas(typed, npartitions=3), "v", **options)
     assert found.n_used == 2_000 and np.linalg.norm(found.estimate - right) < found.radius
     uneven = pd.DataFrame({"v": pd.array([[1.0, 2.0]] * 5 + [[1.0]], dtype=typed["v"].dtype)})
     with pytest.raises(dm.DataError, match=r"'v' has a list of length 1 in row \d, .* length 2"):
-        flat(dm.mean)(dask_frame.from_pandas(uneven, npartitions=2), "v", **options)
+        dm.mean(dask_frame.from_pandas(uneven, npartitions=2), "v", **options)
 
 
 def test_lists_of_other_lengths_are_refused_by_name(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ JOB = """
 import re, sys
 from pathlib import Path
 import distmom as dm
-found = dm.mean(sys.argv[1], "x", rng=0, threads=2, **eval(sys.argv[2]))
+from distmom.designs import blocks
+found = dm.mean(sys.argv[1], "x", rng=0, executor=dm.Threads(2), **eval(sys.argv[2], vars(blocks)))
 first = found if isinstance(found, dm.MeanResult) else found[0]
 peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]
 print(first.plain_estimate, first.n_rows, 1024 * int(peak))
@@ -59,7 +60,7 @@ def lakes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"by": "k"}, {"order": "stored"}, {"scheme": "swor", "n_blocks": 35, "block_size": 20_000}],
+    [{}, {"by": "k"}, {"blocks": dm.StoredBlocks()}, {"blocks": dm.SampledBlocks(35, 20_000)}],
     ids=str,
 )
 def test_peak_is_flat_from_four_to_sixty_four_million_rows(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from flat import flat
 from mean_lakes import cut_work, dirty_lake, same, write
 from scipy import stats
 
@@ -18,8 +16,11 @@ from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.theory.resampled import resampled_p
 
-MC: dict[str, Any] = {"scheme": "monte_carlo"}
 EDGES = [(0, 3), (3, 6), (6, 9), (9, 10)]
+
+
+def with_replacement(n: int, size: int) -> dm.SampledBlocks:
+    return dm.SampledBlocks(n, size, replace=True)
 
 
 def lake_of(folder: Path, x: np.ndarray) -> Path:
@@ -39,7 +40,7 @@ def multiplicities(found: dm.MeanResult, size: int) -> np.ndarray:
 def test_blocks_of_exactly_so_many_draws(tmp_path: Path) -> None:
     """Eight draws of ten rows, counted by their digits: always eight, and mostly with repetitions."""
     lake = lake_of(tmp_path, 9.0 ** np.arange(10))
-    found = flat(dm.mean)(lake, **MC, n_blocks=2_000, block_size=8, rng=0)
+    found = dm.mean(lake, blocks=with_replacement(2_000, 8), rng=0)
     times = multiplicities(found, 8)
     assert (times.sum(axis=1) == 8).all() and found.block_size == (8, 8)
     # all different with probability 10!/(2! 10^8) = 0.018
@@ -50,27 +51,38 @@ def test_blocks_of_exactly_so_many_draws(tmp_path: Path) -> None:
 
 def test_more_draws_than_rows(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, np.arange(10.0))
-    found = flat(dm.mean)(lake, **MC, n_blocks=9, block_size=1_000, rng=0)
+    found = dm.mean(lake, blocks=with_replacement(9, 1_000), rng=0)
     assert found.block_size == (1_000, 1_000) and found.interval is not None
     # a mean of 1,000 draws of 0 ... 9 has standard deviation 0.09
     assert np.abs(found.block_estimates - 4.5).max() < 0.5
     with pytest.raises(dm.ConfigError, match=r"^blocks: size: .*2,147,483,647.*2,147,483,648"):
-        flat(dm.mean)(lake, **MC, n_blocks=3, block_size=2**31, rng=0)
+        dm.mean(lake, blocks=with_replacement(3, 2**31), rng=0)
     with pytest.raises(dm.ResourceError, match="projected memory"):
-        flat(dm.mean)(lake, **MC, n_blocks=3, block_size=2**31 - 1, rng=0, memory_limit="2GB")
+        dm.mean(
+            lake,
+            blocks=with_replacement(3, 2**31 - 1),
+            rng=0,
+            executor=dm.Threads(memory_limit="2GB"),
+        )
 
 
 def test_samples_are_the_same_whichever_way_the_lake_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = lake_of(tmp_path, np.arange(10.0))
-    right = flat(dm.mean)(lake, **MC, n_blocks=9, block_size=8, rng=3, threads=1)
+    right = dm.mean(lake, blocks=with_replacement(9, 8), rng=3, executor=dm.Threads(1))
     for max_files in (1, 2, 3):
         cut_work(monkeypatch, max_files=max_files)
         assert same(
-            right, flat(dm.mean)(lake, **MC, n_blocks=9, block_size=8, rng=3, threads=2, batch_rows=1)
+            right,
+            dm.mean(
+                dm.scan(lake, batch_rows=1),
+                blocks=with_replacement(9, 8),
+                rng=3,
+                executor=dm.Threads(2),
+            ),
         )
-    more = flat(dm.mean)(lake, **MC, n_blocks=20, block_size=8, rng=3)
+    more = dm.mean(lake, blocks=with_replacement(20, 8), rng=3)
     assert np.array_equal(more.block_estimates[:9], right.block_estimates)
     swor = dm.mean(lake, rng=3, blocks=dm.SampledBlocks(9, size=8))
     assert not np.array_equal(swor.block_estimates, right.block_estimates)
@@ -80,7 +92,7 @@ def test_blocks_and_interval_are_those_of_the_drawn_rows() -> None:
     """One leaf: the draws by the sampler's own words, the bound by its formula."""
     x = np.random.default_rng(0).standard_t(3, 4_000)
     k, size, delta = 45, 160, 0.01
-    found = flat(dm.mean)(x, **MC, n_blocks=k, block_size=size, rng=7)
+    found = dm.mean(x, blocks=with_replacement(k, size), rng=7)
     key = stream_key(resolve_seed(7)[0], "monte_carlo")
     drawn = [x[leaf_sample(key, b, 0, x.size, size, replace=True)] for b in range(k)]
     np.testing.assert_allclose(found.block_estimates, [d.mean() for d in drawn], rtol=1e-12)
@@ -94,17 +106,16 @@ def test_blocks_and_interval_are_those_of_the_drawn_rows() -> None:
     assert (found.interval_kind, found.interval_reason, found.scheme) == ("exact", None, "monte_carlo")
 
 
-@pytest.mark.parametrize("scheme", ["swor", "monte_carlo"])
-def test_unequal_samples_take_the_worse_of_both_sizes(scheme: str) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_unequal_samples_take_the_worse_of_both_sizes(replaced: bool) -> None:
     """Nulls make the samples differ: the smallest has the largest variance, the largest uses most rows."""
     g = np.random.default_rng(1)
     x = pa.array(g.normal(size=3_000), mask=g.random(3_000) < 0.5)
-    found = flat(dm.mean)(pa.table({"x": x}), scheme=scheme, n_blocks=25, block_size=100, rng=0)
+    found = dm.mean(pa.table({"x": x}), blocks=dm.SampledBlocks(25, 100, replace=replaced), rng=0)
     low, high = found.block_size
     assert low < high and found.interval is not None
     n = found.n_used
     values = np.array(x.drop_null())
-    replaced = scheme == "monte_carlo"
     spread = (1 / n + (1 - 1 / n) / low) if replaced else 1 / low
     a = 1 / (1 - (1 - 1 / n) ** high) if replaced else n / high
     half = (found.interval[1] - found.interval[0]) / 2
@@ -116,17 +127,17 @@ def test_a_filter_is_allowed_for(tmp_path: Path) -> None:
     """Valid rows are counted first: a block holds about the rows asked for of those that pass."""
     for i in range(4):
         write(tmp_path / f"{i}.parquet", {"x": np.arange(1000.0), "u": np.arange(1000) % 4})
-    found = flat(dm.mean)(tmp_path, "x", where="u = 1", **MC, n_blocks=9, block_size=200, rng=0)
+    found = dm.mean(tmp_path, "x", where="u = 1", blocks=with_replacement(9, 200), rng=0)
     # binomial: 800 draws of which a quarter pass, standard deviation 12
     assert (found.n_rows, found.n_used) == (1000, 1000)
     assert 130 < found.block_size[0] <= 200 <= found.block_size[1] < 270
     with pytest.raises(dm.NoAnswerError, match="filter"):
-        flat(dm.mean)(tmp_path, "x", where="u = 9", **MC, n_blocks=9, block_size=10, rng=0)
+        dm.mean(tmp_path, "x", where="u = 9", blocks=with_replacement(9, 10), rng=0)
 
 
 def test_nulls_groups_and_rare_groups(tmp_path: Path) -> None:
     lake = dirty_lake(tmp_path)
-    found = flat(dm.mean)(lake, "x", by="key", **MC, n_blocks=9, block_size=400, rng=0)
+    found = dm.mean(lake, "x", by="key", blocks=with_replacement(9, 400), rng=0)
     once = dm.mean(lake, "x", by="key", rng=0)
     for mine, other in zip(found, once, strict=True):
         assert (mine.n_used, mine.n_null, mine.n_nan, mine.n_inf) == (
@@ -136,7 +147,7 @@ def test_nulls_groups_and_rare_groups(tmp_path: Path) -> None:
             other.n_inf,
         )
     rare = pa.table({"x": np.arange(1000.0), "g": ["rare"] + ["common"] * 999})
-    common, lone = flat(dm.mean)(rare, "x", by="g", **MC, n_blocks=3, block_size=10, rng=0)
+    common, lone = dm.mean(rare, "x", by="g", blocks=with_replacement(3, 10), rng=0)
     assert common.status == "ok" and lone.flags == ("no rows",) and np.isnan(lone.estimate)
 
 
@@ -145,15 +156,15 @@ def test_a_lost_row_is_an_expected_row(tmp_path: Path) -> None:
     x = pa.array([None if i % 2 else float(i) for i in range(2_000)])
     write(tmp_path / "a.parquet", {"x": x})
     spread = {}
-    for scheme in ("swor", "monte_carlo"):
+    for replaced in (False, True):
         sizes = []
         for seed in range(40):
-            found = flat(dm.mean)(tmp_path, scheme=scheme, n_blocks=21, block_size=800, rng=seed)
+            found = dm.mean(tmp_path, blocks=dm.SampledBlocks(21, 800, replace=replaced), rng=seed)
             sizes.append(found.block_size)
-        spread[scheme] = np.mean([high - low for low, high in sizes])
+        spread[replaced] = np.mean([high - low for low, high in sizes])
     # the range of 21 normal values is 3.8 standard deviations: 14.1 (binomial), 10.9 (hypergeometric)
-    assert spread["monte_carlo"] == pytest.approx(3.8 * stats.binom(800, 0.5).std(), rel=0.12)
-    assert spread["swor"] == pytest.approx(3.8 * stats.hypergeom(2_000, 1_000, 800).std(), rel=0.12)
+    assert spread[True] == pytest.approx(3.8 * stats.binom(800, 0.5).std(), rel=0.12)
+    assert spread[False] == pytest.approx(3.8 * stats.hypergeom(2_000, 1_000, 800).std(), rel=0.12)
 
 
 def test_the_numbers_of_the_proposition_and_their_cost() -> None:
@@ -176,9 +187,9 @@ def test_the_numbers_of_the_proposition_and_their_cost() -> None:
 
 def test_no_interval_where_there_is_none() -> None:
     x = np.random.default_rng(0).normal(size=2_000)
-    one = flat(dm.mean)(x, **MC, n_blocks=9, block_size=1, rng=0)
+    one = dm.mean(x, blocks=with_replacement(9, 1), rng=0)
     assert one.interval is None and one.interval_reason == "samples of one row show no spread"
-    assert flat(dm.mean)(x, **MC, n_blocks=9, block_size=50, interval="none", rng=0).interval is None
+    assert dm.mean(x, blocks=with_replacement(9, 50), interval="none", rng=0).interval is None
     x[0] = np.inf
-    ruined = flat(dm.mean)(x, **MC, n_blocks=15, block_size=400, rng=2)
+    ruined = dm.mean(x, blocks=with_replacement(15, 400), rng=2)
     assert ruined.n_ruined_blocks and ruined.interval is None and "ruined" in str(ruined.interval_reason)

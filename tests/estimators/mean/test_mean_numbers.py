@@ -19,7 +19,7 @@ from distmom.inference.status import ALL_EQUAL
 
 def plain(data: Any, column: str = "x", **options: Any) -> float:
     """The plain mean, once it is seen that one block gives the same."""
-    found = flat(dm.mean)(data, column, rng=0, **options)
+    found = dm.mean(data, column, rng=0, **options)
     one = flat(dm.mean)(data, column, rng=0, n_blocks=1, **options)
     assert one.estimate == pytest.approx(one.plain_estimate, rel=1e-15) and one.n_blocks == 1
     assert one.plain_estimate == pytest.approx(found.plain_estimate, rel=1e-15)

@@ -100,7 +100,7 @@ def test_a_run_with_many_partitions_needs_their_memory(tmp_path: Path) -> None:
         dm.mean(
             tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=500), executor=dm.Threads(1, memory_limit=limit)
         )
-    with pytest.raises(dm.ConfigError, match=r"repeats=2000 with 945 fine blocks: at most 1,000,000"):
+    with pytest.raises(dm.ConfigError, match=r"repeats: 2000 of 945 fine blocks: at most 1,000,000"):
         dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=2_000))
     with pytest.raises(dm.ConfigError, match="repeats"):
         dm.mean(tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=0))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import design, flat
+from flat import design
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mean_lakes import cut_work, same, write
@@ -126,7 +126,8 @@ def test_one_file_a_day_reads_the_bytes_of_one_file(tmp_path: Path) -> None:
         g = np.random.default_rng(day)
         file = write(tmp_path / "lake" / f"day={day:03}" / "a.parquet", {"x": g.normal(size=200 + day)})
         counted = Counted()
-        found = flat(dm.mean)(tmp_path / "lake", "x", rng=0, state=tmp_path / "s", progress=counted)
+        with dm.options(progress=counted):
+            found = dm.mean(tmp_path / "lake", "x", rng=0, state=tmp_path / "s")
         assert counted.read == 200 + day
         assert counted.total <= file.stat().st_size
     assert same(found, dm.mean(tmp_path / "lake", "x", rng=0))

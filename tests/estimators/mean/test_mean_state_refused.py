@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flat import flat
 from mean_lakes import same, write
 from state_lakes import N, Opened, facts, flat_lake, grown, refused, run, some_files, touch
 
@@ -83,15 +82,15 @@ def test_a_folder_that_makes_a_key_a_text(tmp_path: Path) -> None:
     for day in ("1", "2"):
         write(tmp_path / "lake" / f"day={day}" / "a.parquet", {"x": np.arange(50.0)})
     options = {"column": "x", "by": "day", "state": tmp_path / "s"}
-    flat(dm.mean)(tmp_path / "lake", rng=0, **options)
+    dm.mean(tmp_path / "lake", rng=0, **options)
     write(tmp_path / "lake" / "day=2b" / "a.parquet", {"x": np.arange(50.0)})
     refused(
         dm.ConfigError,
         ["type of folders day= was 'int', now 'text'"],
-        lambda: flat(dm.mean)(tmp_path / "lake", **options),
+        lambda: dm.mean(tmp_path / "lake", **options),
     )
     unused = {"column": "x", "state": tmp_path / "t"}
-    flat(dm.mean)(tmp_path / "lake", rng=0, **unused)
+    dm.mean(tmp_path / "lake", rng=0, **unused)
 
 
 # --- when something else was asked for

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flat import flat
 
 import distmom as dm
 from distmom.estimators.mean.fingerprint import MOST_DAYS, scale_from_facts
@@ -81,10 +80,10 @@ def test_states_that_count_from_different_days_merge(tmp_path: Path) -> None:
         for year in (2001, 2024):
             state = tmp_path / f"{year}.state"
             state.unlink(missing_ok=True)
-            flat(dm.mean)(f"{tmp_path}/all/{year}*", "t", rng=0, state=state, **options)
+            dm.mean(f"{tmp_path}/all/{year}*", "t", rng=0, state=state, **options)
         states = [tmp_path / f"{year}.state" for year in (2024, 2001)]
         merged = dm.merge_states(*states, output=tmp_path / "m.state")
-        whole = flat(dm.mean)(tmp_path / "all", "t", rng=0, **options)
+        whole = dm.mean(tmp_path / "all", "t", rng=0, **options)
         shown = dm.merge_states(tmp_path / "m.state")
         for a, b, c in zip(dm.Results.of(merged), dm.Results.of(whole), dm.Results.of(shown), strict=True):
             assert abs(a.estimate - b.estimate) <= NEAR and abs(a.plain_estimate - b.plain_estimate) <= NEAR

@@ -439,19 +439,19 @@ def test_state_streams_and_plans(tmp_path: Path) -> None:
     for i, table in enumerate(tables[:3]):
         write(tmp_path / "lake" / f"{i}.parquet", table)
     options = {"weights": "w", "rng": 1}
-    flat(dm.mean)(tmp_path / "lake", "x", state=tmp_path / "s", **options)
+    dm.mean(tmp_path / "lake", "x", state=tmp_path / "s", **options)
     write(tmp_path / "lake" / "3.parquet", tables[3])
-    grown = flat(dm.mean)(tmp_path / "lake", "x", state=tmp_path / "s", **options)
-    assert same(grown, flat(dm.mean)(tmp_path / "lake", "x", **options))
+    grown = dm.mean(tmp_path / "lake", "x", state=tmp_path / "s", **options)
+    assert same(grown, dm.mean(tmp_path / "lake", "x", **options))
     assert same(grown, dm.merge_states(tmp_path / "s"))
     with pytest.raises(dm.ConfigError, match="columns"):
         dm.mean(tmp_path / "lake", "x", state=tmp_path / "s", rng=1)
-    stream = flat(dm.MeanAccumulator)("x", **options)
+    stream = dm.MeanAccumulator("x", **options)
     whole = {name: pa.concat_arrays([pa.array(t[name], from_pandas=False) for t in tables]) for name in "xw"}
     for start in range(0, 2_000, 333):
         stream.update({name: array.slice(start, 333) for name, array in whole.items()})
     stream = dm.MeanAccumulator.from_bytes(stream.to_bytes())
-    assert same(stream.result(), flat(dm.mean)(whole, "x", **options))
+    assert same(stream.result(), dm.mean(whole, "x", **options))
     with pytest.raises(dm.DataError, match=r"the batch: weight 'w' is -1 in row 1"):
         stream.update({"x": [1.0, 2.0], "w": [1.0, -1.0]})
     assert stream.n_rows == 2_000

@@ -119,13 +119,19 @@ def test_files_that_would_count_twice(lake: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"n_blocks": 5}, ["n_blocks was 'auto', in state STATE 5"]),
+        ({"blocks": 5}, ["blocks was RandomBlocks(), in state STATE RandomBlocks(5)"]),
         ({"rng": 8}, ["rng was 7, in state STATE 8"]),
         ({"by": "key"}, ["by was nothing, in state STATE 'key'"]),
-        ({"block_by": "u"}, ["other options: block_by was None, in state STATE 'u'; only"]),
-        ({"chunk_rows": 5}, ["chunk_rows was 1, in state STATE 5"]),
+        (
+            {"blocks": dm.UnitBlocks("u")},
+            ["other options: blocks was RandomBlocks(), in state STATE UnitBlocks('u'); only"],
+        ),
+        (
+            {"blocks": dm.RandomBlocks(chunk_rows=5)},
+            ["blocks was RandomBlocks(), in state STATE RandomBlocks(chunk_rows=5)"],
+        ),
         ({"where": "u > 0"}, ["where was None, in state STATE 'u > 0'"]),
-        ({"order": "stored"}, ["order was 'random', in state STATE 'stored'"]),
+        ({"blocks": dm.StoredBlocks()}, ["blocks was RandomBlocks(), in state STATE StoredBlocks()"]),
         ({"column": "y"}, ["columns was 'x', in state STATE 'y'"]),
     ],
     ids=str,
@@ -153,7 +159,7 @@ def test_blocks_that_depend_on_the_number_of_rows(
 def test_the_answer_may_be_shaped_anew(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
     for asked in ({"confidence_level": 0.9}, {"interval": "exact"}, {"interval": "none"}):
-        assert same(dm.merge_states(tmp_path / "s", **asked), flat(dm.mean)(lake, "x", rng=7, **asked))
+        assert same(dm.merge_states(tmp_path / "s", **asked), dm.mean(lake, "x", rng=7, **asked))
     refused(dm.ConfigError, ["states", "path of its own", "list"], lambda: dm.merge_states([tmp_path / "s"]))
     refused(dm.ConfigError, ["interval"], lambda: dm.merge_states(tmp_path / "s", interval="narrow"))
     refused(

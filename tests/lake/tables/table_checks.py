@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from flat import flat
 
 import distmom as dm
 
@@ -16,7 +15,7 @@ def check_mean(data: Any, values: Iterable[float | None], column: str = "x", **o
     """The plain mean and the counts are those of these values; the result is given back."""
     known = list(values)
     numbers = np.array([value for value in known if value is not None], float)
-    result: Any = flat(dm.mean)(data, column, n_blocks=1, **options)
+    result: Any = dm.mean(data, column, blocks=1, **options)
     used = numbers[~np.isnan(numbers)]
     counts = result.n_rows, result.n_null, result.n_nan, result.n_used
     assert counts == (len(known), len(known) - numbers.size, numbers.size - used.size, used.size)
