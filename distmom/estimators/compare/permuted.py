@@ -36,18 +36,14 @@ class Tested(NamedTuple):
 
     Attributes
     ----------
-    p_values : list of float or None
-        In the order of the statistics; None where the statistic is not finite.
     n_rows, n_units : tuple of int
         Rows and units of each sample that took part.
-    smallest : float
-        No p-value can be below.
     """
 
-    p_values: list[float | None]
+    p_values: list[float | None]  # in the order of the statistics; None where the statistic is not finite
     n_rows: tuple[int, int]
     n_units: tuple[int, int]
-    smallest: float
+    smallest: float  # no p-value can be below
 
 
 def draw_rows(

@@ -26,10 +26,7 @@ def name_units(
 ) -> tuple[list[NamedUnit], str | None]:
     """The named files and units, those with most reasons, then farthest away first; or why there are none.
 
-    Parameters
-    ----------
-    samples : dict
-        Uniform sample of the used rows of each column.
+    `samples` are uniform ones of the used rows of each column.
     """
     named = []
     compared = False

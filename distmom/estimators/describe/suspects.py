@@ -101,18 +101,10 @@ class SuspectUnit(NamedTuple):
 
 
 def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
-    """Units that stand out in one column, each with the most telling finding; none below ten units.
+    """Units that stand out in one column, each with the most telling finding, in order; none below ten units.
 
-    Parameters
-    ----------
-    sample : ndarray of float64
-        A uniform sample of all used rows.
-
-    Returns
-    -------
-    list of SuspectUnit
-        In order of the units. `what` is one of ``no values``, ``constant``, ``sign``, ``mirror``,
-        ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
+    The sample is a uniform one of all used rows. `what` is one of ``no values``, ``constant``, ``sign``,
+    ``mirror``, ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
     """
     found: dict[int, SuspectUnit] = {}
     if np.count_nonzero(facts.n_rows) < LEAST_UNITS:

@@ -31,12 +31,6 @@ class TournamentOutcome:
     ----------
     rows : tuple of int
         Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
-    plain : ndarray of float64, shape (m,)
-        Plain risks.
-    missing : ndarray of int64, shape (m,)
-        Rows without a finite prediction.
-    skipped : tuple of SkippedFile
-        Files that were left out.
     disagree : tuple of (str or None)
         For each candidate what blocks of whole files say against those of rows.
     intervals : bool
@@ -47,9 +41,9 @@ class TournamentOutcome:
 
     decided: Decided
     rows: tuple[int, int, int, int, int]
-    plain: Floats
-    missing: Ints
-    skipped: tuple[SkippedFile, ...]
+    plain: Floats  # (m,): plain risks
+    missing: Ints  # (m,): rows without a finite prediction
+    skipped: tuple[SkippedFile, ...]  # files that were left out
     disagree: tuple[str | None, ...]
     intervals: bool = True
     cells: Ints | None = None
