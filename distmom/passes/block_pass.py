@@ -28,26 +28,13 @@ logger = logging.getLogger("distmom")
 def run_blocks(
     questions: Sequence[BlockQuestion], executor: Executor, progress: Progress | None
 ) -> tuple[Any, ...]:
-    """The statistic of every block: what the kernel of each question makes of their rows.
+    """The statistic of every block: what the kernel of each question makes of their rows, a state for each.
 
-    ConfigError if the data can be read only once; ResourceError if the rows of one block do not fit into a
-    process.
-
-    Parameters
-    ----------
-    questions : sequence of BlockQuestion
-        About the same samples: other columns, blocks or kernels.
-
-    Returns
-    -------
-    tuple
-        A state for each question.
-
-    Notes
-    -----
-    Blocks of all questions, one question after the other, are cut into ranges; a unit of work reads what the
-    blocks of its range need, once, and no other columns. Or, where that would read too much too often, rows
-    are read once and sorted on disk, and a unit of work takes those of its range from there.
+    The questions are about the same samples: other columns, blocks or kernels. Their blocks, one question
+    after the other, are cut into ranges; a unit of work reads what the blocks of its range need, once, and no
+    other columns. Or, where that would read too much too often, rows are read once and sorted on disk, and a
+    unit of work takes those of its range from there. ConfigError if the data can be read only once;
+    ResourceError if the rows of one block do not fit into a process.
     """
     samples = questions[0].samples
     if any(sample.source.one_pass for sample in samples):

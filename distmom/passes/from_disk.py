@@ -91,21 +91,13 @@ class SortedUnit:
 
 @dataclass(frozen=True)
 class SortUnits:
-    """Callable on a `Unit` whose window has the number of a sample, and a unit of it; picklable.
-
-    Attributes
-    ----------
-    folder : str
-        Where the files go.
-    room : int
-        Bytes of rows that are sorted together.
-    """
+    """Callable on a `Unit` whose window has the number of a sample, and a unit of it; picklable."""
 
     samples: tuple[tuple[ReadAndReduce, tuple[BlockBuckets, ...]], ...]
     schema: pa.Schema
     n_buckets: int
-    folder: str
-    room: int
+    folder: str  # where the files go
+    room: int  # bytes of rows that are sorted together
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit, and write its rows to one file."""
@@ -148,18 +140,10 @@ class FromBucket(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadSorted:
-    """Callable on a `Unit` whose window has a `FromBucket` for each of some questions; picklable.
+    """Callable on a `Unit` whose window has a `FromBucket` for each of some questions; picklable."""
 
-    Attributes
-    ----------
-    parts : tuple of KeepRows
-        Of these questions.
-    files : tuple of Spill
-        All rows of a sample, in the order of the lake.
-    """
-
-    parts: tuple[KeepRows, ...]
-    files: tuple[Spill, ...]
+    parts: tuple[KeepRows, ...]  # of these questions
+    files: tuple[Spill, ...]  # all rows of a sample, in the order of the lake
     n_buckets: int
 
     def __call__(self, unit: Unit) -> UnitOutcome:
