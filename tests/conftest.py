@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -124,20 +124,23 @@ def place(item: pytest.Item) -> object:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of a group come first and together in one process, too: what they share has an end.
 
-    Of the cases of a test marked ``one_in(n)`` all but every n-th are slow.
+    Of the cases of a test marked ``one_in(n)`` one of each n and the last stay, the others are slow.
     """
-    cases: Counter[str] = Counter()
+    of_test: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        mark, name = item.get_closest_marker("one_in"), item.nodeid.partition("[")[0]
-        if mark and not item.get_closest_marker("slow"):
-            if cases[name] % mark.args[0]:
-                item.add_marker(pytest.mark.slow)
-            cases[name] += 1
+        if item.get_closest_marker("one_in") and not item.get_closest_marker("slow"):
+            of_test[item.nodeid.partition("[")[0]].append(item)
         if "demo" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("flights"))
         if item.get_closest_marker("cluster"):  # closing comms leave sockets to the collector now and then
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+    for cases in of_test.values():
+        n = cases[0].get_closest_marker("one_in").args[0]  # type: ignore[union-attr]
+        for number, item in enumerate(cases):
+            first = number % n == number // n % n  # along the diagonal where there are two parameters
+            if not first and not number == len(cases) - 1 >= n:
+                item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: place(item) if isinstance(place(item), str) else "~")
 
 

@@ -197,6 +197,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.one_in(2)
 def test_options_reach_the_estimator(distmom: Run, lake: Path, name: str) -> None:
     words, options = OPTIONS[name]
     found = strict_json(distmom("mean", lake, "-c", "y", *words, "--json").out)

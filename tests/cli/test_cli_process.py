@@ -82,13 +82,14 @@ def test_interrupt_on_threads(long_lake: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+# by default on threads, and in cluster/executors/test_cluster_local.py
 @pytest.mark.cluster
 @pytest.mark.parametrize(
     ("busy", "to_all"),
     [
         pytest.param(False, False, id="while workers start", marks=pytest.mark.slow),
         pytest.param(False, True, id="while workers start, to all", marks=pytest.mark.slow),
-        pytest.param(True, True, id="while workers read, to all"),
+        pytest.param(True, True, id="while workers read, to all", marks=pytest.mark.slow),
         pytest.param(True, False, id="while workers read", marks=pytest.mark.slow),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_member_gets_the_answer_of_this_machine(address: str, members: Path, l
     assert json.loads(out)["results"] == json.loads(here[1])["results"]
 
 
-@pytest.mark.parametrize("scheme", ["tls", "tcp"])
+@pytest.mark.parametrize("scheme", ["tls", pytest.param("tcp", marks=pytest.mark.slow)])
 def test_without_a_certificate_nothing_runs(address: str, lake: Path, scheme: str) -> None:
     words = ("mean", lake, "-c", "x", "--scheduler", address.replace("tls", scheme))
     code, out, err = distmom(*words, DASK_CONFIG=str(lake))  # a folder without configuration
@@ -78,6 +78,7 @@ def test_a_certificate_of_another_authority_is_refused(address: str, lake: Path,
     assert (code, out, err.count("\n")) == (6, "", 1), err
 
 
+@pytest.mark.slow
 def test_a_certificate_that_is_gone_is_one_line(members: Path, lake: Path, tmp_path: Path) -> None:
     text = (members / "distributed.yaml").read_text().replace("cert.pem", "gone.pem")
     (tmp_path / "distributed.yaml").write_text(text)

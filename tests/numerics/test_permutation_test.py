@@ -137,6 +137,7 @@ def rejections(shift: float, replications: int, heavy: float = 0.0) -> Floats:
 
 
 @pytest.mark.parametrize("heavy", [0.0, 0.02])
+@pytest.mark.one_in(2)
 def test_the_level_is_kept_and_used(heavy: float) -> None:
     """P(p <= 0.05) = 0.05 exactly: Bin(300, 0.05) is above 36 once in 4e6, below 2 once in 3e5."""
     found = rejections(0.0, 300, heavy)

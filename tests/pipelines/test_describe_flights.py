@@ -86,6 +86,7 @@ def test_exactly_the_damaged_files_are_named(clean: Path, tmp_path: Path, name: 
     assert found.exit_code == 0
 
 
+@pytest.mark.slow
 def test_most_of_the_gap_comes_from_the_days_in_milliseconds(tmp_path: Path) -> None:
     flights.write_lake(flights.flights(), tmp_path / "lake", damaged=True)
     found = dm.describe(tmp_path / "lake", "arr_delay", by="carrier", rng=0)

@@ -66,6 +66,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.one_in(2)
 def test_commands(
     command: str, lake: Path, store: Store, options: dict[str, str], distmom: Callable[..., Any]
 ) -> None:

@@ -214,6 +214,7 @@ def test_a_throttled_run_ends_with_the_setting_to_lower(
 
 
 @pytest.mark.parametrize("where", ["listing", "footer", "worker"])
+@pytest.mark.one_in(3)
 def test_an_expired_token_is_told_in_one_line(
     lake: Path, store: Store, options: dict[str, str], s3_port: int, inproc_client: Any, where: str
 ) -> None:

@@ -121,6 +121,7 @@ def exact_failure(shares: dict[float, float], n_blocks: int) -> tuple[float, flo
 
 
 @pytest.mark.parametrize("scheme", ["swor", "replacement"])
+@pytest.mark.one_in(2)
 def test_enumerated_failure_is_below_the_bound(scheme: str) -> None:
     """Exact laws: rows 0 or 1, a block is bad if it holds more than c ones. Control: a tripled.
 

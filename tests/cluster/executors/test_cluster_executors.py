@@ -99,6 +99,7 @@ def test_reading_errors_that_stay_are_reported_with_their_file(executor: Executo
         (DataError("t/4.parquet: column x is text"), DataError, r"^t/4.parquet: column x is text$"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_other_errors_stop_the_run_at_once(
     executor: Executor, tmp_path: Path, error: Exception, kind: type[DistmomError], text: str
 ) -> None:

@@ -68,6 +68,7 @@ def test_wild_targets_leave_the_coefficients_alone():
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e12, 1e150])
+@pytest.mark.one_in(2)
 def test_features_and_targets_of_any_size(scale):
     g = np.random.default_rng(1)
     X = g.normal(size=(600, 3))

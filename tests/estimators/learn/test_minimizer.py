@@ -30,6 +30,7 @@ def wild(n=2000):
     ("projection", "minimum"),
     [("none", [0.6, 0.5, -0.4]), ("simplex", [0.55, 0.45, 0.0]), ("ball", [0.342, 0.285, -0.228])],
 )
+@pytest.mark.one_in(2)
 def test_minima_on_sets(projection, minimum):
     found = dm.RobustMinimizer(squared, [0, 0, 0], projection=projection, radius=0.5, random_state=0)
     # block means of 16 rows have sd 0.25 and the last 250 steps are averaged

@@ -36,6 +36,7 @@ class Nobody(ThreadCrew):
     "crew", [ThreadCrew(1), ThreadCrew(3), ThreadCrew(20), Nobody(2)], ids=lambda c: c.size
 )
 @pytest.mark.parametrize("risk", RISKS, ids=lambda r: type(r).__name__)
+@pytest.mark.one_in(3)
 def test_parts_have_the_bits_of_the_whole(risk, crew, caplog):
     g = np.random.default_rng(0)
     rows, targets = g.normal(size=(4, 7, 33, 5)), g.integers(0, 2, (4, 7, 33)).astype(float)

@@ -83,6 +83,7 @@ def run(lake: Path, options: dict[str, Any], **more: Any) -> Any:
 
 
 @EACH
+@pytest.mark.one_in(2)
 def test_by_default_the_run_stops_with_one_line(options: dict[str, Any], damage: Any, tmp_path: Path) -> None:
     name = damage(good_lake(tmp_path))
     with pytest.raises(dm.BadFileError) as caught:

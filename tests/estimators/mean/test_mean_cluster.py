@@ -49,7 +49,7 @@ def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
 @pytest.mark.parametrize(
     "options",
     [
-        options if name in ("samples", "vectors", "units") else pytest.param(options, marks=pytest.mark.slow)
+        options if name in ("samples", "units") else pytest.param(options, marks=pytest.mark.slow)
         for name, options in VARIANTS.items()
     ],
     ids=VARIANTS,

@@ -55,6 +55,7 @@ KINDS = {
 @pytest.mark.parametrize(
     "options", [{}, {"by": "k", "where": "x > 0"}, {"n_blocks": 7}, {"block_by": "u"}], ids=str
 )
+@pytest.mark.one_in(2)
 def test_every_kind_gives_the_bits_of_a_table(kind: str, options: dict[str, Any]) -> None:
     same = flat(dm.mean)(TABLE, "x", rng=0, **options)
     found = flat(dm.mean)(KINDS[kind](), "x", rng=0, **options)

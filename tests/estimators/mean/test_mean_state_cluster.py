@@ -20,6 +20,7 @@ Clients = Callable[[int], SomeWorkers]
 @pytest.mark.parametrize(
     "options", [{}, {"by": "key"}, {"scheme": "swor", "n_blocks": 7, "block_size": 90}], ids=str
 )
+@pytest.mark.one_in(3)
 def test_begun_on_workers_and_ended_on_threads_and_the_other_way(
     options: dict[str, Any], client_of: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_intervals_cover(law: str, noisy: bool) -> None:
 
 
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
+@pytest.mark.one_in(2)
 def test_intervals_cover_beside_wild_rows(law: str) -> None:
     """Three wild rows of 990; the plain weighted mean, the control, is lost in every repetition."""
     table = repeated_draws(law, noisy=False, bad_rows=3)

@@ -193,6 +193,7 @@ def test_several_passes_give_the_same_values(lake: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("options", [PAIRS, BLOCKS, {**PAIRS, "interval": "none"}])
+@pytest.mark.one_in(2)
 def test_several_columns_are_each_as_if_alone(
     lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

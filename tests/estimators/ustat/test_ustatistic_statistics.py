@@ -105,6 +105,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("law", SETTINGS)
+@pytest.mark.one_in(3)
 def test_the_settings_of_the_paper(law: str) -> None:
     """MoU of the variance, K = 11, B = 90: within six standard errors of 600 replications.
 

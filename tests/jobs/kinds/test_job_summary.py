@@ -345,6 +345,7 @@ sys.meta_path.insert(0, Finder())
 @pytest.mark.parametrize(
     ("number", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")]
 )
+@pytest.mark.one_in(2)
 def test_a_signal_while_modules_load_ends_it_with_its_code(
     folder: Path, words: list[str], number: str, code: int, word: str
 ) -> None:

@@ -38,7 +38,7 @@ def test_both_engines_give_the_same_bits(name, n):
 
 
 @pytest.mark.parametrize("name", ["gini", "distance"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_both_engines_give_the_same_bits_for_two_samples_and_weights(name, weighted):
     k, columns, _ = PLAIN[name]
     rng = np.random.default_rng(1)
@@ -118,6 +118,7 @@ def test_users_functions_are_the_same_kernel_in_any_engine():
     assert same_bits(plain, inlined) and same_bits(plain, tiled_sums(catalogue.gini(), x))
 
 
+@pytest.mark.slow
 def test_users_functions_of_rows_and_of_two_samples():
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(20, 2)), rng.normal(size=(30, 2))
