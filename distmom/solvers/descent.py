@@ -15,7 +15,7 @@ from distmom.solvers.blocks import BlockOracle
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import NORMS, DescentState
-from distmom.solvers.status import Status
+from distmom.solvers.status import DescentStatus
 from distmom.solvers.step_sizes import Decaying, Search, StepSize
 
 MOST_INFINITE = 5
@@ -49,7 +49,7 @@ class Descent:
         start = self.projection(np.array(start, np.float64))
         return DescentState(0, start, self.step_size.begin(start.size))
 
-    def step(self, state: DescentState, blocks: BlockOracle) -> Status | None:
+    def step(self, state: DescentState, blocks: BlockOracle) -> DescentStatus | None:
         """One step, in place; a status if it cannot be made."""
         usable = blocks.usable
         moved = False
@@ -128,11 +128,11 @@ class Descent:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DescentOutcome:
     """What a descent found: `x` is the best averaged point on held-out blocks, or the last one."""
 
     x: Floats
-    status: Status
+    status: DescentStatus
     state: DescentState
 
 
@@ -143,7 +143,7 @@ def descend(
     n_steps: int,
     held_out: HeldOut | None = None,
     after: Callable[[DescentState], None] | None = None,
-) -> Outcome:
+) -> DescentOutcome:
     """Take steps on blocks until something ends them, `n_steps` in all, those behind the state included.
 
     The state, from `Descent.begin` or a checkpoint, is changed; `after` is called with it after each step.
@@ -153,7 +153,7 @@ def descend(
     The losses of all blocks and one gradient a step (all gradients for the combining aggregators), and p
     numbers for each of at most 32 sums of iterates.
     """
-    end: Status | None = None
+    end: DescentStatus | None = None
     while end is None and state.step < n_steps:
         end = descent.step(state, next(steps))
         if end is None and state.idle >= MOST_IDLE:
@@ -167,7 +167,7 @@ def descend(
         end = status.ALL_STEPS
         if watched:
             end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING
-    return Outcome(_best(descent, state, held_out), end, state)
+    return DescentOutcome(_best(descent, state, held_out), end, state)
 
 
 def _best(descent: Descent, state: DescentState, held_out: HeldOut | None) -> Floats:

@@ -14,7 +14,7 @@ from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
-from distmom.estimators.tournament.answer import Outcome
+from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
@@ -84,7 +84,7 @@ class PairOracle:
         gaps = np.asarray(found["gaps"], np.float64)
         return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
 
-    def outcome(self, decided: Decided) -> Outcome:
+    def outcome(self, decided: Decided) -> TournamentOutcome:
         """What there is to say of the rows."""
         state = self._counted.state
         n, (null, nan, inf) = int(state.n_rows.sum()), (int(k) for k in state.counts.reshape(-1, 3)[0])
@@ -93,7 +93,7 @@ class PairOracle:
         note = disagreement_note(columns) if columns else None
         with np.errstate(over="ignore"):
             plain = np.concatenate(decided.losses, axis=1).mean(axis=1)
-        return Outcome(
+        return TournamentOutcome(
             decided,
             (n, n - null - nan, null, nan, inf),
             plain,
